@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc"
@@ -21,7 +22,7 @@ import (
 
 // Session runs steps of a graph on a cluster. It is safe for concurrent use: steps may run at the same time.
 type Session struct {
-	conn   *grpc.ClientConn
+	conn   *transport.Conn
 	master service.Caller
 	handle string
 
@@ -60,7 +61,7 @@ const maxMessage = math.MaxInt32
 const window = 8 << 20
 
 // connect connects to a target, "grpc://host:port".
-func connect(target string, o *options) (*grpc.ClientConn, error) {
+func connect(target string, o *options) (*transport.Conn, error) {
 	address, ok := strings.CutPrefix(target, "grpc://")
 	if !ok || address == "" {
 		return nil, fmt.Errorf("target %q: expected grpc://host:port", target)
@@ -69,20 +70,20 @@ func connect(target string, o *options) (*grpc.ClientConn, error) {
 	if o.tls != nil {
 		creds = credentials.NewTLS(o.tls)
 	}
-	all := []grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithNoProxy(), grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{}))}
+	with := transport.Options{Credentials: creds, GRPC: []grpc.DialOption{grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{}))}}
 	if o.token != "" {
-		all = append(all, grpc.WithPerRPCCredentials(service.Token(o.token)))
+		with.PerCall = service.Token(o.token)
 	}
-	return grpc.NewClient("passthrough:///"+address, all...)
+	return transport.NewConn(address, with)
 }
 
 // waiting is a connection whose calls wait for a server that does not listen yet.
-type waiting struct{ *grpc.ClientConn }
+type waiting struct{ *transport.Conn }
 
 // Invoke implements grpc.ClientConnInterface.
 func (w waiting) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
-	return w.ClientConn.Invoke(ctx, method, in, out, append(opts, grpc.WaitForReady(true))...)
+	return w.Conn.Invoke(ctx, method, in, out, append(opts, grpc.WaitForReady(true))...)
 }
 
 // Dial opens a session for a graph at a task, "grpc://host:port". It waits until that task listens and all tasks of its cluster

@@ -36,3 +36,9 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	return f.unmarshal(data)
 }
+
+// HasLarge reports whether a message has a tensor that Marshal does not copy.
+func HasLarge(v any) bool {
+	f, ok := tensorsOf(v)
+	return ok && f.large()
+}

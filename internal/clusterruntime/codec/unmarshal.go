@@ -18,19 +18,36 @@ import (
 // errMalformed says that bytes are no message.
 var errMalformed = errors.New("malformed message")
 
-// peeked is how many bytes are looked at at a time.
-const peeked = 64 << 10
-
 // source is a message, or a part of one, that is read.
 type source struct {
-	data *mem.Reader
-	left int // bytes
+	data  *mem.Reader
+	left  int            // bytes
+	owned map[int][]byte // buffers that a tensor may keep, by how many bytes there are from their beginning to the end of the message
+}
+
+// Owned is a buffer of a received message that a tensor may keep: nobody else has its memory.
+type Owned struct{ mem.SliceBuffer }
+
+// ownedBy returns the buffers of a message that tensors may keep.
+func ownedBy(data mem.BufferSlice) map[int][]byte {
+	var all map[int][]byte
+	left := data.Len()
+	for _, b := range data {
+		if o, ok := b.(Owned); ok && o.Len() >= large {
+			if all == nil {
+				all = map[int][]byte{}
+			}
+			all[left] = o.ReadOnlyData()
+		}
+		left -= b.Len()
+	}
+	return all
 }
 
 // unmarshal reads a message.
 func (f fields) unmarshal(data mem.BufferSlice) error {
 	proto.Reset(f.message)
-	s := &source{data.Reader(), data.Len()}
+	s := &source{data.Reader(), data.Len(), ownedBy(data)}
 	defer s.data.Close()
 	var found []*tensor_go_proto.TensorProto
 	var named []*for_core_protos_go_proto.NamedTensorProto
@@ -145,7 +162,7 @@ func (s *source) part(size uint64, found func(*source) error) error {
 		return io.ErrUnexpectedEOF
 	}
 	s.left -= int(size)
-	return found(&source{s.data, int(size)})
+	return found(&source{s.data, int(size), s.owned})
 }
 
 // copy appends so many bytes.
@@ -160,29 +177,27 @@ func (s *source) copy(to []byte, size uint64) ([]byte, error) {
 	return to, err
 }
 
-// bytes returns what is left, in memory of its own that begins where a tensor's may begin. The memory is taken as a
-// strings.Builder takes it, which does not clear it first.
+// bytes returns what is left, in memory that begins where a tensor's may begin: a whole buffer that nobody else has, or memory of its own.
 func (s *source) bytes() ([]byte, error) {
 	if s.left == 0 {
 		return nil, nil
 	}
-	var b strings.Builder
-	b.Grow(max(s.left, 8))
-	var chunks [][]byte
-	for s.left > 0 {
-		var err error
-		if chunks, err = s.data.Peek(min(s.left, peeked), chunks[:0]); err != nil {
-			return nil, err
-		}
-		for _, c := range chunks {
-			b.Write(c)
-			s.left -= len(c)
-			if _, err := s.data.Discard(len(c)); err != nil {
-				return nil, err
-			}
-		}
+	if b := s.owned[s.data.Remaining()]; len(b) == s.left {
+		s.left = 0
+		_, err := s.data.Discard(len(b))
+		return b, err
 	}
-	return unsafe.Slice(unsafe.StringData(b.String()), b.Len()), nil
+	b := Memory(s.left)
+	s.left = 0
+	_, err := io.ReadFull(s.data, b)
+	return b, err
+}
+
+// Memory returns n bytes for a tensor. They are taken as a strings.Builder takes them, which does not clear them first.
+func Memory(n int) []byte {
+	var b strings.Builder
+	b.Grow(max(n, 8))
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
 }
 
 // varint reads a number.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-	"google.golang.org/grpc"
+		"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -14,7 +14,7 @@ const maxForeign = 1 << 10
 
 // connections are those to other tasks, by address. All clusters that have an address share its connection.
 type connections struct {
-	options []grpc.DialOption
+	options transport.Options
 	own     map[string]bool // addresses of the server's own cluster
 
 	mu      sync.Mutex
@@ -25,7 +25,7 @@ type connections struct {
 
 // connection is a connection that clusters share.
 type connection struct {
-	*grpc.ClientConn
+	*transport.Conn
 	users int
 }
 
@@ -41,11 +41,11 @@ func (c *connections) open(address string) (*connection, error) {
 		if !c.own[address] && c.foreign >= maxForeign {
 			return nil, status.Errorf(codes.ResourceExhausted, "%d connections to tasks of clients' clusters are open, which is as many as are possible: close sessions", maxForeign)
 		}
-		conn, err := grpc.NewClient("passthrough:///"+address, c.options...)
+		conn, err := transport.NewConn(address, c.options)
 		if err != nil {
 			return nil, err
 		}
-		one = &connection{ClientConn: conn}
+		one = &connection{Conn: conn}
 		c.all[address] = one
 		if !c.own[address] {
 			c.foreign++

@@ -43,3 +43,6 @@ func (c *conn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
+
+// Direct returns the connection that is counted: nothing of what is written is changed.
+func (c *conn) Direct() net.Conn { return c.Conn }

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/master"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -30,14 +31,13 @@ type peers struct {
 
 func newPeers(c Config) *peers {
 	secure := cmp.Or[credentials.TransportCredentials](c.Security.Dial, insecure.NewCredentials())
-	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
+	options := transport.Options{Credentials: secure, GRPC: []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(codec.Codec{})),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithWriteBufferSize(buffer), grpc.WithReadBufferSize(buffer),
-	}
+	}}
 	if c.Security.Token != "" {
-		options = append(options, grpc.WithPerRPCCredentials(service.Token(c.Security.Token)))
+		options.PerCall = service.Token(c.Security.Token)
 	}
 	addresses, own := map[master.Task]string{}, map[string]bool{}
 	for _, job := range c.Cluster.Jobs() {

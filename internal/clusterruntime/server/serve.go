@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 )
@@ -36,27 +37,34 @@ const (
 // Serve answers on a listener until ctx ends, and closes it. When ctx ends, steps that run have the time to end that Config.Drain
 // says; new ones are refused.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	g := grpc.NewServer(s.options()...)
+	direct := transport.NewServer()
+	g := grpc.NewServer(append(s.options(), direct.ServerOptions(s.config.Security.Serve)...)...)
 	s.Register(g)
+	s.Register(direct)
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		s.Drain()
-		parting := time.AfterFunc(partingTime, g.Stop)
+		parting := time.AfterFunc(partingTime, func() {
+			g.Stop()
+			direct.Stop()
+		})
 		defer parting.Stop()
 		g.GracefulStop()
+		direct.GracefulStop()
 	})
 	err := g.Serve(s.Counted(l))
 	if !stop() {
 		<-ended
 	}
 	g.Stop()
+	direct.Stop()
 	return cmp.Or(ctx.Err(), err)
 }
 
 // options are the options of the server's gRPC.
 func (s *Server) options() []grpc.ServerOption {
-	all := []grpc.ServerOption{
+	return []grpc.ServerOption{
 		// A client whose machine vanished is noticed within two minutes: its steps end.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
@@ -65,10 +73,6 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.ForceServerCodecV2(codec.Codec{}), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.WriteBufferSize(buffer), grpc.ReadBufferSize(buffer),
 	}
-	if c := s.config.Security.Serve; c != nil {
-		all = append(all, grpc.Creds(c))
-	}
-	return all
 }
 
 // Drain refuses new steps, and gives those that run the time to end that Config.Drain says. The rest end with UNAVAILABLE.

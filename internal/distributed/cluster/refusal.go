@@ -96,6 +96,9 @@ func (c *prefixedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// Direct returns the connection below, to which the same may be written.
+func (c *prefixedConn) Direct() net.Conn { return c.Conn }
+
 // limiter lets something happen at most once in a while.
 type limiter struct {
 	every time.Duration

@@ -24,10 +24,19 @@ type Payer struct {
 	Cost    func(data mem.BufferSlice, m proto.Message) int // what reading a message takes
 }
 
+// Receiver is the transport of a call that takes the memory for its message itself, of the payer's account, while it receives it.
+type Receiver interface {
+	Receive(m proto.Message, p Payer) error
+}
+
 // Receive reads the message of the call of ctx into m. Calls whose transport does not show its pieces, as in tests, are left to ordinarily.
 func (p Payer) Receive(ctx context.Context, m any, ordinarily func(any) error) error {
-	from, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming)
+	stream := grpc.ServerTransportStreamFromContext(ctx)
 	into, isMessage := m.(proto.Message)
+	if from, ok := stream.(Receiver); ok && isMessage {
+		return from.Receive(into, p)
+	}
+	from, ok := stream.(incoming)
 	if !ok || !isMessage {
 		return ordinarily(m)
 	}

@@ -1,0 +1,78 @@
+package transport
+
+import (
+	"io"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"context"
+)
+
+// ServerOptions are options of gRPC's server that shares its port with s: connections that begin with this transport's preface
+// become those of s, within the TLS of creds where they are not nil, and answers say so to clients that know the transport.
+func (s *Server) ServerOptions(creds credentials.TransportCredentials) []grpc.ServerOption {
+	if creds == nil {
+		creds = insecure.NewCredentials()
+	}
+	return []grpc.ServerOption{grpc.Creds(dividing{creds, s}), grpc.ChainUnaryInterceptor(answerOffer)}
+}
+
+// answerOffer answers the header of clients that know the transport.
+func answerOffer(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if len(metadata.ValueFromIncomingContext(ctx, offer)) > 0 {
+		_ = grpc.SetHeader(ctx, metadata.Pairs(offer, version)) // without it, calls stay on gRPC
+	}
+	return next(ctx, in)
+}
+
+// dividing are credentials whose handshake looks at how a connection begins.
+type dividing struct {
+	credentials.TransportCredentials
+	to *Server
+}
+
+// magic is how many bytes tell this transport's preface from that of HTTP/2.
+const magic = 4
+
+// ServerHandshake implements credentials.TransportCredentials. gRPC bounds its time.
+func (d dividing) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return conn, info, err
+	}
+	first := make([]byte, magic)
+	if _, err := io.ReadFull(conn, first); err != nil {
+		_ = conn.Close()
+		return nil, nil, io.EOF // as of a caller that leaves: gRPC does not log it
+	}
+	if string(first) != preface[:magic] {
+		return &begun{conn, first}, info, nil
+	}
+	d.to.accept(conn, info)
+	return nil, nil, credentials.ErrConnDispatched
+}
+
+// Clone implements credentials.TransportCredentials.
+func (d dividing) Clone() credentials.TransportCredentials {
+	return dividing{d.TransportCredentials.Clone(), d.to}
+}
+
+// begun is a connection some of whose bytes were read already.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+// Read implements net.Conn.
+func (c *begun) Read(p []byte) (int, error) {
+	if len(c.first) > 0 && len(p) > 0 {
+		n := copy(p, c.first)
+		c.first = c.first[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}

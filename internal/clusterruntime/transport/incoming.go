@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
+	"google.golang.org/grpc/mem"
+)
+
+const (
+	// believed are the bytes of a part for which there is memory as soon as something of it comes.
+	believed = 1 << 20
+	// ahead is how many times what has come of a larger part its memory may be. What a peer announces is not believed further.
+	ahead = 16
+)
+
+// errUnwanted says that nobody wants the rest of a message.
+var errUnwanted = errors.New("nobody wants the message")
+
+// incoming is a message in parts, while it comes. Each part gets memory of its own.
+type incoming struct {
+	pay  func(n int) error // takes memory that is about to be allocated; nil: nobody pays
+	give func(n int)       // gives it back
+
+	mu    sync.Mutex
+	sizes []int // of the parts that have not come whole
+	whole mem.BufferSlice
+	part  []byte
+	got   int      // bytes of part, or of the part that has no memory yet
+	early [][]byte // what came of a part that has no memory yet
+	ended bool     // nobody wants it any more
+}
+
+// room returns memory for the next bytes, of which n have been announced: for some of them at least.
+func (in *incoming) room(n int) ([]byte, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended || len(in.sizes) == 0 {
+		return nil, errUnwanted
+	}
+	size := in.sizes[0]
+	n = min(n, size-in.got)
+	if in.part == nil && size > believed && in.got < size/ahead {
+		if err := in.take(n); err != nil {
+			return nil, err
+		}
+		in.early = append(in.early, make([]byte, n))
+		return in.early[len(in.early)-1], nil
+	}
+	if in.part == nil {
+		if err := in.begin(size); err != nil {
+			return nil, err
+		}
+	}
+	return in.part[in.got : in.got+n], nil
+}
+
+// begin takes the memory of a part. The mutex is held.
+func (in *incoming) begin(size int) error {
+	if err := in.take(size); err != nil {
+		return err
+	}
+	in.part = codec.Memory(size)
+	at := 0
+	for _, b := range in.early {
+		at += copy(in.part[at:], b)
+	}
+	if in.early = nil; in.give != nil && at > 0 {
+		in.give(at)
+	}
+	return nil
+}
+
+func (in *incoming) take(n int) error {
+	if in.pay == nil {
+		return nil
+	}
+	return in.pay(n)
+}
+
+// came notes that the memory of room is filled, and reports whether the message is there.
+func (in *incoming) came(n int) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return false
+	}
+	if in.got += n; in.got == in.sizes[0] {
+		in.whole = append(in.whole, codec.Owned{SliceBuffer: in.part})
+		in.sizes, in.part, in.got = in.sizes[1:], nil, 0
+	}
+	return len(in.sizes) == 0
+}
+
+// end gives the message up.
+func (in *incoming) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ended, in.whole, in.part, in.early = true, nil, nil, nil
+}
+
+// receive reads what a frame of data has. It reports whether the message is there. fault is an error of the message, not of
+// the connection: the frame has been read nevertheless.
+func (in *incoming) receive(r *reader, n int) (whole bool, fault, err error) {
+	for n > 0 {
+		b, fault := in.room(n)
+		if fault != nil {
+			return false, fault, r.discard(n)
+		}
+		if err := r.full(b); err != nil {
+			return false, nil, err
+		}
+		n -= len(b)
+		whole = in.came(len(b))
+	}
+	return whole, nil, nil
+}

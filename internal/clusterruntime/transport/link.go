@@ -1,0 +1,196 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// link is a connection after its preface. Its two ends differ in what they do with the frames that come.
+type link struct {
+	conn   net.Conn
+	direct net.Conn      // for writing: conn, or the connection below that writes several buffers at once
+	turn   chan struct{} // has an element while somebody writes
+	in     *reader
+	done   sync.WaitGroup // goroutines of the link
+
+	closed chan struct{}
+	once   sync.Once
+	cause  error // why it was closed
+
+	writes  atomic.Uint64 // how often a write began, or ended: odd while one goes on
+	ponging atomic.Bool   // a pong is on its way
+	space   [2 * headerSize]byte
+	vector  [maxVector][]byte
+}
+
+// maxVector are the buffers that are written at once without another allocation.
+const maxVector = 8
+
+// direct is a connection that changes nothing of what is written to it, and says what is below.
+type direct interface{ Direct() net.Conn }
+
+func newLink(c net.Conn) *link {
+	l := &link{conn: c, direct: c, turn: make(chan struct{}, 1), in: newReader(c), closed: make(chan struct{})}
+	for {
+		d, ok := l.direct.(direct)
+		if !ok {
+			return l
+		}
+		l.direct = d.Direct()
+	}
+}
+
+// close closes the connection, for the first cause that there is.
+func (l *link) close(cause error) {
+	l.once.Do(func() {
+		l.cause = cause
+		close(l.closed)
+		_ = l.conn.Close() // nobody uses it any more
+	})
+}
+
+// isClosed reports whether the link is closed; its cause is set then.
+func (l *link) isClosed() bool {
+	select {
+	case <-l.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// acquire waits for the turn to write.
+func (l *link) acquire(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.closed:
+		return l.cause
+	}
+}
+
+func (l *link) release() { <-l.turn }
+
+// write writes bytes. The caller has the turn. A link that fails is closed.
+func (l *link) write(b []byte) error {
+	l.writes.Add(1)
+	_, err := l.direct.Write(b)
+	l.writes.Add(1)
+	if err != nil {
+		l.close(err)
+	}
+	return err
+}
+
+// send writes a message. Other frames may come between its frames. It stops where ctx ends; the peer has a part of the message then.
+func (l *link) send(ctx context.Context, o *outgoing) error {
+	if err := l.acquire(ctx); err != nil {
+		return err
+	}
+	if len(o.parts) == 0 {
+		err := l.write(*o.frame)
+		l.release()
+		return err
+	}
+	p := o.pieces()
+	first := *o.frame
+	for {
+		all := net.Buffers(l.vector[:0])
+		if first != nil {
+			all = append(all, first)
+			first = nil
+		}
+		all = p.next(all, l.space[:])
+		l.writes.Add(1)
+		_, err := all.WriteTo(l.direct)
+		l.writes.Add(1)
+		clear(l.vector[:])
+		if err != nil {
+			l.close(err)
+		}
+		l.release()
+		if err != nil || p.left == 0 {
+			return err
+		}
+		if err := l.acquire(ctx); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			l.release()
+			return err
+		}
+	}
+}
+
+// sendEmpty writes a frame that is a header alone.
+func (l *link) sendEmpty(k kind, call uint32) {
+	if l.acquire(context.Background()) != nil {
+		return
+	}
+	defer l.release()
+	var b [headerSize]byte
+	header{kind: k, call: call}.put(b[:])
+	_ = l.write(b[:]) // it closes the link where it fails
+}
+
+// answerPing sends a pong, while the link is read: a peer that does not read holds up no more than one goroutine.
+func (l *link) answerPing() {
+	if l.ponging.CompareAndSwap(false, true) {
+		l.done.Go(func() {
+			defer l.ponging.Store(false)
+			l.sendEmpty(pong, 0)
+		})
+	}
+}
+
+// Keepalive in beats of the watch, which is one in 10 seconds: when a peer that was silent is asked whether it is there, and when it
+// counts as lost; and for how long it may take nothing of a write.
+const (
+	beat        = 10 * time.Second
+	askAfter    = 6
+	lostAfter   = 8
+	stuckAfter  = 2
+	noAnswer    = "the peer was silent, and did not answer a ping"
+	doesNotRead = "the peer does not read"
+)
+
+// watch closes the link when the peer hangs or is gone, until it is closed.
+func (l *link) watch(every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	var came, writes uint64
+	silent, stuck := 0, 0
+	for {
+		select {
+		case <-l.closed:
+			return
+		case <-t.C:
+		}
+		silent, stuck = silent+1, stuck+1
+		if now := l.in.came.Load(); now != came {
+			came, silent = now, 0
+		}
+		if now := l.writes.Load(); now != writes || now%2 == 0 {
+			writes, stuck = now, 0
+		}
+		switch {
+		case stuck > stuckAfter:
+			l.close(errors.New(doesNotRead))
+		case silent > lostAfter:
+			l.close(errors.New(noAnswer))
+		case silent == askAfter:
+			l.done.Go(func() { l.sendEmpty(ping, 0) })
+		}
+	}
+}

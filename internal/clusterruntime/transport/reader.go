@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"io"
+	"net"
+	"sync/atomic"
+)
+
+// reader reads frames.
+type reader struct {
+	conn net.Conn
+	buf  []byte
+	r, w int           // what is in buf and was not read
+	came atomic.Uint64 // how often something came
+	bulk bool          // parts of a message come: nothing is read ahead, which would be copied once more
+}
+
+func newReader(c net.Conn) *reader {
+	return &reader{conn: c, buf: make([]byte, headerSize+maxHead+maxWhole)}
+}
+
+// next returns the next n bytes, of which there are as many as a frame has at most. They are valid until the next call.
+func (r *reader) next(n int) ([]byte, error) {
+	for r.w-r.r < n {
+		if r.r+n > len(r.buf) || r.r == r.w {
+			r.w = copy(r.buf, r.buf[r.r:r.w])
+			r.r = 0
+		}
+		end := len(r.buf)
+		if r.bulk {
+			end = r.r + n
+		}
+		k, err := r.conn.Read(r.buf[r.w:end])
+		r.w += k
+		if err = r.note(k, err); err != nil && r.w-r.r < n {
+			return nil, err
+		}
+	}
+	b := r.buf[r.r : r.r+n]
+	r.r += n
+	return b, nil
+}
+
+// full reads into all of b. What is not in the buffer yet is read straight to it.
+func (r *reader) full(b []byte) error {
+	n := copy(b, r.buf[r.r:r.w])
+	r.r += n
+	for n < len(b) {
+		k, err := r.conn.Read(b[n:])
+		n += k
+		if err = r.note(k, err); err != nil && n < len(b) {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard reads n bytes that nobody wants.
+func (r *reader) discard(n int) error {
+	for n > 0 {
+		k := min(n, len(r.buf))
+		if _, err := r.next(k); err != nil {
+			return err
+		}
+		n -= k
+	}
+	return nil
+}
+
+// note counts a read.
+func (r *reader) note(n int, err error) error {
+	if n > 0 {
+		r.came.Add(1)
+	}
+	if err == io.EOF && r.w > r.r {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

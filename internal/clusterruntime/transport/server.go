@@ -1,0 +1,150 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// prefaceTime is how long a client may take for the rest of its preface.
+const prefaceTime = 10 * time.Second
+
+// Server serves the methods of services to connections of this transport. Streams are left to gRPC. It is safe for concurrent use
+// once its services are registered.
+type Server struct {
+	services map[string]bool
+	methods  map[string]method // by full name
+	done     sync.WaitGroup
+
+	mu      sync.Mutex
+	links   map[*serverLink]bool
+	running int // calls
+	stopped bool
+	idle    chan struct{} // closed when no call runs, once it is set
+}
+
+// method is a method of a service.
+type method struct {
+	grpc.MethodDesc
+	impl any
+}
+
+var _ grpc.ServiceRegistrar = (*Server)(nil)
+
+// NewServer returns a Server without services. Stop ends it.
+func NewServer() *Server {
+	return &Server{services: map[string]bool{}, methods: map[string]method{}, links: map[*serverLink]bool{}}
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	s.services[desc.ServiceName] = true
+	for _, m := range desc.Methods {
+		s.methods["/"+desc.ServiceName+"/"+m.MethodName] = method{m, impl}
+	}
+}
+
+// find returns a method by its full name, or the error of gRPC.
+func (s *Server) find(name string) (method, error) {
+	if m, ok := s.methods[name]; ok {
+		return m, nil
+	}
+	service, short, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	if !s.services[service] {
+		return method{}, status.Errorf(codes.Unimplemented, "unknown service %v", service)
+	}
+	return method{}, status.Errorf(codes.Unimplemented, "unknown method %v for service %v", short, service)
+}
+
+// accept serves a connection, the first bytes of whose preface have been read.
+func (s *Server) accept(conn net.Conn, info credentials.AuthInfo) {
+	ctx, cancel := context.WithCancel(peer.NewContext(context.Background(), &peer.Peer{Addr: conn.RemoteAddr(), LocalAddr: conn.LocalAddr(), AuthInfo: info}))
+	l := &serverLink{link: newLink(conn), server: s, ctx: ctx, cancel: cancel, calls: map[uint32]*serverCall{}, work: make(chan *serverCall)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		cancel()
+		l.close(errStopped)
+		return
+	}
+	s.links[l] = true
+	s.done.Go(func() {
+		if err := l.greet(); err != nil {
+			l.close(err)
+		}
+		l.run()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.links, l)
+	})
+}
+
+var errStopped = errors.New("the server ends")
+
+// greet reads the rest of the preface, and answers it.
+func (l *serverLink) greet() error {
+	late := time.AfterFunc(prefaceTime, func() { l.close(errors.New("the preface did not come")) })
+	defer late.Stop()
+	rest := make([]byte, len(preface)-magic)
+	if _, err := io.ReadFull(l.conn, rest); err != nil {
+		return err
+	}
+	if string(rest) != preface[magic:] {
+		return errMalformed
+	}
+	return l.write([]byte(preface))
+}
+
+// begin notes that a call runs.
+func (s *Server) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running++
+}
+
+// end notes that one was answered.
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
+}
+
+// GracefulStop waits until no call runs, and stops.
+func (s *Server) GracefulStop() {
+	s.mu.Lock()
+	if s.running > 0 && !s.stopped {
+		if s.idle == nil {
+			s.idle = make(chan struct{})
+		}
+		idle := s.idle
+		s.mu.Unlock()
+		<-idle
+	} else {
+		s.mu.Unlock()
+	}
+	s.Stop()
+}
+
+// Stop closes all connections, and waits for the methods that run.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	s.stopped = true
+	for l := range s.links {
+		l.close(errStopped)
+	}
+	s.mu.Unlock()
+	s.done.Wait()
+}

@@ -1,0 +1,178 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/mem"
+)
+
+// maxIdle are the goroutines of a link that wait for calls. Others end after their call.
+const maxIdle = 16
+
+// serverLink is the link of a server, which gets requests and sends responses.
+type serverLink struct {
+	*link
+	server *Server
+	ctx    context.Context // of all calls
+	cancel context.CancelFunc
+	work   chan *serverCall
+
+	mu    sync.Mutex
+	calls map[uint32]*serverCall
+	idle  int // goroutines that wait for work
+}
+
+// run reads requests until the link is closed, and waits for the calls, which end then.
+func (l *serverLink) run() {
+	l.done.Go(func() { l.watch(beat) })
+	l.close(l.read())
+	l.cancel()
+	l.mu.Lock()
+	for _, c := range l.calls {
+		c.lost()
+	}
+	l.mu.Unlock()
+	l.done.Wait()
+}
+
+// read reads frames until one fails.
+func (l *serverLink) read() error {
+	for {
+		b, err := l.in.next(headerSize)
+		if err != nil {
+			return err
+		}
+		h, err := parseHeader(b)
+		if err != nil {
+			return err
+		}
+		switch h.kind {
+		case request:
+			err = l.request(h)
+		case data:
+			err = l.data(h)
+		case cancel:
+			l.cancelled(h.call)
+		case ping:
+			l.answerPing()
+		case pong:
+		default:
+			err = fmt.Errorf("%w: a client does not send kind %d", errMalformed, h.kind)
+		}
+		if err == nil && h.length > 0 && h.kind != request && h.kind != data {
+			err = l.in.discard(int(h.length))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// request begins a call.
+func (l *serverLink) request(h header) error {
+	b, err := l.in.next(int(h.length))
+	if err != nil {
+		return err
+	}
+	var head requestHead
+	if err := head.parse(b[:h.head]); err != nil {
+		return err
+	}
+	if head.sizes != nil && h.length > h.head {
+		return fmt.Errorf("%w: a message in parts and whole", errMalformed)
+	}
+	c := l.newCall(h.call, head)
+	l.mu.Lock()
+	if l.calls[h.call] != nil || len(l.calls) >= maxCalls {
+		l.mu.Unlock()
+		c.cancel()
+		return fmt.Errorf("%w: a number of a call twice, or more than %d calls", errMalformed, maxCalls)
+	}
+	l.calls[h.call] = c
+	l.mu.Unlock()
+	if head.sizes == nil {
+		c.body = mem.BufferSlice{mem.Copy(b[h.head:], pool)}
+	}
+	l.server.begin()
+	l.dispatch(c)
+	return nil
+}
+
+// dispatch has a call answered by a goroutine that waits, or a new one.
+func (l *serverLink) dispatch(c *serverCall) {
+	select {
+	case l.work <- c:
+		return
+	default:
+	}
+	l.done.Go(func() {
+		for c != nil {
+			c.answer()
+			c = l.next()
+		}
+	})
+}
+
+// next waits for the next call, nil where enough others wait, or the link is closed.
+func (l *serverLink) next() *serverCall {
+	l.mu.Lock()
+	if l.idle == maxIdle {
+		l.mu.Unlock()
+		return nil
+	}
+	l.idle++
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.idle--
+		l.mu.Unlock()
+	}()
+	select {
+	case c := <-l.work:
+		return c
+	case <-l.closed:
+		return nil
+	}
+}
+
+// data reads a frame of a request. It waits until the method takes the message, which says who pays for it.
+func (l *serverLink) data(h header) error {
+	l.mu.Lock()
+	c := l.calls[h.call]
+	l.mu.Unlock()
+	if c == nil || c.parts == nil {
+		return l.in.discard(int(h.length)) // of a call that has been answered
+	}
+	select {
+	case <-c.taken:
+	case <-c.over:
+		return l.in.discard(int(h.length))
+	case <-l.closed:
+		return l.cause
+	}
+	whole, fault, err := c.parts.receive(l.in, int(h.length))
+	l.in.bulk = !whole && fault == nil
+	switch {
+	case err != nil:
+		return err
+	case fault != nil:
+		c.arrive(fault)
+	case whole:
+		c.arrive(nil)
+	default:
+		c.progress(int(h.length))
+	}
+	return nil
+}
+
+// cancelled ends a call that its client has given up.
+func (l *serverLink) cancelled(call uint32) {
+	l.mu.Lock()
+	c := l.calls[call]
+	l.mu.Unlock()
+	if c != nil {
+		c.lost()
+	}
+}
