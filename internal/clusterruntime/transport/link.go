@@ -53,16 +53,6 @@ func (l *link) close(cause error) {
 	})
 }
 
-// isClosed reports whether the link is closed; its cause is set then.
-func (l *link) isClosed() bool {
-	select {
-	case <-l.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // acquire waits for the turn to write.
 func (l *link) acquire(ctx context.Context) error {
 	select {
