@@ -120,11 +120,8 @@ func batchMoments(x []float32, n int) (mean, variance []float64) {
 
 // batchNormGrad takes the gradient of the result, the image, the scale and the moments that it was normalized by.
 func batchNormGrad(s *site) (kernel, error) {
-	if f := s.str("data_format", "NHWC"); f != "NHWC" && f != "NDHWC" {
-		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
-	}
 	epsilon, training := float64(s.node.Float("epsilon", 1e-4)), s.boolean("is_training", true)
-	return func(c call) error {
+	return s.inLayout(func(c call) error {
 		dy, x := c.t(0), c.t(1)
 		n, err := channelsOf(x, c.t(2), c.t(3), c.t(4))
 		if err != nil {
@@ -168,5 +165,5 @@ func batchNormGrad(s *site) (kernel, error) {
 			}
 		}
 		return nil
-	}, nil
+	}, 2)
 }

@@ -129,15 +129,12 @@ func depthwise[T float](c call, w *window.Attrs) error {
 // batchNorm normalises with the moments that it is given. Only the outputs that
 // inference has are made: the others are the moments again.
 func batchNorm(s *site) (kernel, error) {
-	if f := s.str("data_format", "NHWC"); f != "NHWC" && f != "NDHWC" {
-		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
-	}
 	eps := float64(s.node.Float("epsilon", 1e-4))
 	if s.boolean("is_training", true) {
-		return normTraining{eps, float64(s.node.Float("exponential_avg_factor", 1))}.run, nil
+		return s.inLayout(normTraining{eps, float64(s.node.Float("exponential_avg_factor", 1))}.run, 1)
 	}
 	k := floats(func(c call) error { return normalize[float32](c, eps) }, func(c call) error { return normalize[float64](c, eps) })
-	return k.on(0), nil
+	return s.inLayout(k.on(0), 1)
 }
 
 func normalize[T float](c call, eps float64) error {

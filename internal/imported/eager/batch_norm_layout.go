@@ -1,0 +1,64 @@
+package eager
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// inLayout returns the kernel for the data_format of a node: k takes its first images inputs, and makes output 0, with their channels last.
+// Keras' layer normalization has them first.
+func (s *site) inLayout(k kernel, images int) (kernel, error) {
+	switch f := s.str("data_format", "NHWC"); f {
+	case "NHWC", "NDHWC":
+		return k, nil
+	case "NCHW", "NCDHW":
+		return channelsFirst(k, images), nil
+	default:
+		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
+	}
+}
+
+func channelsFirst(k kernel, images int) kernel {
+	return func(c call) error {
+		inner := c
+		inner.in = slices.Clone(c.in)
+		for i := range images {
+			moved, err := c.moved(c.t(i), 1, -1)
+			if err != nil {
+				return err
+			}
+			inner.in[i].T = moved
+		}
+		if err := k(inner); err != nil {
+			return err
+		}
+		moved, err := c.moved(c.out[0].T, -1, 1)
+		if err == nil {
+			c.set(0, moved)
+		}
+		return err
+	}
+}
+
+// moved returns t with a dimension at another place; -1 is the last one. What is no image stays as it is.
+func (c call) moved(t *tensor.Tensor, from, to int) (*tensor.Tensor, error) {
+	rank := len(t.Shape)
+	if rank != 4 && rank != 5 {
+		return t, nil
+	}
+	perm := make([]int, rank)
+	for i := range perm {
+		perm[i] = i
+	}
+	from, to = (from+rank)%rank, (to+rank)%rank
+	perm = slices.Insert(slices.Delete(perm, from, from+1), to, from)
+	in, at, shape := contiguous(t.Shape), stride{steps: make([]int, rank)}, make([]int, rank)
+	for i, p := range perm {
+		shape[i], at.steps[i] = t.Shape[p], in.steps[p]
+	}
+	c.out = make([]Value, 1)
+	err := c.box(t, shape, at)
+	return c.out[0].T, err
+}
