@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"io"
 	"net"
 
@@ -8,8 +9,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
-
-	"context"
 )
 
 // ServerOptions are options of gRPC's server that shares its port with s: connections that begin with this transport's preface
