@@ -169,6 +169,39 @@ def arrays(target):
             attempt("wider gradients", s, raw.TensorArrayGatherV3(handle=grad, indices=[0, 1], flow_in=write, dtype=tf.float32))
 
 
+def examples(target):
+    """Datasets of parsed examples, with sparse features, and of elements without repetition; tf.print's text."""
+    def example(**features):
+        return tf.train.Example(features=tf.train.Features(feature={k: tf.train.Feature(int64_list=tf.train.Int64List(value=v)) for k, v in features.items()})).SerializeToString()
+
+    with tf1.Graph().as_default(), tf.device("/job:worker/task:0"):
+        records = [example(a=[1], z=[5, 6], b=[7, 8]), example(a=[2], z=[], b=[9, 10]), example(a=[3], z=[4], b=[0, 0])]
+        spec = {"z": tf1.VarLenFeature(tf.int64), "a": tf1.FixedLenFeature([], tf.int64), "b": tf1.FixedLenFeature([2], tf.int64)}
+        data = tf1.data.Dataset.from_tensor_slices(records).batch(2)
+        parsed = tf1.data.make_one_shot_iterator(data.apply(tf.data.experimental.parse_example_dataset(spec, num_parallel_calls=2))).get_next()
+        pairs = tf1.data.make_one_shot_iterator(data.map(lambda x: tf1.parse_example(x, spec)["z"])).get_next()
+        rows = tf1.data.make_one_shot_iterator(tf1.data.Dataset.from_tensor_slices(records).map(lambda x: tf1.parse_single_example(x, spec)["z"]).batch(3)).get_next()
+        once = tf1.data.make_one_shot_iterator(tf1.data.Dataset.from_tensor_slices([3, 1, 3, 2, 1]).unique()).get_next()
+        with tf1.Session(target) as s:
+            for _ in range(3):
+                attempt("parsed examples", s, [parsed["a"], parsed["b"], parsed["z"]])
+            attempt("sparse elements", s, pairs)
+            attempt("sparse elements in batches", s, rows)
+            for _ in range(4):
+                attempt("unique", s, once)
+            attempt("format", s, tf.strings.format("{} and {}", (tf.reshape(tf.range(30), [5, 6]), tf.constant(["a", "it's"]))))
+
+
+def collectives(target):
+    from tensorflow.python.ops import collective_ops
+    with tf1.Graph().as_default(), tf.device("/job:worker/task:0"):
+        with tf1.Session(target) as s:
+            try:
+                s.run(collective_ops.all_reduce(tf.constant(1.0), 2, 1, 1, "Add", "Id"), options=tf1.RunOptions(timeout_in_ms=2000))
+            except tf.errors.OpError as e:
+                print(type(e).__name__, e.message)
+
+
 def all_kinds(target):
-    for each in (barriers, stages, sparse, keepers, arrays):
+    for each in (barriers, stages, sparse, keepers, arrays, examples):
         each(target)

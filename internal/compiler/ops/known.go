@@ -19,7 +19,6 @@ BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: 
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
 CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T; T: {float32, float64} = float32
-Cholesky(input: T) -> output: T
 CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
 ConjugateTranspose(x: T, perm: Tperm) -> y: T
 Conv3D(input: T, filter: T) -> output: T
@@ -44,11 +43,8 @@ Imag(input: T) -> output: Tout; Tout: {float32, float64} = float32
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
-MatrixInverse(input: T) -> output: T
 MaxPool3D(input: T) -> output: T
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
-MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T; T: reals = float32
-MaxPoolV2(input: T, ksize: int32, strides: int32) -> output: T; T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64} = float32
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
 NextAfter(x1: T, x2: T) -> output: T; T: {float32, float64} = float32
@@ -78,10 +74,7 @@ RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string)
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
 Save(filename: string, tensor_names: string, data: [T])
 SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
-SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, sum_shape: int64
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
-SparseSplit(split_dim: int64, indices: int64, values: T, shape: int64) -> output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64
-SparseTensorDenseAdd(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> output: T
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
 Svd(input: T) -> s: T, u: T, v: T

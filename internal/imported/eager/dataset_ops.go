@@ -50,8 +50,10 @@ func datasetTable() map[*ops.Def]maker {
 		ops.AssertCardinalityDataset: always(func(in *inputs) (dataset.Dataset, error) {
 			return dataset.Exactly(in.source(), in.int("cardinality")), nil
 		}),
-		ops.CacheDataset:   always(cacheDataset),
-		ops.CacheDatasetV2: always(cacheDataset),
+		ops.CacheDataset:        always(cacheDataset),
+		ops.CacheDatasetV2:      always(cacheDataset),
+		ops.ParseExampleDataset: parseDataset, ops.ParseExampleDatasetV2: parseDataset,
+		ops.UniqueDataset: uniqueDataset,
 	} {
 		all[op] = makeDataset(m)
 	}

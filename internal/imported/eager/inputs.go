@@ -172,7 +172,7 @@ func (c call) setElement(e dataset.Element, types []tensor.DType) error {
 		if v.T != nil {
 			got = v.T.DType
 		}
-		if got != types[i] && types[i] != tensor.Resource {
+		if got != types[i] && types[i] != tensor.Resource && !(got == tensor.String && types[i] == tensor.Variant) { // variants: see parseDataset
 			return fmt.Errorf("Data type mismatch at component %d: expected %v but got %v.", i, types[i], got)
 		}
 		c.out[i] = Value(v)

@@ -10,37 +10,66 @@ import (
 )
 
 func sparseDenseMatMul(s *site) (kernel, error) {
-	if s.boolean("adjoint_a", false) || s.boolean("adjoint_b", false) {
-		return nil, fmt.Errorf("adjoints %w", ErrUnsupported)
-	}
-	return numbers(sparseProduct[float32], sparseProduct[float64], nil, nil, sparseProduct[int32], sparseProduct[int64], nil, nil, nil, nil).on(1), nil
+	a, b := s.boolean("adjoint_a", false), s.boolean("adjoint_b", false)
+	f32, f64 := sparseProduct[float32](a, b), sparseProduct[float64](a, b)
+	return numbers(f32, f64, nil, nil, sparseProduct[int32](a, b), sparseProduct[int64](a, b), nil, nil, nil, nil).on(1), nil
 }
 
-func sparseProduct[T number](c call) error {
-	values, b := c.t(1), c.t(3)
-	s, err := coordsOf(c.t(0), values, c.t(2))
-	if err != nil {
-		return err
+// longIndices returns an input of indices as int64.
+func (c call) longIndices(i int) (*tensor.Tensor, error) {
+	if t := c.t(i); t.DType != tensor.Int32 {
+		return t, nil
 	}
-	if s.rank() != 2 || len(b.Shape) != 2 || b.Shape[0] != s.shape[1] || b.DType != values.DType {
-		return fmt.Errorf("cannot multiply a by b: shapes %v and %v, types %v and %v", s.shape, b.Shape, values.DType, b.DType)
-	}
-	if err := s.check(); err != nil {
-		return err
-	}
-	n := b.Shape[1]
-	dst, err := outputOf[T](c, 0, s.shape[0], n)
-	if err != nil {
-		return err
-	}
-	right := tensor.Values[T](b)
-	for i, v := range tensor.Values[T](values) {
-		row, src := dst[int(s.row(i)[0])*n:], right[int(s.row(i)[1])*n:]
-		for j := range n {
-			row[j] += v * src[j]
+	return recastTo(c, c.t(i), tensor.Int64)
+}
+
+// sparseProduct is a product of a sparse matrix and a dense one, each of which may be transposed before.
+func sparseProduct[T number](adjointA, adjointB bool) kernel {
+	return func(c call) error {
+		values, b := c.t(1), c.t(3)
+		indices, err := c.longIndices(0)
+		if err != nil {
+			return err
 		}
+		s, err := coordsOf(indices, values, c.t(2))
+		if err != nil {
+			return err
+		}
+		if s.rank() != 2 || len(b.Shape) != 2 || b.DType != values.DType {
+			return fmt.Errorf("cannot multiply a by b: shapes %v and %v, types %v and %v", s.shape, b.Shape, values.DType, b.DType)
+		}
+		left, right := 0, 0 // the dimensions of the result
+		if adjointA {
+			left = 1
+		}
+		if !adjointB {
+			right = 1
+		}
+		if s.shape[1-left] != b.Shape[1-right] {
+			return fmt.Errorf("Cannot multiply A and B because inner dimension does not match: %d vs. %d.  Did you forget a transpose?  Dimensions of A: [%d, %d).  Dimensions of B: %s",
+				s.shape[1-left], b.Shape[1-right], s.shape[0], s.shape[1], shapeText(b.Shape))
+		}
+		if err := s.check(); err != nil {
+			return err
+		}
+		n := b.Shape[right]
+		dst, err := outputOf[T](c, 0, s.shape[left], n)
+		if err != nil {
+			return err
+		}
+		src := tensor.Values[T](b)
+		for i, v := range tensor.Values[T](values) {
+			row, k := dst[int(s.row(i)[left])*n:][:n], int(s.row(i)[1-left])
+			for j := range row {
+				if adjointB {
+					row[j] += v * src[j*b.Shape[1]+k]
+				} else {
+					row[j] += v * src[k*n+j]
+				}
+			}
+		}
+		return nil
 	}
-	return nil
 }
 
 // sparseCwise combines a sparse tensor's values with the elements of a dense one

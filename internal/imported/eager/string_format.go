@@ -23,7 +23,14 @@ func stringFormat(s *site) (kernel, error) {
 		w := tensorText{room: c.textRoom()}
 		w.add(between[0])
 		for i := range c.in {
-			w.tensor(c.in[i].T, most)
+			t := c.in[i].T
+			if t != nil && half(t.DType) { // their digits are those of float32
+				var err error
+				if t, err = recastTo(c, t, tensor.Float32); err != nil {
+					return err
+				}
+			}
+			w.tensor(t, most)
 			w.add(between[i+1])
 		}
 		if w.err != nil {

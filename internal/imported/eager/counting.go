@@ -1,0 +1,169 @@
+package eager
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// countingOps count and find elements.
+var countingOps = map[*ops.Def]maker{
+	ops.HistogramFixedWidth: func(s *site) (kernel, error) {
+		d := s.dtype("dtype", tensor.Int32)
+		return numbers(histogram[float32](d), histogram[float64](d), nil, nil, histogram[int32](d), histogram[int64](d), nil, nil, nil, nil).on(0), nil
+	},
+	ops.NthElement: func(s *site) (kernel, error) {
+		reverse := s.boolean("reverse", false)
+		return numbers(nth[float32](reverse), nth[float64](reverse), nth[int8](reverse), nth[int16](reverse), nth[int32](reverse), nth[int64](reverse),
+			nth[uint8](reverse), nth[uint16](reverse), nil, nil).on(0), nil
+	},
+	ops.UnravelIndex:            plain(unravel),
+	ops.ScatterNdNonAliasingAdd: plain(scatterAdded),
+	ops.TensorScatterSub:        plain(scatterEach(func(has, v float64) float64 { return has - v }, func(has, v int64) int64 { return has - v })),
+	ops.TensorScatterMax:        plain(scatterEach(func(has, v float64) float64 { return max(has, v) }, func(has, v int64) int64 { return max(has, v) })),
+	ops.TensorScatterMin:        plain(scatterEach(func(has, v float64) float64 { return min(has, v) }, func(has, v int64) int64 { return min(has, v) })),
+	ops.EditDistance:            editDistance,
+	ops.Digamma:                 plain(floats(mapped[float32](digamma), mapped[float64](digamma)).on(0)),
+}
+
+// histogram counts elements by equal ranges of values; what lies outside counts with the nearest.
+func histogram[T number](d tensor.DType) kernel {
+	return func(c call) error {
+		limits := c.t(1)
+		if limits.DType != c.t(0).DType || limits.Len() != 2 || len(limits.Shape) != 1 {
+			return fmt.Errorf("value_range should be a vector of 2 elements, but got shape %s", shapeText(limits.Shape))
+		}
+		n, err := integer("nbins", c.t(2))
+		if err != nil {
+			return err
+		}
+		low, high := tensor.Values[T](limits)[0], tensor.Values[T](limits)[1]
+		if n <= 0 {
+			return fmt.Errorf("nbins should be a positive number, but got '%d'", n)
+		}
+		if !(low < high) {
+			return fmt.Errorf("value_range should satisfy value_range[0] < value_range[1], but got '[%v, %v]'", low, high)
+		}
+		if err := c.room(n, 8); err != nil {
+			return err
+		}
+		counts, step := make([]int, n), (float64(high)-float64(low))/float64(n)
+		for i, v := range tensor.Values[T](c.t(0)) {
+			if v != v {
+				return fmt.Errorf("values[%d] is NaN", i)
+			}
+			at := (min(max(float64(v), float64(low)), float64(high)) - float64(low)) / step
+			counts[min(int(at), n-1)]++
+		}
+		return c.outputInts(0, d, counts, n)
+	}
+}
+
+// nth finds the element of each row that is at a place in order.
+func nth[T number](reverse bool) kernel {
+	return func(c call) error {
+		x := c.t(0)
+		r := len(x.Shape) - 1
+		n, err := integer("n", c.t(1))
+		switch {
+		case err != nil:
+			return err
+		case n < 0:
+			return fmt.Errorf("n must be non-negative but was %d", n)
+		case r < 0:
+			return fmt.Errorf("Input must be at least rank 1 but is rank 0")
+		case n >= x.Shape[r]:
+			return fmt.Errorf("Input must have last dimension > n = %d", n)
+		}
+		width := x.Shape[r]
+		if reverse {
+			n = width - 1 - n
+		}
+		dst, err := outputOf[T](c, 0, x.Shape[:r]...)
+		if err != nil {
+			return err
+		}
+		if err := c.room(x.Len(), max(x.DType.Size(), 1)); err != nil {
+			return err
+		}
+		all := slices.Clone(tensor.Values[T](x))
+		for i := range dst {
+			row := all[i*width : (i+1)*width]
+			slices.SortFunc(row, cmp.Compare)
+			dst[i] = row[n]
+		}
+		return nil
+	}
+}
+
+// unravel makes coordinates in a tensor of some sizes of places in it.
+func unravel(c call) error {
+	indices, err := integers("indices", c.t(0))
+	if err != nil {
+		return err
+	}
+	dims, err := vector("dims", c.t(1))
+	if err != nil {
+		return err
+	}
+	total, err := elements(dims)
+	if err != nil {
+		return err
+	}
+	if len(c.t(0).Shape) > 1 {
+		return fmt.Errorf("The indices can only be scalar or vector got \"%s\"", shapeText(c.t(0).Shape))
+	}
+	if total == 0 {
+		return fmt.Errorf("Input dims cannot contain a dim of zero, but dims are %v", dims)
+	}
+	out, n := make([]int, len(indices)*len(dims)), len(indices)
+	for i, v := range indices {
+		if v < 0 || v >= total {
+			return fmt.Errorf("index is out of bound as with dims")
+		}
+		for k := len(dims) - 1; k >= 0; k-- {
+			out[k*n+i] = v % dims[k]
+			v /= dims[k]
+		}
+	}
+	return c.outputInts(0, c.t(0).DType, out, append([]int{len(dims)}, c.t(0).Shape...)...)
+}
+
+// scatterAdded adds to a tensor, which is not changed itself.
+func scatterAdded(c call) error { return tensorScatterAdd(c) }
+
+// scatterEach is a function of an element and what is scattered onto it.
+func scatterEach(ofFloats func(has, v float64) float64, ofInts func(has, v int64) int64) kernel {
+	return func(c call) error {
+		s, out, err := scattered(c)
+		if err != nil {
+			return err
+		}
+		n := product(s.rest)
+		switch out.DType {
+		case tensor.Float32:
+			eachScattered(out, c.t(2), s.places, n, func(has, v float32) float32 { return float32(ofFloats(float64(has), float64(v))) })
+		case tensor.Float64:
+			eachScattered(out, c.t(2), s.places, n, ofFloats)
+		case tensor.Int32:
+			eachScattered(out, c.t(2), s.places, n, func(has, v int32) int32 { return int32(ofInts(int64(has), int64(v))) })
+		case tensor.Int64:
+			eachScattered(out, c.t(2), s.places, n, ofInts)
+		default:
+			return fmt.Errorf("type %v %w", out.DType, ErrUnsupported)
+		}
+		return nil
+	}
+}
+
+func eachScattered[T number](out, updates *tensor.Tensor, places []int, n int, f func(has, v T) T) {
+	dst, src := tensor.Values[T](out), tensor.Values[T](updates)
+	for i, p := range places {
+		for j, v := range src[i*n : (i+1)*n] {
+			dst[p+j] = f(dst[p+j], v)
+		}
+	}
+}

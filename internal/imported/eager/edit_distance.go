@@ -1,0 +1,151 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// editDistance is Levenshtein's distance of the sequences along the last dimension of two sparse tensors.
+func editDistance(s *site) (kernel, error) {
+	normalize := s.boolean("normalize", true)
+	return func(c call) error {
+		a, rows, err := sequences(c, 0)
+		if err != nil {
+			return err
+		}
+		b, truth, err := sequences(c, 3)
+		if err != nil {
+			return err
+		}
+		if len(a) != len(b) || c.t(1).DType != c.t(4).DType {
+			return fmt.Errorf("truth_shape and hypothesis_shape: expected sequences of one rank and type, got %v and %v", a, b)
+		}
+		shape := make([]int, len(a))
+		for i := range shape {
+			shape[i] = max(a[i], b[i])
+		}
+		dst, err := outputOf[float32](c, 0, shape...)
+		if err != nil {
+			return err
+		}
+		for i := range dst {
+			x, y := rows[placeIn(i, shape, a)], truth[placeIn(i, shape, b)]
+			if err := c.room(len(y)+1, 8); err != nil {
+				return err
+			}
+			d := float64(levenshtein(x, y))
+			switch {
+			case normalize && len(y) > 0:
+				d /= float64(len(y))
+			case normalize && len(x) > 0:
+				d = math.Inf(1)
+			}
+			dst[i] = float32(d)
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// placeIn returns where element i of a shape is in another one, -1 for outside.
+func placeIn(i int, shape, other []int) int {
+	place, step := 0, 1
+	for k := len(shape) - 1; k >= 0; k-- {
+		v := i % shape[k]
+		i /= shape[k]
+		if v >= other[k] {
+			return -1
+		}
+		place += v * step
+		step *= other[k]
+	}
+	return place
+}
+
+// sequences reads a sparse tensor from inputs from one on: its shape without the last dimension, and the sequences by place.
+func sequences(c call, first int) ([]int, map[int][]member, error) {
+	values := c.t(first + 1)
+	s, err := coordsOf(c.t(first), values, c.t(first+2))
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := membersOrFloats(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.rank() < 2 {
+		return nil, nil, fmt.Errorf("expected sequences of rank 2 at least, got dense_shape %v", s.shape)
+	}
+	if err := s.check(); err != nil {
+		return nil, nil, err
+	}
+	r := s.rank() - 1
+	if _, err := elements(s.shape[:r]); err != nil {
+		return nil, nil, err
+	}
+	if err := c.room(s.n, 48); err != nil {
+		return nil, nil, err
+	}
+	all := map[int][]member{}
+	for i := range s.n {
+		place := 0
+		for k, v := range s.row(i)[:r] {
+			place = place*s.shape[k] + int(v)
+		}
+		all[place] = append(all[place], at(i))
+	}
+	return s.shape[:r], all, nil
+}
+
+// membersOrFloats is membersOf that takes floats, too.
+func membersOrFloats(t *tensor.Tensor) (func(i int) member, error) {
+	if t.DType.Float() {
+		return func(i int) member { return member{number: int64(math.Float64bits(t.Float(i)))} }, nil
+	}
+	return membersOf(t)
+}
+
+func levenshtein(x, y []member) int {
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, a := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j, b := range y {
+			change := before
+			if compareMembers(a, b) != 0 {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)]
+}
+
+// digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series.
+func digamma(x float64) float64 {
+	switch {
+	case math.IsInf(x, -1) || math.IsNaN(x):
+		return math.NaN()
+	case x == 0:
+		return math.Inf(-1) * math.Copysign(1, x)
+	case x < 0 && x == math.Floor(x):
+		return math.NaN()
+	case x < 0:
+		_, part := math.Modf(x)
+		return digamma(1-x) - math.Pi/math.Tan(math.Pi*part)
+	}
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum -= 1 / x
+	}
+	y := 1 / (x * x)
+	return sum + math.Log(x) - 0.5/x - y*(1.0/12-y*(1.0/120-y*(1.0/252-y*(1.0/240-y*(1.0/132-y*691.0/32760)))))
+}

@@ -1,0 +1,106 @@
+package eager
+
+import (
+	"math"
+	"slices"
+)
+
+// eigen finds eigenvalues of symmetric matrices, the smallest first, and eigenvectors where asked. It reads the lower triangles.
+// The sign of a vector, and vectors of equal values, are not determined: they may be others than TensorFlow's.
+func eigen(s *site) (kernel, error) {
+	vectors := s.boolean("compute_v", true)
+	return floats(eigenEach[float32](vectors), eigenEach[float64](vectors)).on(0), nil
+}
+
+func eigenEach[T float](vectors bool) kernel {
+	return func(c call) error {
+		shape := c.t(0).Shape
+		values, err := outputOf[T](c, 0, shape[:max(len(shape)-1, 0)]...)
+		if err != nil {
+			return err
+		}
+		var v []T
+		if vectors {
+			v, err = outputOf[T](c, 1, shape...)
+		} else {
+			_, err = c.output(1, c.t(0).DType)
+		}
+		if err != nil {
+			return err
+		}
+		return eachSquare[T](c, func(i int, m square) error {
+			turned := jacobi(m)
+			order := make([]int, m.n)
+			for k := range order {
+				order[k] = k
+			}
+			slices.SortStableFunc(order, func(a, b int) int {
+				if *m.at(a, a) < *m.at(b, b) {
+					return -1
+				}
+				return 1
+			})
+			for k, from := range order {
+				values[i*m.n+k] = T(*m.at(from, from))
+				for row := 0; vectors && row < m.n; row++ {
+					v[(i*m.n+row)*m.n+k] = T(*turned.at(row, from))
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// sweeps bounds how often Jacobi's method visits all elements: it converges quadratically.
+const sweeps = 64
+
+// jacobi makes a symmetric matrix diagonal by rotations, and returns their product.
+func jacobi(m square) square {
+	v := square{m.n, make([]float64, len(m.a))}
+	for i := range m.n {
+		*v.at(i, i) = 1
+		for j := range i {
+			*m.at(j, i) = *m.at(i, j)
+		}
+	}
+	for range sweeps {
+		off, all := 0.0, 0.0
+		for k, x := range m.a {
+			all += x * x
+			if k/m.n != k%m.n {
+				off += x * x
+			}
+		}
+		if !(off > 1e-30*all) {
+			break
+		}
+		for p := range m.n {
+			for q := p + 1; q < m.n; q++ {
+				rotate(m, v, p, q)
+			}
+		}
+	}
+	return v
+}
+
+// rotate makes element (p, q) zero.
+func rotate(m, v square, p, q int) {
+	apq := *m.at(p, q)
+	if apq == 0 {
+		return
+	}
+	theta := (*m.at(q, q) - *m.at(p, p)) / (2 * apq)
+	t := math.Copysign(1, theta) / (math.Abs(theta) + math.Sqrt(theta*theta+1))
+	c := 1 / math.Sqrt(t*t+1)
+	s := t * c
+	mix := func(x, y *float64) { *x, *y = c**x-s**y, s**x+c**y }
+	for k := range m.n {
+		mix(m.at(k, p), m.at(k, q))
+	}
+	for k := range m.n {
+		mix(m.at(p, k), m.at(q, k))
+	}
+	for k := range m.n {
+		mix(v.at(k, p), v.at(k, q))
+	}
+}
