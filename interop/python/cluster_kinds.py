@@ -192,14 +192,31 @@ def examples(target):
             attempt("format", s, tf.strings.format("{} and {}", (tf.reshape(tf.range(30), [5, 6]), tf.constant(["a", "it's"]))))
 
 
-def collectives(target):
-    from tensorflow.python.ops import collective_ops
-    with tf1.Graph().as_default(), tf.device("/job:worker/task:0"):
+def types(target):
+    """Values of each type from one parameter server to the other, and to the worker."""
+    kinds = [tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.bool, tf.string]
+    with tf1.Graph().as_default():
+        fed, got = {}, []
+        for kind in kinds:
+            for value in ([1, 0], [], 1):
+                with tf.device("/job:ps/task:0"):
+                    x = tf1.placeholder(kind)
+                    y = tf.identity(x)
+                with tf.device("/job:ps/task:1"):
+                    y = tf.identity(y)
+                with tf.device("/job:worker/task:0"):
+                    got.append((kind.name, tf.identity(y)))
+                fed[x] = np.array(np.array(value, np.int32).astype(str).astype("S"), object) if kind == tf.string else np.array(value).astype(kind.as_numpy_dtype)
         with tf1.Session(target) as s:
-            try:
-                s.run(collective_ops.all_reduce(tf.constant(1.0), 2, 1, 1, "Add", "Id"), options=tf1.RunOptions(timeout_in_ms=2000))
-            except tf.errors.OpError as e:
-                print(type(e).__name__, e.message)
+            for (name, _), v in zip(got, s.run([y for _, y in got], fed)):
+                show("sent " + name, [str(np.asarray(v).dtype), np.asarray(v).astype(object).astype(str).tolist()])
+        with tf.device("/job:ps/task:0"):
+            v = tf1.get_variable("sent_handle", initializer=tf.constant([1.0, 2.0]), use_resource=True)
+        with tf.device("/job:ps/task:1"):
+            read = tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float32)
+        with tf1.Session(target) as s:
+            s.run(v.initializer)
+            show("variable by its handle", plain(s.run(read)))
 
 
 def all_kinds(target):

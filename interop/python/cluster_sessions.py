@@ -11,6 +11,8 @@ import threading
 import numpy as np
 import tensorflow as tf
 
+import cluster_kinds
+
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
 
@@ -128,6 +130,7 @@ def main():
     variables(target, False)
     variables(target, True)
     queue_barrier(target)
+    cluster_kinds.types(target)
     for v2 in (True, False):
         tf1.enable_control_flow_v2() if v2 else tf1.disable_control_flow_v2()
         control_flow(target)
