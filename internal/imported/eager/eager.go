@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -149,9 +150,11 @@ func prepare(n *graph.Node, g *Generators) (p *prepared, err error) {
 
 // unsupported is the error of an op without a kernel.
 func unsupported(op string) error {
-	switch op {
-	case "PyFunc", "PyFuncStateless", "EagerPyFunc":
+	switch {
+	case op == "PyFunc", op == "PyFuncStateless", op == "EagerPyFunc":
 		return fmt.Errorf("op %w: it calls a function of the client's Python process; call it there and feed what it returns, or use ops of TensorFlow", ErrUnsupported)
+	case strings.HasPrefix(op, "Collective"):
+		return fmt.Errorf("collective op %w: use parameter servers (ParameterServerStrategy) in place of MultiWorkerMirroredStrategy", ErrUnsupported)
 	default:
 		return fmt.Errorf("op %w", ErrUnsupported)
 	}

@@ -1,8 +1,11 @@
 package eager
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
@@ -41,6 +44,16 @@ func TestFamilies(t *testing.T) {
 	for op, why := range unrecorded {
 		if why == byFamilies && !seen[op] {
 			t.Errorf("%s has no recorded case: add one to interop/eager_families.py", op)
+		}
+	}
+}
+
+// TestCollectivesRefused: ops between workers are refused by name, with what to use in their place.
+func TestCollectivesRefused(t *testing.T) {
+	for _, op := range []string{"CollectiveReduce", "CollectiveReduceV2", "CollectiveBcastSend", "CollectiveGather"} {
+		_, err := Prepare(&graph.Node{Name: "n", Op: op})
+		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), op) || !strings.Contains(err.Error(), "ParameterServerStrategy") {
+			t.Errorf("%s: %v", op, err)
 		}
 	}
 }
