@@ -79,7 +79,13 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	for _, attr := range []string{"Ta", "Tb", "Tout"} {
 		set("BatchMatMulV3", attr, wideKinds)
 	}
-	set("SparseTensorDenseMatMul", "Tindices", kinds{tensor.Int64})
+	set("MaxPoolV2 MaxPoolGradV2", "T", floatKinds)
+	set("SparseTensorDenseAdd TensorScatterSub TensorScatterMax TensorScatterMin", "T", wideKinds)
+	set("SparseFillEmptyRowsGrad ScatterNdNonAliasingAdd", "T", append(kinds{tensor.Bool}, wideKinds...))
+	set("SparseAdd", "T", append(kinds{tensor.Int8, tensor.Int16}, wideKinds...))
+	set("SparseReduceSum SparseReduceSumSparse SparseReduceMax SparseReduceMaxSparse SparseSparseMaximum SparseSparseMinimum NthElement", "T",
+		append(kinds{tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16}, wideKinds...))
+	set("EditDistance", "T", append(kinds{tensor.String, tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16}, wideKinds...))
 	set("ArgMax ArgMin", "output_type", indexKinds)
 	set("InitializeTable InitializeTableV2", "Tval", allKinds)
 	set("LookupTableInsert LookupTableInsertV2", "Tout", allKinds)
