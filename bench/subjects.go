@@ -41,7 +41,7 @@ var subjects = []subject{
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
 	{name: "elastic", title: "kill -9 of one of three nodes that train the MLP, until the others have made a step", unit: "s", cases: []string{""}, setup: elasticField, steps: 1, threads: []int{1}},
 	{name: "cluster-runtime", title: "steps of TensorFlow's cluster runtime, a worker and a parameter server, one client in Go", unit: "ms", cases: runtimeCases, setup: runtimeField},
-	{name: "cluster-memory", title: "resident memory of a parameter server: idle; with variables of 330 MB after 1000 steps", unit: "MB", cases: runtimeMemory,
+	{name: "cluster-memory", title: "resident memory of a parameter server: idle; with variables of 330 MB after 200 steps", unit: "MB", cases: runtimeMemory,
 		setup: memoryOfServers, steps: memorySteps, value: func(_ string, _ int, r reply) float64 { return r.Seconds }},
 	{name: "serving", title: "requests of one row over gRPC by MODEL/CLIENTS, the server and its clients on a core each", unit: "requests/s", cases: servingCases,
 		setup: servingField, value: requestsPerSecond, threads: []int{1}},
