@@ -27,7 +27,7 @@ var refusedModels = map[string][]string{
 	"conv3d": {"Conv3D", "MaxPool3D"}, "crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
 	"detection_combined": {"CombinedNonMaxSuppression"}, "half": {"MatMul T = float16", "Softmax T = float16"}, "image_bytes": {"DecodeJpeg"},
 	"linear_algebra": {"Cholesky"}, "mixed_precision": {"BiasAdd T = float16", "MatMul T = float16", "Relu T = float16"}, "narrow_sums": {"Cumsum T = int16"},
-	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"}, "string_template": {"StringFormat"},
+	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"},
 	"text_ngrams": {"StringNGrams"},
 }
 
