@@ -244,6 +244,18 @@ func (a *Account) release(n int64, model bool) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.s.garbage.Add(a.giveBack(n, model))
+}
+
+// collected is release of model memory that the collector has found: it is garbage no more.
+func (a *Account) collected(n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.giveBack(n, true)
+}
+
+// giveBack returns how many bytes were counted and are no more. The mutex is held.
+func (a *Account) giveBack(n int64, model bool) int64 {
 	if model {
 		n = min(n, a.model)
 		a.model -= n
@@ -251,11 +263,11 @@ func (a *Account) release(n int64, model bool) {
 		n = min(n, a.used)
 		a.used -= n
 	}
-	a.s.garbage.Add(n)
 	if over := a.reserved - a.used - a.model; over > maxUnused || a.lasting {
 		a.reserved -= over
 		a.s.release(over)
 	}
+	return n
 }
 
 // A Mark is what an account held at some time.

@@ -26,7 +26,7 @@ type loan struct {
 // memory which at points into.
 func Lend[T any](a *Account, at *T, n int) {
 	if a != nil && n > 0 {
-		runtime.AddCleanup(at, func(l loan) { l.account.ReleaseModel(l.bytes) }, loan{a, n})
+		runtime.AddCleanup(at, func(l loan) { l.account.collected(int64(l.bytes)) }, loan{a, n})
 	}
 }
 

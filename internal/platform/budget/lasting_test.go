@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -43,4 +44,25 @@ func TestLasting(t *testing.T) {
 		t.Errorf("%d bytes are paid for", s.Used())
 	}
 	runtime.KeepAlive(kept)
+}
+
+// TestCollectedIsNoGarbage: what the collector found does not make it run again.
+func TestCollectedIsNoGarbage(t *testing.T) {
+	s := NewServer(Limits{Server: 64 << 20})
+	defer s.Close()
+	a := s.OpenLasting()
+	const n = 8 << 20
+	if err := a.ReserveModel(n); err != nil {
+		t.Fatal(err)
+	}
+	piece := make([]byte, n)
+	Lend(a, &piece[0], n)
+	for end := time.Now().Add(time.Minute); s.Used() > 0; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Fatalf("%d bytes are paid for", s.Used())
+		}
+	}
+	if g := s.garbage.Load(); g != 0 {
+		t.Errorf("%d bytes count as garbage", g)
+	}
 }

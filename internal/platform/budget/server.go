@@ -46,7 +46,7 @@ func (l *Limits) setDefaults() {
 type Server struct {
 	limits  Limits
 	used    atomic.Int64
-	garbage atomic.Int64 // bytes that became garbage since the collector ran last
+	garbage atomic.Int64 // bytes that became garbage since the collector ran last; not those that it found itself
 
 	collecting sync.Mutex
 	taken      atomic.Int64 // by lasting accounts since the collector was run for them
