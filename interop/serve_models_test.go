@@ -20,7 +20,7 @@ type servedRun struct {
 	kerasRun
 }
 
-// refusedModels are the models of serve_models.py that need what goestimator does not have, and all of what they need.
+// refusedModels are the models of serve_models.py that need what goestimator did not have when this was written, and all of what they need.
 var refusedModels = map[string][]string{
 	"audio": {"ComplexAbs", "RFFT"}, "bicubic": {"ResizeBicubic"}, "brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
 	"branch_unknown": {"Cast DstT = complex64", "DecodePng", "FFT", "Real"}, "complex_numbers": {"Complex", "Mul T = complex64", "Real"},
@@ -52,8 +52,8 @@ func TestServeModels(t *testing.T) {
 			s, err := session.Open(context.Background(), strings.TrimSuffix(file, ".json"), session.Options{Check: session.Check{Failed: func(signature string, err error) {
 				t.Logf("dry run of %s: %v", signature, err)
 			}}})
-			if want := refusedModels[name]; err != nil || want != nil {
-				checkRefused(t, err, want)
+			if err != nil {
+				checkRefused(t, err, refusedModels[name])
 				return
 			}
 			defer func() {
@@ -65,7 +65,7 @@ func TestServeModels(t *testing.T) {
 			right++
 		})
 	}
-	t.Logf("%d models answer as TensorFlow does, %d are refused", right, len(refusedModels))
+	t.Logf("%d of %d models answer as TensorFlow does", right, len(files))
 }
 
 // checkRefused compares what is missing with what is known to be.
@@ -80,8 +80,10 @@ func checkRefused(t *testing.T, err error, want []string) {
 		why, _, _ := strings.Cut(g.Why, " is not supported")
 		got = append(got, strings.TrimSpace(g.Op+" "+why))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("refused for %q, expected %q: %v", got, want, err)
+	for _, g := range got { // what has got a kernel since is no longer named
+		if !slices.Contains(want, g) {
+			t.Errorf("refused for %q, expected none but %q: %v", got, want, err)
+		}
 	}
 }
 
