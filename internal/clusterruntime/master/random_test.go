@@ -58,7 +58,7 @@ func drawGraph(t *rapid.T) *randomGraph {
 		switch kind := rapid.SampledFrom([]string{"AddV2", "Sub", "Mul", "Maximum", "MatMul", "MatMul", "Tanh", "Neg", "branch"}).Draw(t, "op"); kind {
 		case "Tanh", "Neg":
 			g.value(g.Op(kind, name, randomType, of, g.any()))
-		case "branch": // one of two values, of which the other one is dead
+		case "branch": // one of two values; the other one is dead
 			on := g.Node("Switch", name+"/switch", []graph.Type{randomType, randomType}, of, g.any(), branch)
 			no := g.Op("Neg", name+"/no", randomType, of, on.Out(0))
 			yes := g.Op("Tanh", name+"/yes", randomType, of, on.Out(1))

@@ -59,7 +59,7 @@ func argDef(name string, t tensor.DType) *op_def_go_proto.OpDef_ArgDef {
 	return &op_def_go_proto.OpDef_ArgDef{Name: name, Type: types_go_proto.DataType(t)}
 }
 
-// usedNodes returns the nodes that others follow, and those of results. What ends follow without taking a value still has to be run.
+// usedNodes returns the nodes that other nodes or the results follow.
 func usedNodes(g *graph.Graph, ends map[*graph.Node]bool) map[*graph.Node]bool {
 	used := map[*graph.Node]bool{}
 	for _, n := range g.Nodes() {

@@ -23,7 +23,7 @@ func (c call) longIndices(i int) (*tensor.Tensor, error) {
 	return recastTo(c, c.t(i), tensor.Int64)
 }
 
-// sparseProduct is a product of a sparse matrix and a dense one, each of which may be transposed before.
+// sparseProduct is a product of a sparse matrix and a dense one. Each may be transposed before.
 func sparseProduct[T number](adjointA, adjointB bool) kernel {
 	return func(c call) error {
 		values, b := c.t(1), c.t(3)

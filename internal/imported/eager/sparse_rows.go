@@ -145,7 +145,7 @@ func sparseSliceGrad(c call) error {
 	return nil
 }
 
-// fillEmptyRowsGrad gives the entries that were there their gradients; those of the others are the default value's.
+// fillEmptyRowsGrad returns the gradients of the entries that were there, and the sum of the other gradients for the default value.
 func fillEmptyRowsGrad(c call) error {
 	back, grad := c.t(0), c.t(1)
 	if back.DType != tensor.Int64 || len(back.Shape) != 1 {

@@ -24,7 +24,7 @@ func stringFormat(s *site) (kernel, error) {
 		w.add(between[0])
 		for i := range c.in {
 			t := c.in[i].T
-			if t != nil && half(t.DType) { // their digits are those of float32
+			if t != nil && half(t.DType) { // written with the digits of a float32
 				var err error
 				if t, err = recastTo(c, t, tensor.Float32); err != nil {
 					return err
@@ -82,7 +82,7 @@ type tensorPrinter struct {
 	ends int // elements at each end
 }
 
-// dimension writes the elements from first on, of which there are n, that have the same indices before dimension d.
+// dimension writes n elements, beginning with first, which have the same indices before dimension d.
 func (p tensorPrinter) dimension(d, first, n int) {
 	if p.err != nil {
 		return

@@ -62,7 +62,7 @@ func (b *Barrier) Taken() Spec { return b.ready.Spec() }
 // Ready returns the number of values that have all components.
 func (b *Barrier) Ready() int { return b.ready.Size() }
 
-// Incomplete returns the number of values of which a component is missing.
+// Incomplete returns the number of values that lack a component.
 func (b *Barrier) Incomplete() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -93,7 +93,7 @@ func (e Element) content() (n int) {
 	return n
 }
 
-// Staging is TensorFlow's staging area: a queue of elements of any kind, one of which may be looked at. It is safe for concurrent use.
+// Staging is TensorFlow's staging area: a queue of elements of any kind that can be read without being taken. It is safe for concurrent use.
 type Staging struct {
 	area
 	elements []Element

@@ -175,7 +175,7 @@ func (m *StagingMap) Size() int {
 	return len(m.elements)
 }
 
-// Incomplete returns the number of elements of which a tensor is missing that was never put in.
+// Incomplete returns the number of elements that still lack a tensor.
 func (m *StagingMap) Incomplete() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
