@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-		"github.com/goestimator/goestimator/internal/clusterruntime/transport"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
