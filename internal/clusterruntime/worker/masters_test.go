@@ -54,7 +54,10 @@ func TestVanishedMasters(t *testing.T) {
 				for range c.after / time.Minute {
 					time.Sleep(time.Minute)
 					if c.used {
-						if _, err := w.known("s", true); err != nil {
+						w.mu.Lock()
+						_, err := w.known("s", true)
+						w.mu.Unlock()
+						if err != nil {
 							t.Fatal(err)
 						}
 					}
