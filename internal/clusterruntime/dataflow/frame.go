@@ -82,7 +82,7 @@ func (it *iteration) restart() {
 		it.nodes[i] = arrived{pending: n}
 	}
 	clear(it.inputs)
-	it.busy = 0
+	it.busy, it.children = 0, nil // a loop that waits for its own end is still there
 }
 
 // after returns the iteration that follows it, nil where that has not begun.

@@ -20,7 +20,15 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.tasks) - q.next }
 
-func (q *queue) push(t task) { q.tasks = append(q.tasks, t) }
+// push adds a task. The room of tasks that are gone is used again: in a long loop the queue may never be empty.
+func (q *queue) push(t task) {
+	if len(q.tasks) == cap(q.tasks) && q.next > len(q.tasks)/2 {
+		n := copy(q.tasks, q.tasks[q.next:])
+		clear(q.tasks[n:])
+		q.tasks, q.next = q.tasks[:n], 0
+	}
+	q.tasks = append(q.tasks, t)
+}
 
 func (q *queue) pop() task {
 	t := q.tasks[q.next]

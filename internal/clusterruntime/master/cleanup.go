@@ -50,6 +50,13 @@ func (p *cleaner) take() []uint64 {
 	return over
 }
 
+// again notes what take returned for a step that may not have reached the worker.
+func (p *cleaner) again(over []uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = append(p.over, over...)
+}
+
 // flush tells the worker what has not gone with a step.
 func (p *cleaner) flush() {
 	p.mu.Lock()
@@ -66,7 +73,7 @@ func (p *cleaner) call() {
 	}
 }
 
-// calls calls the worker for each step. Where it does not answer it is left alone: it ends such steps when it needs their room.
+// calls calls the worker for each step.
 func (p *cleaner) calls() {
 	for {
 		p.mu.Lock()
@@ -81,14 +88,15 @@ func (p *cleaner) calls() {
 	}
 }
 
+// cleanup calls the worker for steps. One that does not answer is left alone: it ends such steps when it needs their room.
 func (p *cleaner) cleanup(over []uint64) {
-	ctx, cancel := afterwards()
-	defer cancel()
 	for _, step := range over {
-		if ctx.Err() != nil {
+		ctx, cancel := afterwards()
+		_, err := service.Ask[rpcs.CleanupGraphResponse](ctx, p.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: int64(step)})
+		cancel()
+		if err != nil {
 			return
 		}
-		_, _ = service.Ask[rpcs.CleanupGraphResponse](ctx, p.worker, "CleanupGraph", &rpcs.CleanupGraphRequest{StepId: int64(step)})
 	}
 }
 

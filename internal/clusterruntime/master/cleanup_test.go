@@ -10,6 +10,8 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -17,6 +19,8 @@ import (
 type noting struct {
 	tasks
 	foreign bool // the workers do not say that they clean up, as TensorFlow's
+	slow    bool // CleanupGraph takes a second
+	lost    bool // the next RunGraph does not reach its worker
 
 	mu      sync.Mutex
 	ran     map[uint64]int
@@ -34,9 +38,17 @@ type notingCaller struct {
 }
 
 func (c notingCaller) Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error) {
+	if _, ok := in.(*rpcs.CleanupGraphRequest); ok && c.slow {
+		time.Sleep(time.Second)
+	}
 	c.mu.Lock()
 	switch in := in.(type) {
 	case *rpcs.RunGraphRequest:
+		if c.lost {
+			c.lost = false
+			c.mu.Unlock()
+			return nil, status.Error(codes.Canceled, "lost")
+		}
 		c.ran[uint64(in.GetStepId())]++
 		for _, id := range in.GetCleanupStepId() {
 			c.over[id]++
@@ -78,6 +90,40 @@ func TestCleanup(t *testing.T) {
 				if times != 1 || n.ran[id] != 1 {
 					t.Errorf("step %d ran %d times and was over %d times", id, n.ran[id], times)
 				}
+			}
+			closeSession(t, m, out.GetSessionHandle())
+		})
+	}
+}
+
+// TestCleanupOfLostSteps: steps that are over stay so for their worker where the call that was to say it is lost, and where the worker
+// takes long for each.
+func TestCleanupOfLostSteps(t *testing.T) {
+	const steps = 20
+	for _, foreign := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &noting{tasks: newTasks(2), foreign: foreign, slow: true, ran: map[uint64]int{}, over: map[uint64]int{}}
+			m := New(Task{"w", 0}, n, slog.New(slog.DiscardHandler))
+			out, err := m.createSession(t.Context(), &rpcs.CreateSessionRequest{GraphDef: plusOne(t, 2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range steps {
+				n.lost = i == steps-1
+				_, err := m.runStep(t.Context(), stepAt(t, out.GetSessionHandle(), 1))
+				if lost := status.Code(err) == codes.Canceled; lost != (i == steps-1) || !lost && err != nil {
+					t.Fatalf("step %d: %v", i, err)
+				}
+			}
+			time.Sleep(2 * steps * time.Second)
+			synctest.Wait()
+			for id := range n.ran {
+				if n.over[id] != 1 {
+					t.Errorf("foreign %v: step %d was over %d times", foreign, id, n.over[id])
+				}
+			}
+			if len(n.ran) != steps-1 {
+				t.Errorf("%d steps ran", len(n.ran))
 			}
 			closeSession(t, m, out.GetSessionHandle())
 		})

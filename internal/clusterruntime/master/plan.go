@@ -156,7 +156,7 @@ func (c call) collect(q part, out *rpcs.RunGraphResponse, fetched *values) {
 // run runs a part in a step.
 func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse, error) {
 	in := &rpcs.RunGraphRequest{GraphHandle: q.handle, StepId: c.step, RecvKey: q.keys, ExecOpts: c.execution(), SessionHandle: p.session, CreateWorkerSessionCalled: p.created, StoreErrorsInResponseBody: true,
-		CleanupStepId: q.cleaner.take(), IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
+		IsPartial: c.fetches != nil, IsLastPartialRun: c.last}
 	if c.fetches != nil {
 		in.RecvKey = slices.DeleteFunc(slices.Clone(q.keys), func(key string) bool { return !c.fetches[q.fetches[key]] })
 	}
@@ -170,7 +170,11 @@ func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse,
 		}
 		in.Send = append(in.Send, &for_core_protos_go_proto.NamedTensorProto{Name: key, Tensor: t})
 	}
+	in.CleanupStepId = q.cleaner.take()
 	out, err := service.Ask[rpcs.RunGraphResponse](ctx, q.worker, "RunGraph", in)
+	if err != nil {
+		q.cleaner.again(in.CleanupStepId)
+	}
 	if out.GetCleansUp() {
 		q.cleaner.reads.Store(true)
 	}
