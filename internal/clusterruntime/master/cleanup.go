@@ -13,19 +13,19 @@ import (
 // cleanupPause is how long the end of a step waits for another step that it can go with.
 const cleanupPause = time.Second
 
-// cleaner tells a worker which steps of a session are over. No step waits for that. Workers that say that they can read it get it with
+// cleaner passes on to a worker which steps of a session are over. No step waits for that. Workers that say that they can read it get it with
 // the next step, or after cleanupPause; others by a call.
 type cleaner struct {
 	worker service.Caller
 	reads  atomic.Bool // it gets it with the next step
 
 	mu      sync.Mutex
-	over    []uint64 // that it has not been told
+	over    []uint64 // that have not been passed on
 	later   *time.Timer
 	calling bool
 }
 
-// add notes that a step is over. With now, the worker is told at once: something may wait in the step.
+// add notes that a step is over. With now, the worker is called at once: something may wait in the step.
 func (p *cleaner) add(step int64, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -108,7 +108,7 @@ func (w *Worker) roomFor(handle string, s *opened) error {
 	return nil
 }
 
-// endSession forgets a session with its graphs and what it alone has. The mutex is held.
+// endSession forgets a session with its graphs and steps, and what it alone has. The mutex is held.
 func (w *Worker) endSession(handle string) {
 	s := w.opened[handle]
 	if s == nil {
@@ -117,6 +117,12 @@ func (w *Worker) endSession(handle string) {
 	for h, p := range w.graphs {
 		if p.session == handle {
 			w.drop(h, p)
+		}
+	}
+	for id, one := range w.steps { // that its master did not clean up
+		if one.session == handle && one.users == 0 {
+			delete(w.steps, id)
+			one.end(errCleaned)
 		}
 	}
 	delete(w.opened, handle)

@@ -29,6 +29,7 @@ type step struct {
 	users int  // calls that use it
 	ran   bool // a graph ran in it: it stays until it is cleaned up
 
+	session string   // whose graph ran in it
 	partial *partial // nil where the step is not run part by part
 }
 

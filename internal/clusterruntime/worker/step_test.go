@@ -6,6 +6,8 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // TestCleanupEndsPartialRuns: a partial run ends with its step, whatever its nodes wait for.
@@ -35,5 +37,30 @@ func TestStepsThatAreOver(t *testing.T) {
 	}
 	if len(p[0].steps) != 1 || p[0].steps[3] == nil {
 		t.Errorf("expected step 3 alone, got %v", p[0].steps)
+	}
+}
+
+// TestStepsEndWithTheirSession: what a step sent to a task that never asks for it goes with the session, when its master vanished.
+func TestStepsEndWithTheirSession(t *testing.T) {
+	p := newPair()
+	in, out := link("0", "0", "x:0"), link("0", "1", "y:0")
+	for id, session := range []string{"a", "b"} {
+		if _, err := p[0].createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: session}); err != nil {
+			t.Fatal(err)
+		}
+		g, err := p[0].registerGraph(t.Context(), &rpcs.RegisterGraphRequest{GraphDef: negate(t, in, out), SessionHandle: session, CreateWorkerSessionCalled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p[0].runGraph(t.Context(), &rpcs.RunGraphRequest{GraphHandle: g.GetGraphHandle(), StepId: int64(id), Send: value(t, in, 3)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := p[0].steps[0].table
+	if _, err := p[0].deleteSession(t.Context(), &rpcs.DeleteWorkerSessionRequest{SessionHandle: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Recv(t.Context(), out.String()); status.Code(err) != codes.Aborted || len(p[0].steps) != 1 || p[0].steps[1] == nil {
+		t.Errorf("expected step 1 alone, got %v, %v", p[0].steps, err)
 	}
 }

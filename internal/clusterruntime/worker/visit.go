@@ -30,6 +30,7 @@ func (w *Worker) visit(in *rpcs.RunGraphRequest) (v visit, err error) {
 		if v.step, err = w.enterStep(v.id, true); err != nil {
 			return v, err
 		}
+		v.step.session = v.graph.session
 	}
 	v.graph.users++
 	return v, nil
