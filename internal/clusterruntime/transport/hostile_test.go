@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 )
@@ -133,6 +135,101 @@ func TestGivenUp(t *testing.T) {
 		}
 	}
 	until(t, "nothing is held", func() bool { return r.memory.Used() == 0 })
+}
+
+// TestSmallPieces: a large part that comes byte by byte takes no more memory than is paid for.
+func TestSmallPieces(t *testing.T) {
+	paid := 0
+	in := &incoming{sizes: []int{1 << 30}, pay: func(n int) error { paid += n; return nil }}
+	for range early + 1 {
+		b, err := in.room(1)
+		if err != nil || len(b) != 1 {
+			t.Fatalf("room for %d bytes, %v", len(b), err)
+		}
+		in.came(1)
+	}
+	if len(in.early) != 2 || paid != 2*early {
+		t.Errorf("%d pieces, %d bytes paid", len(in.early), paid)
+	}
+}
+
+// TestLetGo: a call whose client stops within a frame lets its memory go when it ends, and the connection goes on.
+func TestLetGo(t *testing.T) {
+	for _, w := range []way{ways[1], ways[3]} {
+		r := serve(t, w)
+		c, err := r.conn.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const size = 24 << 20
+		h := requestHead{method: "/" + service.Master + "/RunStep", header: metadata.Pairs("authorization", "Bearer abc"), timeout: time.Second}
+		write := func(b []byte) {
+			if _, err := c.Write(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(raw(request, 1, appendSizes(h.append(nil), []int{size}), nil))
+		for range size/ahead/maxData + 1 {
+			write(raw(data, 1, nil, make([]byte, maxData)))
+		}
+		last := raw(data, 1, nil, make([]byte, maxData))
+		write(last[:100_000])
+		if got := answered(t, c); got.status.Code() != codes.DeadlineExceeded {
+			t.Errorf("%s: got %v", w.name, got.status)
+		}
+		until(t, "the memory goes", func() bool {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc < size*3/4
+		})
+		write(last[100_000:])
+		write(raw(request, 2, asking(), nil))
+		if got := answered(t, c); got.status.Code() != codes.OK {
+			t.Errorf("%s: the next call: %v", w.name, got.status)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// answered reads a response that comes whole.
+func answered(t *testing.T, c net.Conn) (head responseHead) {
+	t.Helper()
+	b := make([]byte, headerSize)
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	h, err := parseHeader(b)
+	if err != nil || h.kind != response {
+		t.Fatalf("got a frame %v, %v", h, err)
+	}
+	b = make([]byte, h.length)
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := head.parse(b[:h.head]); err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// TestInTheClear: a server with TLS answers no preface in the clear.
+func TestInTheClear(t *testing.T) {
+	r := serve(t, ways[3])
+	c, err := net.Dial("tcp", r.conn.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.Write(append([]byte(preface), raw(request, 1, asking(), nil)...)); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(c) // the server closes the connection, which may fail the read
+	if bytes.Contains(got, []byte(preface)) || len(got) > 100 {
+		t.Errorf("got %q", got)
+	}
 }
 
 // pipe serves one end of a connection in memory.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"os"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
@@ -13,6 +14,8 @@ const (
 	believed = 1 << 20
 	// ahead is how many times what has come of a larger part its memory may be. What a peer announces is not believed further.
 	ahead = 16
+	// early are the bytes in which a larger part comes before it has memory.
+	early = 64 << 10
 )
 
 // errUnwanted says that nobody wants the rest of a message.
@@ -22,13 +25,15 @@ var errUnwanted = errors.New("nobody wants the message")
 type incoming struct {
 	pay  func(n int) error // takes memory that is about to be allocated; nil: nobody pays
 	give func(n int)       // gives it back
+	stop func(bool)        // ends a read of the connection, or allows reading again; nil: nobody pays, and a read may end late
 
 	mu    sync.Mutex
 	sizes []int // of the parts that have not come whole
 	whole mem.BufferSlice
 	part  []byte
 	got   int      // bytes of part, or of the part that has no memory yet
-	early [][]byte // what came of a part that has no memory yet
+	early [][]byte // what came of a part that has no memory yet: all but the last one are full
+	fills bool     // the reader has memory of room
 	ended bool     // nobody wants it any more
 }
 
@@ -42,17 +47,22 @@ func (in *incoming) room(n int) ([]byte, error) {
 	size := in.sizes[0]
 	n = min(n, size-in.got)
 	if in.part == nil && size > believed && in.got < size/ahead {
-		if err := in.take(n); err != nil {
-			return nil, err
+		at := in.got % early
+		if at == 0 {
+			if err := in.take(early); err != nil {
+				return nil, err
+			}
+			in.early = append(in.early, make([]byte, early))
 		}
-		in.early = append(in.early, make([]byte, n))
-		return in.early[len(in.early)-1], nil
+		in.fills = true
+		return in.early[len(in.early)-1][at:min(at+n, early)], nil
 	}
 	if in.part == nil {
 		if err := in.begin(size); err != nil {
 			return nil, err
 		}
 	}
+	in.fills = true
 	return in.part[in.got : in.got+n], nil
 }
 
@@ -64,11 +74,12 @@ func (in *incoming) begin(size int) error {
 	in.part = codec.Memory(size)
 	at := 0
 	for _, b := range in.early {
-		at += copy(in.part[at:], b)
+		at += copy(in.part[at:in.got], b)
 	}
-	if in.early = nil; in.give != nil && at > 0 {
-		in.give(at)
+	if in.give != nil && len(in.early) > 0 {
+		in.give(len(in.early) * early)
 	}
+	in.early = nil
 	return nil
 }
 
@@ -83,7 +94,9 @@ func (in *incoming) take(n int) error {
 func (in *incoming) came(n int) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.fills = false
 	if in.ended {
+		in.allow()
 		return false
 	}
 	if in.got += n; in.got == in.sizes[0] {
@@ -93,11 +106,36 @@ func (in *incoming) came(n int) bool {
 	return len(in.sizes) == 0
 }
 
-// end gives the message up.
+// allow lets the connection be read again, where end stopped that. The mutex is held.
+func (in *incoming) allow() {
+	if in.stop != nil {
+		in.stop(false)
+	}
+}
+
+// end gives the message up. A reader that waits for more of it lets its memory go: somebody pays for that until now.
 func (in *incoming) end() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.ended {
+		return
+	}
 	in.ended, in.whole, in.part, in.early = true, nil, nil, nil
+	if in.fills && in.stop != nil {
+		in.stop(true)
+	}
+}
+
+// stopped reports whether a read failed because the message was given up, and lets the connection be read again.
+func (in *incoming) stopped(err error) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.fills = false
+	if !in.ended || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	in.allow()
+	return true
 }
 
 // receive reads what a frame of data has. It reports whether the message is there. fault is an error of the message, not of
@@ -108,10 +146,13 @@ func (in *incoming) receive(r *reader, n int) (whole bool, fault, err error) {
 		if fault != nil {
 			return false, fault, r.discard(n)
 		}
-		if err := r.full(b); err != nil {
+		k, err := r.full(b)
+		if n -= k; err != nil && in.stopped(err) {
+			return false, errUnwanted, r.discard(n)
+		}
+		if err != nil {
 			return false, nil, err
 		}
-		n -= len(b)
 		whole = in.came(len(b))
 	}
 	return whole, nil, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+	"time"
 )
 
 // reader reads frames.
@@ -41,18 +42,27 @@ func (r *reader) next(n int) ([]byte, error) {
 	return b, nil
 }
 
-// full reads into all of b. What is not in the buffer yet is read straight to it.
-func (r *reader) full(b []byte) error {
-	n := copy(b, r.buf[r.r:r.w])
+// full reads into all of b, and returns how much came. What is not in the buffer yet is read straight to it.
+func (r *reader) full(b []byte) (n int, err error) {
+	n = copy(b, r.buf[r.r:r.w])
 	r.r += n
 	for n < len(b) {
 		k, err := r.conn.Read(b[n:])
 		n += k
 		if err = r.note(k, err); err != nil && n < len(b) {
-			return err
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
+}
+
+// stop ends a read that waits, or allows reading again.
+func (r *reader) stop(now bool) {
+	at := time.Time{}
+	if now {
+		at = time.Unix(1, 0)
+	}
+	_ = r.conn.SetReadDeadline(at) // a connection that fails here fails to be read, too
 }
 
 // discard reads n bytes that nobody wants.

@@ -183,7 +183,7 @@ const window = 16 << 20
 
 // await waits for a message in parts, which the payer pays for as it comes.
 func (c *serverCall) await(p admission.Payer) (mem.BufferSlice, error) {
-	c.parts.pay, c.parts.give = p.Account.Reserve, p.Account.Release
+	c.parts.pay, c.parts.give, c.parts.stop = p.Account.Reserve, p.Account.Release, c.link.in.stop
 	if p.Arrival > 0 {
 		c.mu.Lock()
 		c.arrival = p.Arrival
