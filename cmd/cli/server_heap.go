@@ -11,6 +11,9 @@ import (
 const (
 	// heapRoom is how much the heap of a server may grow between two collections of garbage, at least.
 	heapRoom = 32 << 20
+	// burstRoom is the same for a server whose steps move much, at most. Its heap grows by a sixteenth of what it allocates in a period:
+	// the collector takes some milliseconds each time, which steps with large tensors would pay for every time.
+	burstRoom, burstShare = 256 << 20, 16
 	// leastGrowth and mostGrowth bound the same in percent. A collection of a heap that is variables for the most part costs little: they
 	// hold no pointers.
 	leastGrowth, mostGrowth = 20, 100
@@ -21,7 +24,8 @@ const (
 )
 
 // boundHeap keeps the heap of a server near what its variables take, until ctx ends: the collector's own rule lets it grow to twice
-// that. After a burst of steps the memory goes back to the system. It does nothing where GOGC says what is wanted.
+// that. In a burst of steps it may grow further, and after it the memory goes back to the system. It does nothing where GOGC says what is
+// wanted.
 func boundHeap(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -29,17 +33,15 @@ func boundHeap(ctx context.Context) {
 	before := debug.SetGCPercent(mostGrowth)
 	defer debug.SetGCPercent(before)
 	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
-	now, allocated, quiet := mostGrowth, uint64(0), 0
+	metrics.Read(heap)
+	now, rule := mostGrowth, heapRule{allocated: heap[1].Value.Uint64()}
 	for {
-		metrics.Read(heap)
-		if p := growthOf(heap[0].Value.Uint64()); p != now {
+		ended := rule.look(heap[1].Value.Uint64())
+		if p := rule.growth(heap[0].Value.Uint64()); p != now {
 			now = p
 			debug.SetGCPercent(p)
 		}
-		if quiet++; heap[1].Value.Uint64()-allocated > heapRoom {
-			quiet = 0
-		}
-		if allocated = heap[1].Value.Uint64(); quiet == heapRest {
+		if ended {
 			debug.FreeOSMemory()
 		}
 		select {
@@ -47,10 +49,33 @@ func boundHeap(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		metrics.Read(heap)
 	}
 }
 
-// growthOf is by how many percent a heap with so many live bytes may grow.
-func growthOf(live uint64) int {
-	return int(min(max(heapRoom*100/max(live, 1), leastGrowth), mostGrowth))
+// heapRule says by how much the heap may grow.
+type heapRule struct {
+	allocated uint64 // until the last look
+	most      uint64 // what a period of this burst allocated
+	quiet     int    // periods with few allocations
+}
+
+// look notes what has been allocated since the process began, and reports whether a burst has just ended.
+func (r *heapRule) look(allocated uint64) bool {
+	period := allocated - r.allocated
+	r.allocated = allocated
+	if period > heapRoom {
+		r.quiet, r.most = 0, max(r.most, period)
+		return false
+	}
+	if r.quiet++; r.quiet >= heapRest {
+		r.most = 0
+	}
+	return r.quiet == heapRest
+}
+
+// growth is by how many percent a heap with so many live bytes may grow.
+func (r *heapRule) growth(live uint64) int {
+	room := min(max(heapRoom, r.most/burstShare), burstRoom)
+	return int(min(max(room*100/max(live, 1), leastGrowth), mostGrowth))
 }

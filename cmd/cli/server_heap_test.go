@@ -9,9 +9,37 @@ import (
 
 func TestHeapOfServers(t *testing.T) {
 	for live, want := range map[uint64]int{0: 100, 1 << 20: 100, 32 << 20: 100, 64 << 20: 50, 128 << 20: 25, 160 << 20: 20, 1 << 40: 20} {
-		if got := growthOf(live); got != want {
+		if got := new(heapRule).growth(live); got != want {
 			t.Errorf("a heap of %d bytes may grow by %d %%, expected %d", live, got, want)
 		}
+	}
+}
+
+func TestHeapInBursts(t *testing.T) {
+	const live = 256 << 20
+	var r heapRule
+	at := uint64(0)
+	for i, c := range []struct {
+		allocates uint64
+		growth    int
+		ended     bool
+	}{
+		{1 << 20, leastGrowth, false},
+		{2 << 30, 50, false},
+		{1 << 40, 100, false}, // bounded by burstRoom
+		{1 << 30, 100, false}, // the most of the burst counts
+		{0, 100, false},
+		{0, leastGrowth, true},
+		{0, leastGrowth, false},
+		{1 << 30, 25, false},
+	} {
+		at += c.allocates
+		if ended, growth := r.look(at), r.growth(live); ended != c.ended || growth != c.growth {
+			t.Errorf("period %d: the heap may grow by %d %%, burst ended: %v; expected %d %%, %v", i, growth, ended, c.growth, c.ended)
+		}
+	}
+	if r.look(at + 1<<40); r.growth(4<<30) != leastGrowth {
+		t.Error("a burst lets a large heap grow by more than the least")
 	}
 }
 

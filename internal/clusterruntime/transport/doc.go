@@ -22,5 +22,6 @@
 //	pong
 //
 // In heads, numbers are varints, and texts follow their lengths. A message of more than 32 KiB comes in parts: tensors of 4 KiB
-// and more are parts of their own. Frames of data have 256 KiB at most, so that other frames need not wait long.
+// and more are parts of their own. Frames of data have 256 KiB at most, so that small messages need not wait
+// long. Of several messages in parts, each sends 4 MiB at a time: the first tensor is there while the next one comes.
 package transport

@@ -14,6 +14,7 @@ type link struct {
 	conn   net.Conn
 	direct net.Conn      // for writing: conn, or the connection below that writes several buffers at once
 	turn   chan struct{} // has an element while somebody writes
+	bulk   chan struct{} // has an element while somebody sends parts; their frames leave the turn to others in between
 	in     *reader
 	done   sync.WaitGroup // goroutines of the link
 
@@ -34,7 +35,7 @@ const maxVector = 8
 type direct interface{ Direct() net.Conn }
 
 func newLink(c net.Conn) *link {
-	l := &link{conn: c, direct: c, turn: make(chan struct{}, 1), in: newReader(c), closed: make(chan struct{})}
+	l := &link{conn: c, direct: c, turn: make(chan struct{}, 1), bulk: make(chan struct{}, 1), in: newReader(c), closed: make(chan struct{})}
 	for {
 		d, ok := l.direct.(direct)
 		if !ok {
@@ -53,15 +54,15 @@ func (l *link) close(cause error) {
 	})
 }
 
-// acquire waits for the turn to write.
-func (l *link) acquire(ctx context.Context) error {
+// acquire waits for a turn: to write, or to send parts.
+func (l *link) acquire(ctx context.Context, turn chan struct{}) error {
 	select {
-	case l.turn <- struct{}{}:
+	case turn <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -69,8 +70,6 @@ func (l *link) acquire(ctx context.Context) error {
 		return l.cause
 	}
 }
-
-func (l *link) release() { <-l.turn }
 
 // write writes bytes. The caller has the turn. A link that fails is closed.
 func (l *link) write(b []byte) error {
@@ -85,50 +84,77 @@ func (l *link) write(b []byte) error {
 
 // send writes a message. Other frames may come between its frames. It stops where ctx ends; the peer has a part of the message then.
 func (l *link) send(ctx context.Context, o *outgoing) error {
-	if err := l.acquire(ctx); err != nil {
+	if len(o.parts) > 0 {
+		return l.sendParts(ctx, o)
+	}
+	if err := l.acquire(ctx, l.turn); err != nil {
 		return err
 	}
-	if len(o.parts) == 0 {
-		err := l.write(*o.frame)
-		l.release()
-		return err
-	}
-	p := o.pieces()
-	first := *o.frame
+	defer func() { <-l.turn }()
+	return l.write(*o.frame)
+}
+
+// share is how many bytes of a message in parts go before those of another one. So many tensors of some megabytes come one after
+// another: the first is used while the next comes, and is in the processor's cache still.
+const share = 4 << 20
+
+// sendParts writes a message in parts.
+func (l *link) sendParts(ctx context.Context, o *outgoing) error {
+	p, first := o.pieces(), *o.frame
 	for {
-		all := net.Buffers(l.vector[:0])
-		if first != nil {
-			all = append(all, first)
-			first = nil
+		if err := l.acquire(ctx, l.bulk); err != nil {
+			return err
 		}
-		all = p.next(all, l.space[:])
-		l.writes.Add(1)
-		_, err := all.WriteTo(l.direct)
-		l.writes.Add(1)
-		clear(l.vector[:])
-		if err != nil {
-			l.close(err)
-		}
-		l.release()
+		err := l.sendShare(ctx, first, p)
+		<-l.bulk
 		if err != nil || p.left == 0 {
 			return err
 		}
-		if err := l.acquire(ctx); err != nil {
+		first = nil
+	}
+}
+
+// sendShare writes the next frames of a message, after its first frame where there is one. The caller sends parts alone.
+func (l *link) sendShare(ctx context.Context, first []byte, p *pieces) error {
+	for end := max(p.left-share, 0); p.left > end; first = nil {
+		if err := l.acquire(ctx, l.turn); err != nil {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
-			l.release()
+		err := ctx.Err()
+		if err == nil {
+			err = l.writePiece(first, p)
+		}
+		<-l.turn
+		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// writePiece writes a frame of data, after another frame where there is one. The caller has the turn. A link that fails is closed.
+func (l *link) writePiece(first []byte, p *pieces) error {
+	all := net.Buffers(l.vector[:0])
+	if first != nil {
+		all = append(all, first)
+	}
+	all = p.next(all, l.space[:])
+	l.writes.Add(1)
+	_, err := all.WriteTo(l.direct)
+	l.writes.Add(1)
+	clear(l.vector[:])
+	if err != nil {
+		l.close(err)
+	}
+	return err
 }
 
 // sendEmpty writes a frame that is a header alone.
 func (l *link) sendEmpty(k kind, call uint32) {
-	if l.acquire(context.Background()) != nil {
+	if l.acquire(context.Background(), l.turn) != nil {
 		return
 	}
-	defer l.release()
+	defer func() { <-l.turn }()
 	var b [headerSize]byte
 	header{kind: k, call: call}.put(b[:])
 	_ = l.write(b[:]) // it closes the link where it fails
