@@ -61,6 +61,7 @@ func newContext(config Config, in *rpcs.CreateContextRequest) (*clientContext, e
 	}
 	c := &clientContext{id: in.GetContextId(), worker: config.Worker, payer: config.Worker.Payer(), own: own, devices: devices, view: in.GetContextViewId(),
 		alive: time.Duration(min(in.GetKeepAliveSecs(), maxKeepAlive)) * time.Second}
+	c.handles.payer = c.payer.Account
 	c.peers, err = newPeers(config, taskOf(own.Name), in.GetServerDef())
 	if err != nil {
 		return nil, err

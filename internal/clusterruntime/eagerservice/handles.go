@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,7 +28,12 @@ type handles struct {
 	mu     sync.Mutex
 	values map[handle]eager.Value
 	bytes  int
+	over   bool            // the context has ended
+	payer  *budget.Account // of the places of values; nil: nobody pays
 }
+
+// handleCost is what the place of a value takes, and a value that is too small to be paid for by itself.
+const handleCost = 256
 
 // put keeps a value.
 func (h *handles) put(at handle, v eager.Value) error {
@@ -41,6 +47,14 @@ func (h *handles) put(at handle, v eager.Value) error {
 	size := sizeOf(v.T)
 	if size > maxHeld-kept {
 		return status.Errorf(codes.ResourceExhausted, "a tensor of %d bytes: the context's tensors have %d bytes, at most %d are possible: drop some", size, kept, maxHeld)
+	}
+	if h.over {
+		return status.Error(codes.Aborted, errClosed.Error())
+	}
+	if !again {
+		if err := h.payer.ReserveModel(handleCost); err != nil {
+			return err
+		}
 	}
 	if h.values == nil {
 		h.values = map[handle]eager.Value{}
@@ -71,13 +85,15 @@ func (h *handles) drop(at handle) error {
 	}
 	h.bytes -= sizeOf(v.T)
 	delete(h.values, at)
+	h.payer.ReleaseModel(handleCost)
 	return nil
 }
 
 func (h *handles) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.values, h.bytes = nil, 0
+	h.payer.ReleaseModel(len(h.values) * handleCost)
+	h.values, h.bytes, h.over = nil, 0, true
 }
 
 // noHandle has TensorFlow's text and code, by which a coordinator knows that the task was started again.

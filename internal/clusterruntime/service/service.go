@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"google.golang.org/grpc"
@@ -33,18 +34,38 @@ type message[T any] interface {
 	proto.Message
 }
 
-// Bind makes a method of a function. Errors of the function should have a status of gRPC.
-// One that panics answers INTERNAL.
-func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx context.Context, in In) (Out, error)) Method {
-	f := func(ctx context.Context, in In) (out Out, err error) {
+// guarded returns the function of a method with errors for panics, and with texts that fit into the answer.
+func guarded[In, Out any](name string, do func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				out, err = nil, fault.New(name, p)
+				err = fault.New(name, p)
 				fault.Log(nil, err)
 			}
+			err = shortened(err)
 		}()
 		return do(ctx, in)
 	}
+}
+
+// maxText are the bytes of an error's text, as in TensorFlow: clients refuse answers with large headers. Names in it may have megabytes.
+const maxText = 3 << 10
+
+func shortened(err error) error {
+	if err == nil || len(err.Error()) <= maxText {
+		return err
+	}
+	s := status.Convert(err).Proto()
+	if len(s.GetMessage()) > maxText {
+		s.Message = strings.ToValidUTF8(s.GetMessage()[:maxText], "") + " ... [truncated]"
+	}
+	return status.ErrorProto(s)
+}
+
+// Bind makes a method of a function. Errors of the function should have a status of gRPC.
+// One that panics answers INTERNAL.
+func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx context.Context, in In) (Out, error)) Method {
+	f := guarded(name, do)
 	handler := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 		in := In(new(Q))
 		if err := decode(in); err != nil {
@@ -68,6 +89,7 @@ func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx cont
 // BindStream makes a method of a function that answers each message of a stream before it gets the next one. The first error ends the stream.
 func BindStream[Q, R any, In message[Q], Out message[R]](name string, f func(ctx context.Context, in In) (Out, error)) Method {
 	m := Bind(name, f)
+	f = guarded(name, f)
 	m.stream = func(_ any, s grpc.ServerStream) error {
 		for {
 			in := In(new(Q))

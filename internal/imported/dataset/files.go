@@ -47,13 +47,24 @@ func (r *reading) Next(ctx context.Context) (Element, error) {
 		}
 		b, err := r.in.Next()
 		if err == nil {
-			return Element{{T: &tensor.Tensor{DType: tensor.String, Strings: [][]byte{b}}}}, nil
+			return r.record(b)
 		}
 		r.Close()
 		if err != io.EOF {
 			return nil, fmt.Errorf("file %d: %w", r.i-1, err)
 		}
 	}
+}
+
+// record is the element of a record.
+func (r *reading) record(b []byte) (Element, error) {
+	t := &tensor.Tensor{DType: tensor.String, Strings: [][]byte{b}}
+	if r.p.Pay != nil {
+		if err := r.p.Pay(t); err != nil {
+			return nil, err
+		}
+	}
+	return Element{{T: t}}, nil
 }
 
 func (r *reading) Close() {

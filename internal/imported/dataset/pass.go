@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Bounds of the iterators of a pass: datasets nest, and functions make them.
@@ -15,6 +17,8 @@ const (
 type Pass struct {
 	Room  *Room
 	Limit int // the most bytes of one tensor
+	// Pay pays for a record that was read, as long as it lives; nil: nobody pays.
+	Pay func(*tensor.Tensor) error
 
 	top   *Pass        // of the whole pass; nil: this one
 	depth int          // of iterators in others
@@ -34,7 +38,7 @@ func (p *Pass) begin(d Dataset) (Iterator, error) {
 		top.open.Add(-1)
 		return nil, fmt.Errorf("%w: a pass over more than %d datasets at the same time", ErrLimit, maxOpen)
 	}
-	in, err := d.Iterator(&Pass{Room: p.Room, Limit: p.Limit, top: top, depth: p.depth + 1})
+	in, err := d.Iterator(&Pass{Room: p.Room, Limit: p.Limit, Pay: p.Pay, top: top, depth: p.depth + 1})
 	if err != nil {
 		top.open.Add(-1)
 		return nil, err

@@ -188,5 +188,5 @@ func (c call) pass() (*dataset.Pass, error) {
 	if c.env == nil || c.env.Resources == nil {
 		return nil, errInputs
 	}
-	return &dataset.Pass{Room: c.env.Resources.things.room, Limit: c.env.limit()}, nil
+	return &dataset.Pass{Room: c.env.Resources.things.room, Limit: c.recordLimit(), Pay: c.env.Payer.payFor}, nil
 }

@@ -111,6 +111,12 @@ func (l *tensorList) with(c call, i int, v Value) (*tensorList, error) {
 	if err := w.holds(c, v); err != nil {
 		return nil, err
 	}
+	if i >= l.n {
+		var err error
+		if all, err = grown(c.env.Payer, all, listHeader+tensorHeader); err != nil {
+			return nil, err
+		}
+	}
 	l.at, l.next, l.all = i, w, nil
 	if i < l.n {
 		l.old, all[i] = all[i], v

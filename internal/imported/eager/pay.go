@@ -1,6 +1,8 @@
 package eager
 
 import (
+	"slices"
+
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -57,6 +59,40 @@ func (p Payer) Make(n int, make func() (*tensor.Tensor, error)) (*tensor.Tensor,
 		p.Account.ReleaseModel(n)
 	}
 	return t, err
+}
+
+// payFor makes a lasting account pay for a tensor that was made elsewhere, while that lives.
+func (p Payer) payFor(t *tensor.Tensor) error {
+	n := sizeOf(t)
+	if p.Account == nil || !p.Lasting || n < leastPaid {
+		return nil
+	}
+	if err := p.Account.ReserveModel(n); err != nil {
+		return err
+	}
+	if !p.lend(t, n) {
+		p.Account.ReleaseModel(n)
+	}
+	return nil
+}
+
+// grown returns room for one more element. A lasting account pays for the elements of the array, as long as the array lives: they may be
+// too small to be paid for one by one.
+func grown[T any](p Payer, all []T, header int) ([]T, error) {
+	if len(all) < cap(all) {
+		return all, nil
+	}
+	size := max(2*len(all), 16)
+	n := size * header
+	if !p.Lasting || p.Account == nil || n < leastPaid {
+		return slices.Grow(all, size-len(all)), nil
+	}
+	if err := p.Account.ReserveModel(n); err != nil {
+		return all, err
+	}
+	more := append(make([]T, 0, size), all...)
+	budget.Lend(p.Account, &more[:1][0], n)
+	return more, nil
 }
 
 // lend makes a lasting account pay for a tensor while that lives; false where there is nothing to pay for.

@@ -76,7 +76,16 @@ func readerTable() map[*ops.Def]maker {
 type opener func(c call, work string) (dataset.Records, error)
 
 func (c call) recordFile(path, compression string) dataset.RecordFile {
-	return dataset.RecordFile{Path: path, Compression: compression, Limit: c.env.limit()}
+	return dataset.RecordFile{Path: path, Compression: compression, Limit: c.recordLimit()}
+}
+
+// recordLimit is the most bytes of a record, which is paid for after it was read: a quarter of what the server may hold.
+func (c call) recordLimit() int {
+	limit := c.env.limit()
+	if most := c.env.Payer.Account.Server().Most(); most > 0 {
+		limit = int(min(int64(limit), most/4))
+	}
+	return limit
 }
 
 // oneRecord are the Records of one record, whose key is the work itself.

@@ -78,7 +78,9 @@ func (r *rewrite) apply(s []byte, room *textRoom) ([]byte, error) {
 	var out []byte
 	at := 0
 	for _, m := range matches {
-		before := len(out)
+		if err := room.take(r.size(m) + m[0] - at); err != nil {
+			return nil, err
+		}
 		out = append(out, s[at:m[0]]...)
 		for _, p := range r.parts {
 			switch p := p.(type) {
@@ -91,11 +93,21 @@ func (r *rewrite) apply(s []byte, room *textRoom) ([]byte, error) {
 			}
 		}
 		at = m[1]
-		if err := room.take(len(out) - before); err != nil {
-			return nil, err
-		}
 	}
 	return append(out, s[at:]...), nil
+}
+
+// size is what the parts take for a match.
+func (r *rewrite) size(match []int) (n int) {
+	for _, p := range r.parts {
+		switch p := p.(type) {
+		case []byte:
+			n += len(p)
+		case int:
+			n += match[2*p+1] - match[2*p] // 0 for a group that is not in it
+		}
+	}
+	return n
 }
 
 // long is the length from which it is worth looking what the parts of a string will take before they are made.

@@ -68,6 +68,10 @@ func pushStack(k *stack, c call) error {
 	case k.most >= 0 && len(k.elements) >= k.most:
 		return fmt.Errorf("Stack[%s] overflowed its max_size (%d)", k.name, k.most)
 	}
+	var err error
+	if k.elements, err = grown(c.env.Payer, k.elements, listHeader+tensorHeader); err != nil {
+		return err
+	}
 	k.elements = append(k.elements, c.t(1))
 	c.set(0, c.t(1))
 	return nil
