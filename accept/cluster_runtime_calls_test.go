@@ -344,7 +344,7 @@ func TestClusterRuntimeHostileCalls(t *testing.T) {
 		{"names", (*abuser).names}, {"contexts", (*abuser).contexts}, {"connections", (*abuser).connections}, {"the status page", (*abuser).statusPage},
 	} {
 		a, end := x.abuser()
-		at := time.Now(); attack.do(a); t.Log(attack.name, time.Since(at))
+		attack.do(a)
 		end()
 		x.honest(attack.name)
 	}
