@@ -319,6 +319,9 @@ func (a *abuser) statusPage() {
 		}
 		body, err := io.ReadAll(r.Body)
 		r.Body.Close()
+		if err != nil {
+			a.t.Error(err)
+		}
 		if bytes.Contains(body, []byte("root:")) || bytes.Contains(body, []byte(a.allowed)) {
 			a.t.Errorf("%s shows paths: %s", path, body)
 		}
