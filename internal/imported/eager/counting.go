@@ -56,7 +56,10 @@ func histogram[T number](d tensor.DType) kernel {
 				return fmt.Errorf("values[%d] is NaN", i)
 			}
 			at := (min(max(float64(v), float64(low)), float64(high)) - float64(low)) / step
-			counts[min(int(at), n-1)]++
+			if !(at < float64(n)) { // the range may be infinite
+				at = float64(n - 1)
+			}
+			counts[int(at)]++
 		}
 		return c.outputInts(0, d, counts, n)
 	}

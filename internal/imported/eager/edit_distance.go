@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -35,7 +36,11 @@ func editDistance(s *site) (kernel, error) {
 			if err := c.room(len(y)+1, 8); err != nil {
 				return err
 			}
-			d := float64(levenshtein(x, y))
+			changes, err := levenshtein(c.ctx, x, y)
+			if err != nil {
+				return err
+			}
+			d := float64(changes)
 			switch {
 			case normalize && len(y) > 0:
 				d /= float64(len(y))
@@ -43,9 +48,6 @@ func editDistance(s *site) (kernel, error) {
 				d = math.Inf(1)
 			}
 			dst[i] = float32(d)
-			if err := c.ctx.Err(); err != nil {
-				return err
-			}
 		}
 		return nil
 	}, nil
@@ -109,12 +111,16 @@ func membersOrFloats(t *tensor.Tensor) (func(i int) member, error) {
 	return membersOf(t)
 }
 
-func levenshtein(x, y []member) int {
+// levenshtein returns how many changes make x y, or why ctx ended.
+func levenshtein(ctx context.Context, x, y []member) (int, error) {
 	row := make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, a := range x {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		before := row[0]
 		row[0] = i + 1
 		for j, b := range y {
@@ -126,7 +132,7 @@ func levenshtein(x, y []member) int {
 			row[j+1] = min(change, row[j]+1, row[j+1]+1)
 		}
 	}
-	return row[len(y)]
+	return row[len(y)], ctx.Err()
 }
 
 // digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series.

@@ -56,7 +56,7 @@ const sweeps = 64
 
 // jacobi makes a symmetric matrix diagonal by rotations, and returns their product.
 func jacobi(m square) square {
-	v := square{m.n, make([]float64, len(m.a))}
+	v := m.zeros()
 	for i := range m.n {
 		*v.at(i, i) = 1
 		for j := range i {
@@ -71,10 +71,10 @@ func jacobi(m square) square {
 				off += x * x
 			}
 		}
-		if !(off > 1e-30*all) {
+		if !(off > 1e-30*all) || m.ended() {
 			break
 		}
-		for p := range m.n {
+		for p := 0; p < m.n && !m.ended(); p++ {
 			for q := p + 1; q < m.n; q++ {
 				rotate(m, v, p, q)
 			}

@@ -154,7 +154,9 @@ func (m mangler) mangled(n *graph.Node, in []Value) (*graph.Node, []Value) {
 			in = in[:len(in)-1]
 		case len(in) > 0:
 			i := m.IntN(len(in))
-			in[i].T = m.tensor(in[i].T)
+			if in[i].T != nil {
+				in[i].T = m.tensor(in[i].T)
+			}
 		}
 	}
 	return c, in
@@ -162,8 +164,11 @@ func (m mangler) mangled(n *graph.Node, in []Value) (*graph.Node, []Value) {
 
 // checkRun fails where a run panics, or gives tensors that contradict themselves.
 func checkRun(t *testing.T, n *graph.Node, in []Value) {
-	env := &Env{Limit: 1 << 20, Resources: NewResources()}
-	out, err := Run(context.Background(), n, in, env)
+	checkRunIn(context.Background(), t, &Env{Limit: 1 << 20, Resources: NewResources()}, n, in)
+}
+
+func checkRunIn(ctx context.Context, t *testing.T, env *Env, n *graph.Node, in []Value) {
+	out, err := Run(ctx, n, in, env)
 	if errors.Is(err, errPanic) {
 		t.Errorf("%v\nattributes %v\ninputs %s", err, n.Attrs, describeAll(in))
 	}
@@ -199,6 +204,22 @@ func TestMangled(t *testing.T) {
 			m := mangler{rand.New(rand.NewPCG(uint64(i), uint64(r)))}
 			cn, cin := m.mangled(n, in)
 			checkRun(t, cn, cin)
+		}
+	}
+}
+
+// TestMangledSequences: so is what keeps something, and what was recorded in sequences.
+func TestMangledSequences(t *testing.T) {
+	rounds := 40
+	if testing.Short() {
+		rounds = 3
+	}
+	for i, s := range greedySources(t) {
+		for r := range rounds {
+			env := &Env{Limit: 1 << 20, Resources: NewResources()}
+			m := mangler{rand.New(rand.NewPCG(uint64(i), uint64(r)))}
+			n, in := m.mangled(s.node, s.inputs(env))
+			checkRunIn(s.context(t), t, env, n, in)
 		}
 	}
 }

@@ -30,12 +30,24 @@ type greedySource struct {
 	name   string
 	node   *graph.Node
 	inputs func(env *Env) []Value // nil: what comes before failed
+	kept   bool                   // the op may wait for what other nodes do
 }
 
-// greedySources are recorded nodes of all ops.
-func greedySources(t *testing.T) (all []greedySource) {
+// context returns what the node is run with: one that has ended where nobody ends the waiting.
+func (s greedySource) context(t *testing.T) context.Context {
+	if !s.kept {
+		return t.Context()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// greedySources are nodes of all ops that have recorded cases, and made by hand.
+func greedySources(t testing.TB) (all []greedySource) {
 	single := slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz"))
-	sequences := slices.Concat(readCases[goldenSequence](t, "testdata/sequences.json.gz"), readCases[goldenSequence](t, "testdata/updates.json.gz"))
+	sequences := slices.Concat(readCases[goldenSequence](t, "testdata/sequences.json.gz"), readCases[goldenSequence](t, "testdata/updates.json.gz"),
+		readCases[goldenSequence](t, "testdata/families.json.gz"))
 	for _, c := range readCases[goldenDraw](t, "testdata/random.json.gz") {
 		if c.Steps == nil {
 			single = append(single, c.goldenCase)
@@ -49,16 +61,16 @@ func greedySources(t *testing.T) (all []greedySource) {
 			continue
 		}
 		n, in := c.node(t)
-		all = append(all, greedySource{c.Op + " " + c.Name, n, func(*Env) []Value { return in }})
+		all = append(all, greedySource{name: c.Op + " " + c.Name, node: n, inputs: func(*Env) []Value { return in }})
 	}
 	for _, c := range sequences {
 		for k, s := range c.Steps {
 			if seen[s.Op]++; seen[s.Op] <= greedyCases {
-				all = append(all, greedySource{s.Op + " " + c.Name, s.node(t), func(env *Env) []Value { return c.before(t, env, k) }})
+				all = append(all, greedySource{name: s.Op + " " + c.Name, node: s.node(t), inputs: func(env *Env) []Value { return c.before(t, env, k) }})
 			}
 		}
 	}
-	return all
+	return append(all, handmades(t)...)
 }
 
 // node is the node of a step.
@@ -196,7 +208,7 @@ func TestGreedy(t *testing.T) {
 			g.change(n, in)
 			slow := time.AfterFunc(10*time.Second, func() { t.Logf("%s, %s: still runs", s.name, g.what) })
 			before := allocated()
-			_, err := Run(t.Context(), n, in, env)
+			_, err := Run(s.context(t), n, in, env)
 			if grew := allocated() - before; grew > greedySlack {
 				t.Errorf("%s, %s: %d MiB were allocated, %v", s.name, g.what, grew>>20, err)
 			}

@@ -23,14 +23,21 @@ var matrixOps = map[*ops.Def]maker{
 
 // square is a square matrix of n rows, by rows.
 type square struct {
-	n int
-	a []float64
+	n     int
+	a     []float64
+	ended func() bool // nobody waits for the result any more: it need not be right
 }
+
+// of returns a matrix of the same size with other elements.
+func (m square) of(a []float64) square { return square{m.n, a, m.ended} }
+
+// zeros returns a matrix of the same size.
+func (m square) zeros() square { return m.of(make([]float64, len(m.a))) }
 
 func (m square) at(i, j int) *float64 { return &m.a[i*m.n+j] }
 
 func (m square) transposed() square {
-	t := square{m.n, make([]float64, len(m.a))}
+	t := m.zeros()
 	for i := range m.n {
 		for j := range m.n {
 			*t.at(j, i) = *m.at(i, j)
@@ -55,15 +62,15 @@ func eachSquare[T float](c call, f func(i int, m square) error) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		m := square{n, make([]float64, n*n)}
+		m := square{n, make([]float64, n*n), func() bool { return c.ctx.Err() != nil }}
 		for k, v := range src[i*n*n : (i+1)*n*n] {
 			m.a[k] = float64(v)
 		}
-		if err := f(i, m); err != nil {
+		if err := f(i, m); err != nil && !m.ended() {
 			return err
 		}
 	}
-	return nil
+	return c.ctx.Err()
 }
 
 // onMatrices makes a matrix of each matrix.
@@ -102,8 +109,8 @@ func adjoint(f func(m square) (square, error)) maker {
 
 // cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none. It reads the lower triangle.
 func cholesky(m square) (square, error) {
-	l := square{m.n, make([]float64, len(m.a))}
-	for j := range m.n {
+	l := m.zeros()
+	for j := 0; j < m.n && !m.ended(); j++ {
 		for i := j; i < m.n; i++ {
 			sum := *m.at(i, j)
 			for k := range j {
@@ -145,7 +152,7 @@ func lu(m square) factors {
 	for i := range f.rows {
 		f.rows[i] = i
 	}
-	for k := range m.n {
+	for k := 0; k < m.n && !m.ended(); k++ {
 		p := k
 		for i := k + 1; i < m.n; i++ {
 			if math.Abs(*m.at(i, k)) > math.Abs(*m.at(p, k)) {
@@ -193,7 +200,7 @@ func (f factors) solve(b []float64, k int) ([]float64, error) {
 
 // substitute solves the triangular system of m in place.
 func substitute(m square, x []float64, k int, lower, unit bool) {
-	for step := range m.n {
+	for step := 0; step < m.n && !m.ended(); step++ {
 		i, from, to := step, 0, step
 		if !lower {
 			i = m.n - 1 - step
@@ -214,12 +221,12 @@ func substitute(m square, x []float64, k int, lower, unit bool) {
 }
 
 func inverseOf(m square) (square, error) {
-	one := square{m.n, make([]float64, len(m.a))}
+	one := m.zeros()
 	for i := range m.n {
 		*one.at(i, i) = 1
 	}
 	x, err := lu(m).solve(one.a, m.n)
-	return square{m.n, x}, err
+	return m.of(x), err
 }
 
 func determinants[T float](c call) error {

@@ -17,8 +17,11 @@ func drawGamma(d drawing, c call) error {
 }
 
 func drawPoisson(d drawing, c call) error {
-	most := map[tensor.DType]float64{tensor.Float16: 65504, tensor.Float32: math.MaxFloat32, tensor.Float64: math.MaxFloat64,
+	most, ok := map[tensor.DType]float64{tensor.Float16: 65504, tensor.Float32: math.MaxFloat32, tensor.Float64: math.MaxFloat64,
 		tensor.Int32: math.MaxInt32, tensor.Int64: math.MaxInt64}[d.dtype]
+	if !ok {
+		return fmt.Errorf("numbers of type %v %w", d.dtype, ErrUnsupported)
+	}
 	name := "rate"
 	if d.op.Input(name) < 0 {
 		name = "lam"

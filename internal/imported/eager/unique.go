@@ -54,6 +54,9 @@ func unique(s *site) (kernel, error) {
 				return fmt.Errorf("axis %v of a vector: expected 0 or none", axes)
 			}
 		}
+		if err := c.pay(t.Len() * distinctCost); err != nil {
+			return err
+		}
 		ids, firsts, err := distinct(t)
 		if err != nil {
 			return err
@@ -77,6 +80,9 @@ func unique(s *site) (kernel, error) {
 		return c.outputInts(1, d, ids, len(ids))
 	}, nil
 }
+
+// distinctCost is about what an element takes while values are numbered.
+const distinctCost = 48
 
 // distinct numbers the values of a vector in the order of their first places.
 func distinct(t *tensor.Tensor) (ids, firsts []int, err error) {

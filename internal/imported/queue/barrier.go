@@ -112,7 +112,11 @@ func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (fi
 	if e != nil && e[1+component] != nil {
 		return false, nil, fmt.Errorf("Key %s already has a value for component %d in barrier %s", key, component, b.name)
 	}
-	if err := b.spec.Room.take("barrier '"+b.name+"'", Element{value}.bytes()+len(key)); err != nil {
+	need := Element{value}.bytes() + len(key)
+	if e == nil {
+		need += b.entry()
+	}
+	if err := b.spec.Room.take("barrier '"+b.name+"'", need); err != nil {
 		return false, nil, err
 	}
 	if e == nil {
@@ -132,8 +136,12 @@ func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (fi
 	return first, slices.Insert(e, 1, text), nil
 }
 
+// entry is what a key takes besides its components.
+func (b *Barrier) entry() int { return 8 * (1 + len(b.spec.Types)) }
+
 // give gives back the memory of a value.
 func (b *Barrier) give(key string, e Element) {
+	b.spec.Room.give(b.entry())
 	for _, t := range e[1:] {
 		if t != nil {
 			b.spec.Room.give(Element{t}.bytes() + len(key))

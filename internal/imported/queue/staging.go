@@ -53,6 +53,9 @@ func (a *area) do(ctx context.Context, try func() (progress, error)) error {
 
 // fits fails for an element that never fits.
 func (a *area) fits(e Element) error {
+	if len(e) == 0 {
+		return fmt.Errorf("staging area: expected at least one tensor, got none")
+	}
 	if n := e.content(); a.limits.Bytes > 0 && n > a.limits.Bytes {
 		return &Error{ErrLimit, fmt.Sprintf("Attempted to insert tensors with combined size of '%d' bytes into Staging Area with a memory limit of '%d'.", n, a.limits.Bytes)}
 	}

@@ -24,6 +24,27 @@ func NewStagingMap(width int, l Limits) *StagingMap {
 	return m
 }
 
+// entry is what a key takes besides its tensors.
+func (m *StagingMap) entry() int { return elementBytes + 8*m.width }
+
+// begin pays for a key that comes in, and for its tensors.
+func (m *StagingMap) begin(e Element) error {
+	if err := m.limits.Room.take("staging area", m.entry()); err != nil {
+		return err
+	}
+	err := m.take(e)
+	if err != nil {
+		m.limits.Room.give(m.entry())
+	}
+	return err
+}
+
+// end gives back what a key and the rest of its tensors took.
+func (m *StagingMap) end(e Element) {
+	m.limits.Room.give(m.entry())
+	m.give(slices.DeleteFunc(e, isNil))
+}
+
 // ordered fails for indices that are not in order.
 func ordered(indices []int) error {
 	for i := 1; i < len(indices); i++ {
@@ -75,7 +96,7 @@ func (m *StagingMap) complete(key int64, e Element) error {
 	if m.elements[key] != nil {
 		return nil
 	}
-	err := m.take(e)
+	err := m.begin(e)
 	if err == nil {
 		m.elements[key] = slices.Clone(e)
 	}
@@ -90,7 +111,11 @@ func (m *StagingMap) part(key int64, indices []int, e Element) error {
 			return fmt.Errorf("The tensor for index '%d' for key '%d' was already initialized '%d'.", i, key, m.width)
 		}
 	}
-	if err := m.take(e); err != nil {
+	pay := m.take
+	if has == nil {
+		pay = m.begin
+	}
+	if err := pay(e); err != nil {
 		return err
 	}
 	if has == nil {
@@ -105,7 +130,7 @@ func (m *StagingMap) part(key int64, indices []int, e Element) error {
 	}
 	delete(m.incomplete, key)
 	if m.elements[key] != nil {
-		m.give(has)
+		m.end(has)
 		return nil
 	}
 	m.elements[key] = has
@@ -161,10 +186,11 @@ func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, 
 	for _, i := range indices {
 		e[i] = nil
 	}
+	m.give(got)
 	if !slices.ContainsFunc(e, func(t *tensor.Tensor) bool { return t != nil }) {
 		delete(m.elements, key)
+		m.end(nil)
 	}
-	m.give(got)
 	return got, nil
 }
 
@@ -188,7 +214,7 @@ func (m *StagingMap) Clear() {
 	defer m.mu.Unlock()
 	for _, all := range []map[int64]Element{m.incomplete, m.elements} {
 		for _, e := range all {
-			m.give(slices.DeleteFunc(e, isNil))
+			m.end(e)
 		}
 		clear(all)
 	}

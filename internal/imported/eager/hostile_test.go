@@ -1,0 +1,64 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// endsSoon is a context that ends when its error has been looked at some times.
+type endsSoon struct {
+	context.Context
+	left int
+}
+
+func (e *endsSoon) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestLongKernelsEnd: kernels that take long for large inputs end when nobody waits for them any more.
+func TestLongKernelsEnd(t *testing.T) {
+	m := tensorOf([]float64{4, 1, 2, 1, 5, 3, 2, 3, 6}, 3, 3)
+	for op, in := range map[string][]Value{
+		"Cholesky": {{T: m}}, "MatrixInverse": {{T: m}}, "MatrixDeterminant": {{T: m}}, "LogMatrixDeterminant": {{T: m}}, "SelfAdjointEigV2": {{T: m}},
+		"MatrixSolve": {{T: m}, {T: m}}, "MatrixTriangularSolve": {{T: m}, {T: m}},
+		"EditDistance": {
+			{T: tensorOf([]int64{0, 0, 0, 1}, 2, 2)}, {T: tensorOf([]int64{5, 6}, 2)}, {T: tensorOf([]int64{1, 2}, 2)},
+			{T: tensorOf([]int64{0, 0, 0, 1}, 2, 2)}, {T: tensorOf([]int64{5, 7}, 2)}, {T: tensorOf([]int64{1, 2}, 2)},
+		},
+	} {
+		n := &graph.Node{Name: "n", Op: op}
+		if _, err := Run(t.Context(), n, in, nil); err != nil {
+			t.Errorf("%s: %v", op, err)
+		}
+		if _, err := Run(&endsSoon{t.Context(), 1}, n, in, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: expected that it ends with its context, got %v", op, err)
+		}
+	}
+}
+
+// TestOddNumbers: infinite ranges have bins, and rejection samplers end for parameters that no number fits.
+func TestOddNumbers(t *testing.T) {
+	s := newSession(t)
+	inf := math.Inf(1)
+	for _, limits := range [][]float64{{-math.MaxFloat64, math.MaxFloat64}, {0, inf}, {-inf, inf}, {-inf, 0}} {
+		out := s.run("HistogramFixedWidth", nil, tensorOf([]float64{-inf, -1, 0, 1, inf}, 5), tensorOf(limits, 2), tensor.Scalar(int32(3)))
+		if n := tensor.Values[int32](out.T); n[0]+n[1]+n[2] != 5 {
+			t.Errorf("bins of %v: got %v, expected that they count 5 values", limits, n)
+		}
+	}
+	out := s.run("RandomGamma", graph.Attrs{"S": tensor.Int32, "T": tensor.Float64}, tensorOf([]int32{1}, 1), tensorOf([]float64{math.NaN(), -1, -inf}, 3))
+	for _, v := range tensor.Values[float64](out.T) {
+		if v == v {
+			t.Errorf("gamma of no shape: got %v, expected NaN", v)
+		}
+	}
+	s.refuse("not supported", "RandomPoissonV2", graph.Attrs{"S": tensor.Int32, "R": tensor.Float64, "dtype": tensor.Int16}, tensorOf([]int32{1}, 1), tensorOf([]float64{1}, 1))
+}
