@@ -55,7 +55,8 @@ func TestFunctionOverTasks(t *testing.T) {
 	_, err = call(40, 99, 1)
 	wants(t, err, codes.InvalidArgument, "Op ID: 99, Output num: 0")
 	wants(t, err, codes.InvalidArgument, "Additional GRPC error information from remote target /job:ps/replica:0/task:0")
-	r.servers["ps"].Stop()
+	r.becomesDirect("worker")
+	r.stop["ps"]()
 	_, err = call(41, 10, 1)
 	wants(t, err, codes.Unavailable, "GRPC error information from remote target /job:ps/replica:0/task:0")
 }

@@ -1,6 +1,7 @@
 package eagerservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -45,19 +48,21 @@ type peers struct {
 
 // connections are by address.
 type connections struct {
-	options []grpc.DialOption
+	options transport.Options
 
 	mu     sync.Mutex
 	closed bool
-	all    map[string]*grpc.ClientConn
+	all    map[string]*transport.Conn
 }
 
 func newPeers(c Config, own task, def *for_core_protos_go_proto.ServerDef) (*peers, error) {
 	// A task that was started again is found at once.
 	often := grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second}, MinConnectTimeout: 20 * time.Second}
-	options := append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithConnectParams(often),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32))}, c.Dial...)
-	p := &peers{own: own, local: c.Methods, shared: &connections{options: options, all: map[string]*grpc.ClientConn{}}}
+	options := c.Dial
+	options.Credentials = cmp.Or[credentials.TransportCredentials](options.Credentials, insecure.NewCredentials())
+	options.GRPC = append([]grpc.DialOption{grpc.WithConnectParams(often),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32))}, options.GRPC...)
+	p := &peers{own: own, local: c.Methods, shared: &connections{options: options, all: map[string]*transport.Conn{}}}
 	return p.changed(def)
 }
 
@@ -102,7 +107,7 @@ func (p *peers) remote(t task, name string) (service.Caller, error) {
 func (p *peers) close() { p.shared.close() }
 
 // to returns the connection to an address.
-func (c *connections) to(address string) (*grpc.ClientConn, error) {
+func (c *connections) to(address string) (*transport.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -111,7 +116,7 @@ func (c *connections) to(address string) (*grpc.ClientConn, error) {
 	if conn := c.all[address]; conn != nil {
 		return conn, nil
 	}
-	conn, err := grpc.NewClient("passthrough:///"+address, c.options...)
+	conn, err := transport.NewConn(address, c.options)
 	if err == nil {
 		c.all[address] = conn
 	}

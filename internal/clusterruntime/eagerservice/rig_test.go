@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/tensor"
@@ -42,11 +43,11 @@ func newTask(job string) (*Service, service.Local, *device_attributes_go_proto.D
 type rig struct {
 	t        *testing.T
 	services map[string]*Service
-	servers  map[string]*grpc.Server
+	stop     map[string]func()
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t, map[string]*Service{}, map[string]*grpc.Server{}}
+	r := &rig{t, map[string]*Service{}, map[string]func(){}}
 	cluster := &for_core_protos_go_proto.ClusterDef{}
 	var devices []*device_attributes_go_proto.DeviceAttributes
 	for _, job := range []string{"worker", "ps"} {
@@ -55,18 +56,25 @@ func newRig(t *testing.T) *rig {
 			t.Fatal(err)
 		}
 		s, methods, cpu := newTask(job)
-		g := grpc.NewServer(grpc.WaitForHandlers(true))
-		service.Register(g, service.Worker, methods)
-		service.Register(g, service.Eager, s.Methods())
+		direct := transport.NewServer()
+		g := grpc.NewServer(append(direct.ServerOptions(nil), grpc.WaitForHandlers(true))...)
+		for _, to := range []grpc.ServiceRegistrar{g, direct} {
+			service.Register(to, service.Worker, methods)
+			service.Register(to, service.Eager, s.Methods())
+		}
 		go func() { _ = g.Serve(l) }()
-		r.services[job], r.servers[job] = s, g
+		r.services[job] = s
+		r.stop[job] = func() {
+			direct.Stop()
+			g.Stop()
+		}
 		devices = append(devices, cpu)
 		cluster.Job = append(cluster.Job, &for_core_protos_go_proto.JobDef{Name: job, Tasks: map[int32]string{0: l.Addr().String()}})
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			g.Stop()
+			r.stop[job]()
 		})
 	}
 	for job, s := range r.services {
@@ -77,6 +85,32 @@ func newRig(t *testing.T) *rig {
 		}
 	}
 	return r
+}
+
+// becomesDirect waits until a task has connected to others by the transport between our own servers.
+func (r *rig) becomesDirect(job string) {
+	r.t.Helper()
+	c, leave, err := r.services[job].find(contextID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer leave()
+	shared := c.peers.shared
+	direct := func() bool {
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		for _, conn := range shared.all {
+			if !conn.Direct() {
+				return false
+			}
+		}
+		return len(shared.all) > 0
+	}
+	for end := time.Now().Add(time.Minute); !direct(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatal("the task's calls go by gRPC")
+		}
+	}
 }
 
 // enqueue gives a task something to do.

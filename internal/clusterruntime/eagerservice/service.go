@@ -7,9 +7,9 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
+	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
 	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -22,7 +22,7 @@ type Config struct {
 	Worker  *worker.Worker
 	Methods service.Local                                // of the WorkerService of this process
 	Device  *device_attributes_go_proto.DeviceAttributes // the processor
-	Dial    []grpc.DialOption                            // of connections to other tasks; none: in plaintext
+	Dial    transport.Options                            // of connections to other tasks; none: in plaintext
 }
 
 // Service is the EagerService of a task. It is safe for concurrent use.

@@ -91,7 +91,7 @@ func New(c Config) (*Server, error) {
 	s.worker, p.local = w, w.Methods()
 	m := master.New(p.own, p, c.Log).PaidBy(memory).Joining(p.forMaster)
 	s.describe = []func(*status.State){w.Describe, m.Describe}
-	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.shared.options.Dial()})
+	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.shared.options})
 	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() + s.eager.Contexts() }
 	return s, nil
 }
