@@ -44,7 +44,7 @@ func TestLongKernelsEnd(t *testing.T) {
 	}
 }
 
-// TestOddNumbers: infinite ranges have bins, and rejection samplers end for parameters that no number fits.
+// TestOddNumbers: infinite ranges have bins, and samplers end for parameters and types that no number fits.
 func TestOddNumbers(t *testing.T) {
 	s := newSession(t)
 	inf := math.Inf(1)

@@ -20,8 +20,7 @@ func (d *pairs) next(p *philox) float64 {
 	return d.pair[d.left]
 }
 
-// Gamma returns number i of a stream of gamma variates of shape alpha: RandomGamma (Marsaglia and Tsang 2000). It is NaN where
-// alpha is below -2/3 or NaN: no try would succeed.
+// Gamma returns number i of a stream of gamma variates of shape alpha: RandomGamma (Marsaglia and Tsang 2000).
 func Gamma(r Rand, i uint64, alpha float64) float64 {
 	r = r.Skip(reservedPerOutput * i)
 	p := newPhilox(r.Key, r.Counter)
@@ -32,9 +31,6 @@ func Gamma(r Rand, i uint64, alpha float64) float64 {
 	d := alpha - 1.0/3
 	if alpha < 1 {
 		d = alpha + 2.0/3
-	}
-	if !(d >= 0) {
-		return math.NaN()
 	}
 	c := 1.0 / 3 / math.Sqrt(d)
 	for {
