@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// ServerOptions are options of gRPC's server that shares its port with s: connections that begin with this transport's preface
-// become those of s, within the TLS of creds where they are not nil, and answers say so to clients that know the transport.
+// ServerOptions are options of a gRPC server that shares its port with s. Connections that begin with this transport's preface go
+// to s. Where creds are not nil, all connections use TLS. Answers tell clients that know the transport that it is there.
 func (s *Server) ServerOptions(creds credentials.TransportCredentials) []grpc.ServerOption {
 	if creds == nil {
 		creds = insecure.NewCredentials()

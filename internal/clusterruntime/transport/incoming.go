@@ -37,7 +37,7 @@ type incoming struct {
 	ended bool     // nobody wants it any more
 }
 
-// room returns memory for the next bytes, of which n have been announced: for some of them at least.
+// room returns memory for the next bytes, for at least one. The frame has announced n.
 func (in *incoming) room(n int) ([]byte, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

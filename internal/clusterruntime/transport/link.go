@@ -94,8 +94,8 @@ func (l *link) send(ctx context.Context, o *outgoing) error {
 	return l.write(*o.frame)
 }
 
-// share is how many bytes of a message in parts go before those of another one. So many tensors of some megabytes come one after
-// another: the first is used while the next comes, and is in the processor's cache still.
+// share is how many bytes of a message in parts are sent before another message has its turn. Tensors of some megabytes then arrive
+// one after another: the first is used while it is in the processor's cache, and while the next one arrives.
 const share = 4 << 20
 
 // sendParts writes a message in parts.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// pool has the buffers of messages that came whole, frames those of first frames.
+// pool has buffers for messages that came whole, frames has buffers for first frames.
 var (
 	pool   = mem.DefaultBufferPool()
 	frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}

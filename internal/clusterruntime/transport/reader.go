@@ -20,7 +20,7 @@ func newReader(c net.Conn) *reader {
 	return &reader{conn: c, buf: make([]byte, headerSize+maxHead+maxWhole)}
 }
 
-// next returns the next n bytes, of which there are as many as a frame has at most. They are valid until the next call.
+// next returns the next n bytes, where n is at most the size of a frame. They are valid until the next call.
 func (r *reader) next(n int) ([]byte, error) {
 	for r.w-r.r < n {
 		if r.r+n > len(r.buf) || r.r == r.w {

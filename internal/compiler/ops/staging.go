@@ -1,5 +1,7 @@
 package ops
 
+import "slices"
+
 // Barriers collect the components of values by key.
 var (
 	Barrier = define("Barrier() -> handle: &string",
@@ -14,36 +16,25 @@ var (
 
 // Staging areas pass tensors from one step to a later one.
 var (
-	Stage      = define("Stage(values: [dtypes])", "capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	Unstage    = define("Unstage() -> values: [dtypes]", "capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	StagePeek  = define("StagePeek(index: int32) -> values: [dtypes]", "capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	StageSize  = define("StageSize() -> size: int32", "capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	StageClear = define("StageClear()", "capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapStage   = define("MapStage(key: int64, indices: int32, values: [fake_dtypes])",
-		"capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapPeek = define("MapPeek(key: int64, indices: int32) -> values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapUnstage = define("MapUnstage(key: int64, indices: int32) -> values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapUnstageNoKey = define("MapUnstageNoKey(indices: int32) -> key: int64, values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapSize           = define("MapSize() -> size: int32", "capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapIncompleteSize = define("MapIncompleteSize() -> size: int32",
-		"capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	MapClear        = define("MapClear()", "capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapStage = define("OrderedMapStage(key: int64, indices: int32, values: [fake_dtypes])",
-		"capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapPeek = define("OrderedMapPeek(key: int64, indices: int32) -> values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapUnstage = define("OrderedMapUnstage(key: int64, indices: int32) -> values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapUnstageNoKey = define("OrderedMapUnstageNoKey(indices: int32) -> key: int64, values: [dtypes]",
-		"capacity: int = 0", "memory_limit: int = 0", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapSize = define("OrderedMapSize() -> size: int32",
-		"capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapIncompleteSize = define("OrderedMapIncompleteSize() -> size: int32",
-		"capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
-	OrderedMapClear = define("OrderedMapClear()", "capacity: int = 0", "memory_limit: int = 0", "dtypes: list(type)", "container: string = ''", "shared_name: string = ''").state(Queues)
+	Stage                    = staged("Stage(values: [dtypes])")
+	Unstage                  = staged("Unstage() -> values: [dtypes]")
+	StagePeek                = staged("StagePeek(index: int32) -> values: [dtypes]")
+	StageSize                = staged("StageSize() -> size: int32", "dtypes: list(type)")
+	StageClear               = staged("StageClear()", "dtypes: list(type)")
+	MapStage                 = staged("MapStage(key: int64, indices: int32, values: [fake_dtypes])", "dtypes: list(type)")
+	MapPeek                  = staged("MapPeek(key: int64, indices: int32) -> values: [dtypes]")
+	MapUnstage               = staged("MapUnstage(key: int64, indices: int32) -> values: [dtypes]")
+	MapUnstageNoKey          = staged("MapUnstageNoKey(indices: int32) -> key: int64, values: [dtypes]")
+	MapSize                  = staged("MapSize() -> size: int32", "dtypes: list(type)")
+	MapIncompleteSize        = staged("MapIncompleteSize() -> size: int32", "dtypes: list(type)")
+	MapClear                 = staged("MapClear()", "dtypes: list(type)")
+	OrderedMapStage          = staged("OrderedMapStage(key: int64, indices: int32, values: [fake_dtypes])", "dtypes: list(type)")
+	OrderedMapPeek           = staged("OrderedMapPeek(key: int64, indices: int32) -> values: [dtypes]")
+	OrderedMapUnstage        = staged("OrderedMapUnstage(key: int64, indices: int32) -> values: [dtypes]")
+	OrderedMapUnstageNoKey   = staged("OrderedMapUnstageNoKey(indices: int32) -> key: int64, values: [dtypes]")
+	OrderedMapSize           = staged("OrderedMapSize() -> size: int32", "dtypes: list(type)")
+	OrderedMapIncompleteSize = staged("OrderedMapIncompleteSize() -> size: int32", "dtypes: list(type)")
+	OrderedMapClear          = staged("OrderedMapClear()", "dtypes: list(type)")
 )
 
 // Tensors that a session keeps. TensorFlow's servers refuse them.
@@ -53,3 +44,9 @@ var (
 	GetSessionTensor    = define("GetSessionTensor(handle: string) -> value: dtype").state(Queues)
 	DeleteSessionTensor = define("DeleteSessionTensor(handle: string)").state(Queues)
 )
+
+// staged defines an op of staging areas: attrs are between its bounds and its names.
+func staged(signature string, attrs ...string) *Def {
+	bounds, names := []string{"capacity: int = 0", "memory_limit: int = 0"}, []string{"container: string = ''", "shared_name: string = ''"}
+	return define(signature, slices.Concat(bounds, attrs, names)...).state(Queues)
+}

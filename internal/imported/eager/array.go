@@ -115,8 +115,8 @@ func (a *array) value(c call, i int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// gradient returns the array of gradients of a source, whose elements have the dimensions front before those of the forward array's.
-// This does not grow any more.
+// gradient returns the array of gradients of a source. An element has the dimensions front, then the dimensions of the forward
+// array's element. The forward array does not grow any more.
 func (a *array) gradient(c call, source string, front []int) (*array, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,23 +15,22 @@ func sparseDenseMatMul(s *site) (kernel, error) {
 	return numbers(f32, f64, nil, nil, sparseProduct[int32](a, b), sparseProduct[int64](a, b), nil, nil, nil, nil).on(1), nil
 }
 
-// longIndices returns an input of indices as int64.
-func (c call) longIndices(i int) (*tensor.Tensor, error) {
-	if t := c.t(i); t.DType != tensor.Int32 {
-		return t, nil
+// sparseAndDense returns a sparse operand, inputs 0 to 2, with its values, and the dense one after it. The caller checks the coordinates.
+func (c call) sparseAndDense() (s coords, values, dense *tensor.Tensor, err error) {
+	indices := c.t(0)
+	if indices.DType == tensor.Int32 {
+		if indices, err = recastTo(c, indices, tensor.Int64); err != nil {
+			return s, nil, nil, err
+		}
 	}
-	return recastTo(c, c.t(i), tensor.Int64)
+	s, err = coordsOf(indices, c.t(1), c.t(2))
+	return s, c.t(1), c.t(3), err
 }
 
 // sparseProduct is a product of a sparse matrix and a dense one. Each may be transposed before.
 func sparseProduct[T number](adjointA, adjointB bool) kernel {
 	return func(c call) error {
-		values, b := c.t(1), c.t(3)
-		indices, err := c.longIndices(0)
-		if err != nil {
-			return err
-		}
-		s, err := coordsOf(indices, values, c.t(2))
+		s, values, b, err := c.sparseAndDense()
 		if err != nil {
 			return err
 		}

@@ -306,12 +306,7 @@ func sparseAddGrad(c call) error {
 
 // sparseDenseAdd adds the entries of a sparse tensor to a dense one.
 func sparseDenseAdd(c call) error {
-	values, b := c.t(1), c.t(3)
-	indices, err := c.longIndices(0)
-	if err != nil {
-		return err
-	}
-	s, err := coordsOf(indices, values, c.t(2))
+	s, values, b, err := c.sparseAndDense()
 	if err != nil {
 		return err
 	}
