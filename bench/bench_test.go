@@ -41,7 +41,12 @@ func fakeWorker(result string) error {
 		value = 1.1
 	}
 	return newLink(os.Stdin, os.Stdout).serve(reply{Values: map[string][]float64{"": {value}}, Version: "1"},
-		func(c command) (reply, error) { return reply{Seconds: float64(c.steps) / 1000}, nil })
+		func(c command) (reply, error) {
+			if result == "stuck" {
+				<-context.Background().Done()
+			}
+			return reply{Seconds: float64(c.steps) / 1000}, nil
+		})
 }
 
 func fakeSubject(t *testing.T, names ...string) subject {
@@ -250,6 +255,22 @@ func TestComplaintsAreWhole(t *testing.T) {
 	_, err := start(t.Context(), contender{name: "broken", argv: []string{"sh", "-c", "exec >&-; sleep 0.2; echo out of luck >&2; exit 3"}}, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken ended: out of luck") {
 		t.Errorf("got %v, expected what it said", err)
+	}
+}
+
+// A contender that stands still ends the run, which says where it was.
+func TestStuckContender(t *testing.T) {
+	argv, err := self("fake", "stuck")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := start(t.Context(), contender{name: "stuck", argv: argv}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.limit = time.Millisecond
+	if _, err = w.run(1, ""); err == nil || !strings.Contains(err.Error(), "stuck did not answer within 1ms") || !strings.Contains(err.Error(), "fakeWorker") {
+		t.Errorf("got %v, expected where it was", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -41,11 +42,16 @@ type child struct {
 	ready   reply
 	startup time.Duration // from exec to ready
 	stop    func() error  // asks the worker to end, and ends it if it does not; again it does nothing
+	limit   time.Duration // for each answer
 }
+
+// answerLimit is how long a process may take until it is ready, and for each answer. One that stands still fails the run, which then
+// says which one it was and what it did.
+const answerLimit = 20 * time.Minute
 
 // start runs a contender with that many threads and waits until it is ready.
 func start(ctx context.Context, c contender, threads int) (*child, error) {
-	w := &child{contender: c, cmd: exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)}
+	w := &child{contender: c, limit: answerLimit, cmd: exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)}
 	n := fmt.Sprint(threads)
 	w.cmd.Env = append(os.Environ(), "BENCH_THREADS="+n, "OMP_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "OPENBLAS_NUM_THREADS="+n,
 		"TF_CPP_MIN_LOG_LEVEL=3", "CUDA_VISIBLE_DEVICES=", "PYTHONWARNINGS=ignore")
@@ -82,10 +88,15 @@ func (w *child) run(steps int, name string) (reply, error) {
 
 // read reads the next answer. Other lines are a library's chatter.
 func (w *child) read() (reply, error) {
+	late := time.AfterFunc(w.limit, w.quit)
+	defer late.Stop()
 	for {
 		line, err := w.out.ReadBytes('\n')
 		if err != nil {
 			_ = w.stop() // all its complaints are there then
+			if !late.Stop() {
+				return reply{}, fmt.Errorf("%s did not answer within %v; it was here:\n%s", w.name, w.limit, w.errs.String())
+			}
 			return reply{}, fmt.Errorf("%s ended: %s", w.name, lastLines(w.errs.String(), 3))
 		}
 		if len(line) == 0 || line[0] != '{' {
@@ -99,6 +110,13 @@ func (w *child) read() (reply, error) {
 			return r, fmt.Errorf("%s: %s", w.name, r.Error)
 		}
 		return r, nil
+	}
+}
+
+// quit makes a process of Go or Python write to its standard error what it does, and end.
+func (w *child) quit() {
+	if w.cmd.Process.Signal(syscall.SIGQUIT) != nil {
+		_ = w.cmd.Process.Kill() // where there is no such signal
 	}
 }
 

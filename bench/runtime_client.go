@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/cluster"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
@@ -26,24 +27,48 @@ func openRuntime(address string) (*runtimeSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := cluster.Dial(context.Background(), "grpc://"+address, all)
+	s := &runtimeSession{}
+	err = within("open a session at "+address, func(ctx context.Context) (err error) {
+		s.Session, err = cluster.Dial(ctx, "grpc://"+address, all)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &runtimeSession{in}
-	_, err = s.run(runtimeStep{targets: []string{"init"}})
-	return s, err
+	return s, within("give the variables their values", func(ctx context.Context) error {
+		_, err := s.run(ctx, runtimeStep{targets: []string{"init"}})
+		return err
+	})
+}
+
+// runtimePatience is how long servers may take for what a client asks of them.
+const runtimePatience = 3 * time.Minute
+
+// within fails where servers do not do something in the time that they have. The context has no deadline, which servers would get.
+func within(what string, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	late := time.AfterFunc(runtimePatience, cancel)
+	err := do(ctx)
+	switch {
+	case err == nil:
+		late.Stop()
+		return nil
+	case !late.Stop():
+		return fmt.Errorf("%s: the servers took longer than %v: %w", what, runtimePatience, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 var fortyOne = tensor.Scalar(float32(41))
 
 // run runs a step, and returns the element in the middle of what it fetches.
-func (s *runtimeSession) run(step runtimeStep) (float64, error) {
+func (s *runtimeSession) run(ctx context.Context, step runtimeStep) (float64, error) {
 	var feeds cluster.Feeds
 	if step.feed != "" {
 		feeds = cluster.Feeds{step.feed: fortyOne}
 	}
-	out, err := s.Run(context.Background(), feeds, step.fetches, step.targets...)
+	out, err := s.Run(ctx, feeds, step.fetches, step.targets...)
 	if err != nil || len(out) == 0 {
 		return 0, err
 	}
@@ -57,14 +82,17 @@ func (s *runtimeSession) check() (map[string][]float64, error) {
 		{runtimeStep1, runtimeStep1, ""}, {runtimeStep2, runtimeStep2, ""}, {runtimePush, runtimePush, "big/read:0"}, {runtimeFetch, runtimeFetch, ""},
 		{runtimePushMany, runtimePushMany, "small50/read:0"}, {runtimeAdagrad, runtimeAdagrad, "rows:0"}, {runtimeScatter, runtimeScatter, "rows:0"},
 	} {
-		v, err := s.run(runtimeSteps[c.step])
-		if err == nil && c.fetch != "" {
-			v, err = s.run(runtimeStep{fetches: []string{c.fetch}})
-		}
+		err := within(c.name, func(ctx context.Context) error {
+			v, err := s.run(ctx, runtimeSteps[c.step])
+			if err == nil && c.fetch != "" {
+				v, err = s.run(ctx, runtimeStep{fetches: []string{c.fetch}})
+			}
+			all[c.name] = []float64{v}
+			return err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name, err)
+			return nil, err
 		}
-		all[c.name] = []float64{v}
 	}
 	return all, nil
 }

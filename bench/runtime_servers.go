@@ -67,6 +67,16 @@ func (c *runtimeCluster) stop() {
 	_ = c.ports.Close()
 }
 
+// explained is an error with what the servers wrote to their standard errors: ours and Python's end with what they do then.
+func (c *runtimeCluster) explained(err error) error {
+	for _, t := range []*runtimeTask{c.worker, c.ps} {
+		t.quit()
+		_ = t.child.stop()
+		err = fmt.Errorf("%w\n%s at %s:\n%s", err, t.name, t.address, t.errs.String())
+	}
+	return err
+}
+
 // resident is the memory that the process has now, in MB.
 func (t *runtimeTask) resident() (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))

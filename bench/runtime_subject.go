@@ -73,6 +73,14 @@ func runtimeWorker(l *link, args []string) error {
 		return err
 	}
 	defer c.stop()
+	if err := c.measured(l); err != nil {
+		return l.send(reply{Error: c.explained(err).Error()})
+	}
+	return nil
+}
+
+// measured opens a session, checks what steps give, and runs those that the parent asks for.
+func (c *runtimeCluster) measured(l *link) error {
 	idle, err := c.ps.resident()
 	if err != nil {
 		return err
@@ -81,7 +89,9 @@ func runtimeWorker(l *link, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close(context.Background())
+	defer func() {
+		_ = within("close the session", s.Close) // the servers end after it
+	}()
 	values, err := s.check()
 	if err != nil {
 		return err
@@ -100,13 +110,18 @@ func (s *runtimeSession) timed(c command) (reply, error) {
 	if !ok {
 		return reply{}, fmt.Errorf("no case %q", c.name)
 	}
-	before, begun := mallocs(), time.Now()
-	for range c.steps {
-		if _, err := s.run(step); err != nil {
-			return reply{}, err
+	var r reply
+	err := within(c.name, func(ctx context.Context) error {
+		before, begun := mallocs(), time.Now()
+		for range c.steps {
+			if _, err := s.run(ctx, step); err != nil {
+				return err
+			}
 		}
-	}
-	return reply{Seconds: time.Since(begun).Seconds(), Allocs: float64(mallocs()-before) / float64(c.steps)}, nil
+		r = reply{Seconds: time.Since(begun).Seconds(), Allocs: float64(mallocs()-before) / float64(c.steps)}
+		return nil
+	})
+	return r, err
 }
 
 // memory is what the parameter server takes: before the first session, or now, after so many steps. Some of them move all variables.
@@ -119,7 +134,11 @@ func (c *runtimeCluster) memory(s *runtimeSession, cmd command, idle float64) (r
 			if name != runtimeEmbedding && i%50 != 0 {
 				continue
 			}
-			if _, err := s.run(runtimeSteps[name]); err != nil {
+			err := within(name, func(ctx context.Context) error {
+				_, err := s.run(ctx, runtimeSteps[name])
+				return err
+			})
+			if err != nil {
 				return reply{}, err
 			}
 		}

@@ -4,9 +4,11 @@ Usage: cluster_runtime.py serve JOB WORKER PS: a task of a cluster with these tw
        cluster_runtime.py client: a cluster and its client.
 """
 import os
+import socket
 import subprocess
 import sys
 import time
+import traceback
 
 import link
 
@@ -28,22 +30,31 @@ def serve(job, worker, ps):
     os._exit(0)
 
 
-def ports(n):
-    import socket
+def reserve(n):
+    """Sockets that keep ports of 127.0.0.1 for servers, which set SO_REUSEADDR: nobody else gets them."""
     sockets = [socket.socket() for _ in range(n)]
     for s in sockets:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", 0))
-    found = ["127.0.0.1:%d" % s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return found
+    return sockets
+
+
+def started(task):
+    """Waits until a server listens."""
+    for line in task.stdout:
+        if line.startswith(b"{"):
+            return
+    raise RuntimeError("a server ended at its start: " + " ".join(task.args))
 
 
 def client():
-    worker, ps = ports(2)
-    tasks = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "serve", job, worker, ps], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    kept = reserve(2)
+    worker, ps = ["127.0.0.1:%d" % s.getsockname()[1] for s in kept]
+    tasks = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "serve", job, worker, ps], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
              for job in ("worker", "ps")]
     try:
+        for t in tasks:
+            started(t)
         tf1.disable_eager_execution()
         with tf1.device("/job:worker/task:0"):
             x = tf1.placeholder(tf.float32, [])
@@ -59,6 +70,8 @@ def client():
                 return time.perf_counter() - begun
 
             link.serve(tf.__version__, {name: [float(session.run(c, {x: 41}))] for name, c in cases.items()}, run)
+    except BaseException:
+        traceback.print_exc()
     finally:
         for t in tasks:
             t.kill()

@@ -1,9 +1,13 @@
 """A worker's end of the protocol in ../link.go, and what workers start from."""
+import faulthandler
 import json
 import os
+import signal
 import sys
 
 import numpy as np
+
+faulthandler.register(signal.SIGQUIT, chain=True)  # says where the process is, and ends it
 
 THREADS = int(os.environ.get("BENCH_THREADS", "1"))
 

@@ -160,7 +160,7 @@ func (l *clientLink) beside(f func()) {
 // run reads responses until the link is closed. Then all calls end.
 func (l *clientLink) run() {
 	l.done.Go(func() { l.watch(beat) })
-	l.close(l.read())
+	l.close(l.read(l.handle))
 	lost := status.Errorf(codes.Unavailable, "the connection to %s is lost: %v", l.address, l.cause)
 	l.mu.Lock()
 	all := l.waiting
@@ -173,36 +173,18 @@ func (l *clientLink) run() {
 	l.done.Wait()
 }
 
-// read reads frames until one fails.
-func (l *clientLink) read() error {
-	for {
-		l.in.bulk = len(l.incoming) > 0
-		b, err := l.in.next(headerSize)
-		if err != nil {
-			return err
-		}
-		h, err := parseHeader(b)
-		if err != nil {
-			return err
-		}
-		switch h.kind {
-		case response:
-			err = l.response(h)
-		case data:
-			err = l.data(h)
-		case ping:
-			l.answerPing()
-		case pong:
-		default:
-			err = fmt.Errorf("%w: a server does not send kind %d", errMalformed, h.kind)
-		}
-		if err == nil && h.length > 0 && h.kind != response && h.kind != data {
-			err = l.in.discard(int(h.length))
-		}
-		if err != nil {
-			return err
-		}
+// handle reads what follows a header.
+func (l *clientLink) handle(h header) (err error) {
+	switch h.kind {
+	case response:
+		err = l.response(h)
+	case data:
+		err = l.data(h)
+	default:
+		err = fmt.Errorf("%w: a server does not send kind %d", errMalformed, h.kind)
 	}
+	l.in.bulk = len(l.incoming) > 0
+	return err
 }
 
 // response reads a response, or the beginning of one in parts.

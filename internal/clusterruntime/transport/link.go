@@ -54,6 +54,30 @@ func (l *link) close(cause error) {
 	})
 }
 
+// read reads frames until one fails. What follows the header of a frame is left to handle: pings and pongs are headers alone.
+func (l *link) read(handle func(header) error) error {
+	for {
+		b, err := l.in.next(headerSize)
+		if err != nil {
+			return err
+		}
+		h, err := parseHeader(b)
+		if err != nil {
+			return err
+		}
+		switch h.kind {
+		case ping:
+			l.answerPing()
+		case pong:
+		default:
+			err = handle(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // acquire waits for a turn: to write, or to send parts.
 func (l *link) acquire(ctx context.Context, turn chan struct{}) error {
 	select {

@@ -27,7 +27,7 @@ type serverLink struct {
 // run reads requests until the link is closed, and waits for the calls, which end then.
 func (l *serverLink) run() {
 	l.done.Go(func() { l.watch(beat) })
-	l.close(l.read())
+	l.close(l.read(l.handle))
 	l.cancel()
 	l.mu.Lock()
 	for _, c := range l.calls {
@@ -37,37 +37,18 @@ func (l *serverLink) run() {
 	l.done.Wait()
 }
 
-// read reads frames until one fails.
-func (l *serverLink) read() error {
-	for {
-		b, err := l.in.next(headerSize)
-		if err != nil {
-			return err
-		}
-		h, err := parseHeader(b)
-		if err != nil {
-			return err
-		}
-		switch h.kind {
-		case request:
-			err = l.request(h)
-		case data:
-			err = l.data(h)
-		case cancel:
-			l.cancelled(h.call)
-		case ping:
-			l.answerPing()
-		case pong:
-		default:
-			err = fmt.Errorf("%w: a client does not send kind %d", errMalformed, h.kind)
-		}
-		if err == nil && h.length > 0 && h.kind != request && h.kind != data {
-			err = l.in.discard(int(h.length))
-		}
-		if err != nil {
-			return err
-		}
+// handle reads what follows a header.
+func (l *serverLink) handle(h header) error {
+	switch h.kind {
+	case request:
+		return l.request(h)
+	case data:
+		return l.data(h)
+	case cancel:
+		l.cancelled(h.call)
+		return nil
 	}
+	return fmt.Errorf("%w: a client does not send kind %d", errMalformed, h.kind)
 }
 
 // request begins a call.
