@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -56,11 +54,9 @@ type connections struct {
 }
 
 func newPeers(c Config, own task, def *for_core_protos_go_proto.ServerDef) (*peers, error) {
-	// A task that was started again is found at once.
-	often := grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second}, MinConnectTimeout: 20 * time.Second}
 	options := c.Dial
 	options.Credentials = cmp.Or[credentials.TransportCredentials](options.Credentials, insecure.NewCredentials())
-	options.GRPC = append([]grpc.DialOption{grpc.WithConnectParams(often),
+	options.GRPC = append([]grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32))}, options.GRPC...)
 	p := &peers{own: own, local: c.Methods, shared: &connections{options: options, all: map[string]*transport.Conn{}}}
 	return p.changed(def)

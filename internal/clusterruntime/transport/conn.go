@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
@@ -35,9 +36,12 @@ type Options struct {
 	GRPC        []grpc.DialOption                // further options of gRPC
 }
 
+// often makes gRPC try again soon to reach a server that starts again. Its own pauses grow to two minutes; TensorFlow's to a second.
+var often = grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}, MinConnectTimeout: dialTime}
+
 // Dial returns all options of gRPC's connection.
 func (o Options) Dial() []grpc.DialOption {
-	all := append([]grpc.DialOption{grpc.WithTransportCredentials(o.Credentials), grpc.WithNoProxy()}, o.GRPC...)
+	all := append([]grpc.DialOption{grpc.WithTransportCredentials(o.Credentials), grpc.WithNoProxy(), grpc.WithConnectParams(often)}, o.GRPC...)
 	if o.PerCall != nil {
 		all = append(all, grpc.WithPerRPCCredentials(o.PerCall))
 	}
@@ -55,6 +59,8 @@ type Conn struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
+	retry time.Duration // after which it connects again where that failed
+
 	mu         sync.Mutex
 	connecting bool
 	failed     time.Time // when connecting failed
@@ -68,7 +74,7 @@ func NewConn(address string, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{ClientConn: g, address: address, o: o}
+	c := &Conn{ClientConn: g, address: address, o: o, retry: retryAfter}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -148,7 +154,7 @@ func (c *Conn) offer(ctx context.Context, method string, in, out any, opts []grp
 func (c *Conn) connect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.connecting || c.ctx.Err() != nil || time.Since(c.failed) < retryAfter {
+	if c.connecting || c.ctx.Err() != nil || time.Since(c.failed) < c.retry {
 		return
 	}
 	c.connecting = true
