@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 )
 
@@ -56,7 +57,7 @@ func (s *Server) beginAdmin(ctx context.Context, method string) (end func(error)
 	log.Info("admin call")
 	return func(err error) {
 		if err != nil {
-			log.Warn("admin call failed", "code", status.Code(err).String(), "error", status.Convert(err).Message())
+			log.Warn("admin call failed", "code", status.Code(err).String(), "error", statustext.Convert(err).Message())
 		}
 	}
 }

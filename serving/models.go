@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/batching/limit"
 	"github.com/goestimator/goestimator/internal/serving/manager"
@@ -76,7 +77,7 @@ type source struct{ *manager.Manager }
 func (s source) Acquire(name string, v servable.Version) (servable.Handle, error) {
 	h, err := s.Manager.Acquire(name, v)
 	if err != nil && status.Code(err) == codes.NotFound && !s.Ready() {
-		return nil, status.Errorf(codes.Unavailable, "%s: the server is loading its models", status.Convert(err).Message())
+		return nil, status.Errorf(codes.Unavailable, "%s: the server is loading its models", statustext.Convert(err).Message())
 	}
 	return h, err
 }

@@ -7,11 +7,14 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/serving/servable"
-	"google.golang.org/grpc/status"
+	"github.com/goestimator/goestimator/internal/serving/warmup"
+	"github.com/goestimator/goestimator/tensor"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 var _ servable.Model = (*session.Session)(nil)
@@ -54,7 +57,10 @@ func SavedModels(o SavedModelOptions) Loader {
 			return nil, fmt.Errorf("device of type %T: expected one of serving.OpenDevice", o.Device)
 		}
 		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: dev, HardPlacement: o.HardPlacement, Tags: o.Tags,
-			OnHost: o.onHost(dir), Check: session.Check{Off: o.NoLoadCheck, Failed: o.dryRunFailed(dir)}})
+			OnHost: o.onHost(dir),
+			Check: session.Check{Off: o.NoLoadCheck, Failed: o.dryRunFailed(dir), Feeds: func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor {
+				return warmup.Feeds(ctx, dir, sigs)
+			}}})
 		if err != nil {
 			return nil, err
 		}
@@ -80,6 +86,6 @@ func (o SavedModelOptions) dryRunFailed(dir string) func(string, error) {
 		return nil
 	}
 	return func(signature string, err error) {
-		o.Log.Info("a dry run's made-up values were refused; nothing is missing", "model", dir, "signature", signature, "error", status.Convert(err).Message())
+		o.Log.Info("a dry run's made-up values were refused; nothing is missing", "model", dir, "signature", signature, "error", statustext.Convert(err).Message())
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -91,7 +91,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			logged = ""
 		} else if err.Error() != logged && ctx.Err() == nil {
 			logged = err.Error()
-			s.o.Log.Error("reloading models", "error", status.Convert(err).Message())
+			s.o.Log.Error("reloading models", "error", statustext.Convert(err).Message())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -90,7 +91,7 @@ func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
 // errorLines are the lines of an error, which may quote untrusted names.
 func errorLines(err error) []string {
 	var lines []string
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(statustext.Of(err)) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, printable.Text(line))
 		}

@@ -127,7 +127,7 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 	go func() { ended <- s.Run(ctx) }()
 	select {
 	case err := <-ended:
-		return plain(err)
+		return err
 	case <-s.Available():
 	}
 	if asJSON {
@@ -135,7 +135,7 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 			a.log.Warn("addresses could not be printed", "error", err)
 		}
 	}
-	return plain(<-ended)
+	return <-ended
 }
 
 // dashes takes underscores for dashes in names of flags, and other names of them.

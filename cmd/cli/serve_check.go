@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
@@ -46,7 +47,7 @@ func (a *app) checkModel(ctx context.Context, path string, f *serveFlags, dev de
 	c := modelCheck{Path: dir, Missing: []missingPart{}, Signatures: []dryRun{}}
 	failed := map[string]string{}
 	s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","),
-		Check: session.Check{Failed: func(signature string, err error) { failed[signature] = plain(err).Error() }}})
+		Check: session.Check{Failed: func(signature string, err error) { failed[signature] = statustext.Of(err) }}})
 	if err == nil {
 		c.Served = true
 		for _, key := range slices.Sorted(maps.Keys(s.Signatures())) {
@@ -73,7 +74,7 @@ func (c *modelCheck) refused(err error) {
 		c.Missing = append(c.Missing, missingPart{g.Op, needs(g), g.Nodes})
 	}
 	if err != nil && len(unsupported) == 0 {
-		c.Error = plain(err).Error()
+		c.Error = statustext.Of(err)
 	}
 }
 

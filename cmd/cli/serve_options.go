@@ -21,7 +21,6 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/security"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc/status"
 )
 
 // options checks the flags and makes the options of a server of them.
@@ -123,8 +122,15 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 		return nil
 	}
 	bases, err := f.basePaths()
-	o.Models = serving.Models{Config: manager.Single(bases)}
-	return err
+	if err != nil {
+		return err
+	}
+	cfg := manager.Single(bases)
+	o.Models = serving.Models{Config: cfg}
+	if err := manager.Validate(nil, cfg); err != nil {
+		return fmt.Errorf("--model: %w", err)
+	}
+	return nil
 }
 
 func checkConfigFile(path, requestLogs string) error {
@@ -140,7 +146,7 @@ func checkConfigFile(path, requestLogs string) error {
 		err = requestlog.Check(requestLogs, cfg)
 	}
 	if err != nil {
-		return fmt.Errorf("--model-config-file %s: %w", path, plain(err))
+		return fmt.Errorf("--model-config-file %s: %w", path, err)
 	}
 	return nil
 }
@@ -163,11 +169,14 @@ func (f *serveFlags) basePaths() (map[string]string, error) {
 		if err := isBasePath(name, dir); err != nil {
 			return nil, err
 		}
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, fmt.Errorf("--model %s: %w", name, err)
+		if !strings.Contains(dir, "://") {
+			abs, err := filepath.Abs(dir)
+			if err != nil {
+				return nil, fmt.Errorf("--model %s: %w", name, err)
+			}
+			dir = abs
 		}
-		bases[name] = abs
+		bases[name] = dir
 	}
 	return bases, nil
 }
@@ -200,7 +209,7 @@ func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
 		if f.batchingFile != "" {
 			p, err := batching.ReadFile(f.batchingFile)
 			if err != nil {
-				return fmt.Errorf("--batching-parameters-file: %w", plain(err))
+				return fmt.Errorf("--batching-parameters-file: %w", err)
 			}
 			b.BatchingParameters = serving.BatchingParameters(p)
 		}
@@ -234,7 +243,7 @@ func (f *serveFlags) setMetrics(o *serving.Options, _ *pflag.FlagSet) error {
 	}
 	c, err := monitoring.ReadConfig(f.monitoringFile)
 	if err != nil {
-		return fmt.Errorf("--monitoring-config-file: %w", plain(err))
+		return fmt.Errorf("--monitoring-config-file: %w", err)
 	}
 	if !c.Enable {
 		return nil
@@ -256,30 +265,18 @@ func (f *serveFlags) setSecurity(o *serving.Options, _ *pflag.FlagSet) (err erro
 		return errors.New("--tls-client-ca without --tls-cert and --tls-key")
 	case f.sslFile != "":
 		if o.TLS, err = security.ReadSSLConfig(f.sslFile); err != nil {
-			return fmt.Errorf("--ssl-config-file: %w", plain(err))
+			return fmt.Errorf("--ssl-config-file: %w", err)
 		}
 	case f.cert != "":
 		if o.TLS, err = (security.Files{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: o.Log}).Config(); err != nil {
-			return fmt.Errorf("--tls-cert, --tls-key: %w", plain(err))
+			return fmt.Errorf("--tls-cert, --tls-key: %w", err)
 		}
 		o.RESTTLS = o.TLS
 	}
 	if f.tokenFile != "" {
 		if o.Token, err = serving.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz"}, page.Public...)...); err != nil {
-			return fmt.Errorf("--token-file: %w", plain(err))
+			return fmt.Errorf("--token-file: %w", err)
 		}
 	}
 	return nil
-}
-
-// plain is err without the form that a gRPC status in it gives to its text.
-func plain(err error) error {
-	var s interface {
-		error
-		GRPCStatus() *status.Status
-	}
-	if !errors.As(err, &s) {
-		return err
-	}
-	return errors.New(strings.Replace(err.Error(), s.Error(), s.GRPCStatus().Message(), 1))
 }

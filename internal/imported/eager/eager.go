@@ -191,6 +191,9 @@ func (p *prepared) values(in []Value) ([]Value, error) {
 	}
 	own := false
 	for i := range in {
+		if t := in[i].T; t != nil && wide(t) && !takesWide(p.def.op) {
+			return nil, fmt.Errorf("input %d of shape %v: %w, although it is empty", i, t.Shape, ErrLimit)
+		}
 		switch {
 		case i < p.def.resources:
 			if in[i].Resource == nil {

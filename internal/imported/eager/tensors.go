@@ -3,8 +3,10 @@ package eager
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -26,13 +28,15 @@ func elements(shape []int) (int, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("expected at most %d dimensions, got %d", maxRank, len(shape))
 	}
-	n, zero := uint64(1), false
+	n, rows, zero := uint64(1), uint64(0), false
 	for _, d := range shape {
 		if d < 0 {
 			return 0, fmt.Errorf("shape %v: expected no negative dimension", shape)
 		}
 		if d == 0 {
-			zero = true
+			if !zero {
+				zero, rows = true, n
+			}
 			continue
 		}
 		hi, lo := bits.Mul64(n, uint64(d))
@@ -44,10 +48,32 @@ func elements(shape []int) (int, error) {
 	if !zero {
 		return int(n), nil
 	}
-	if n > maxEmpty {
-		return 0, fmt.Errorf("shape %v: %w, although it is empty", shape, ErrLimit)
+	if rows > maxEmpty { // the work of many kernels grows with them
+		return 0, fmt.Errorf("shape %v: %w: more than %d rows without elements", shape, ErrLimit, maxEmpty)
 	}
 	return 0, nil
+}
+
+// wide reports whether a tensor has no elements, but sizes that stand for very many.
+func wide(t *tensor.Tensor) bool {
+	n := uint64(1)
+	for _, d := range t.Shape {
+		hi, lo := bits.Mul64(n, uint64(max(d, 1)))
+		if n = lo; hi != 0 || n > maxEmpty {
+			return slices.Contains(t.Shape, 0)
+		}
+	}
+	return false
+}
+
+// takesWide reports whether the work of an op depends on elements alone. That of others, such as sums along an axis, grows with the
+// other sizes, also where there are no elements.
+func takesWide(d *ops.Def) bool {
+	switch d.Name {
+	case "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "Cast", "ConcatV2", "Softmax", "MatMul", "BiasAdd":
+		return true
+	}
+	return d.ByShape || d.Shape == ops.Broadcast || d.Element.Float != nil || d.Element.CUDA != ""
 }
 
 // room fails unless n things of the given size, which are about to be allocated, fit into the limit and are paid for.

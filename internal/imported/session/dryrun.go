@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 // Check says how Load finds out whether a model can answer.
@@ -19,6 +21,8 @@ type Check struct {
 	Off    bool          // only missing ops are looked for
 	Time   time.Duration // for the dry runs of all signatures; 0: 10 s
 	Memory int64         // most bytes that a dry run may hold; 0: 1 GiB
+	// Feeds returns values that a signature is known to take, which are tried before those that are made up; nil: none are known.
+	Feeds func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor
 	// Failed gets the error of a signature's dry run where that did not succeed, though nothing is missing: values
 	// that were made up need not be ones that the model takes. Nil: nobody wants to know.
 	Failed func(signature string, err error)
@@ -36,6 +40,9 @@ func (c *Check) setDefaults() {
 	}
 	if c.Memory <= 0 {
 		c.Memory = checkMemory
+	}
+	if c.Feeds == nil {
+		c.Feeds = func(map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor { return nil }
 	}
 	if c.Failed == nil {
 		c.Failed = func(string, error) {}
@@ -55,8 +62,9 @@ func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) e
 	defer memory.Close()
 	defer s.memory.Store(nil)
 	var refused []error
+	known := check.Feeds(s.sigs)
 	for i, key := range slices.Sorted(maps.Keys(s.sigs)) {
-		t := trial{s: s, p: plans[i], memory: memory}
+		t := trial{s: s, p: plans[i], memory: memory, known: known[key]}
 		err := t.isolate(inner)
 		if err == nil {
 			err = t.run(ctx)
@@ -92,6 +100,7 @@ type trial struct {
 	p      *plan // of the signature, or a copy of it
 	copied bool
 	memory *budget.Server
+	known  []map[string]*tensor.Tensor // values that the model takes
 }
 
 // isolate sees to it that the run leaves nothing behind: what updates variables or tables, or draws random numbers, works on copies.
@@ -136,9 +145,21 @@ func (t *trial) divided() bool {
 	return len(t.p.variants) > 0
 }
 
+// feeds returns the values to try.
+func (t *trial) feeds() iter.Seq[map[string]*tensor.Tensor] {
+	return func(yield func(map[string]*tensor.Tensor) bool) {
+		for _, f := range t.known {
+			if !yield(f) {
+				return
+			}
+		}
+		t.p.guesses()(yield)
+	}
+}
+
 // run tries values until the model takes some, or something is missing. The first error of others is returned.
 func (t *trial) run(ctx context.Context) (first error) {
-	for feeds := range t.p.guesses() {
+	for feeds := range t.feeds() {
 		err := t.once(ctx, feeds)
 		switch {
 		case err == nil, errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):

@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -229,4 +230,27 @@ func text(t *testing.T, v ...string) *tensor.Tensor {
 		x.Strings[i] = []byte(s)
 	}
 	return x
+}
+
+// TestKnownFeeds: values that the model is known to take are tried first.
+func TestKnownFeeds(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", unknown(tensor.Float32, 1))
+		y := b.Op("Reshape", "y", unknown(tensor.Float32, 1), graph.Attrs{"T": tensor.Float32, "Tshape": tensor.Int32}, x, b.Const("seven", vector[int32](t, 7)))
+		c := session.Check{}
+		if known {
+			c.Feeds = func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor {
+				out := map[string][]map[string]*tensor.Tensor{}
+				for key := range sigs {
+					out[key] = []map[string]*tensor.Tensor{{"x:0": tensor.New(tensor.Float32, 7)}}
+				}
+				return out
+			}
+		}
+		_, failed, err := checked(t, b, x, y, c)
+		if err != nil || (failed == nil) != known {
+			t.Errorf("known %v: got %v, %v", known, failed, err)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 	"google.golang.org/grpc/codes"
@@ -34,7 +35,7 @@ func statusOf(err error) error {
 	if panicked := (*engine.PanicError)(nil); errors.As(err, &panicked) {
 		return fault.WithStack("a part of the model", panicked, panicked.Stack)
 	}
-	return status.Error(codeOf(err), err.Error())
+	return status.Error(codeOf(err), statustext.Of(err))
 }
 
 // ofModel says which model an error is about, and keeps its code.

@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 )
@@ -16,7 +17,7 @@ type feed struct {
 }
 
 // maxEmpty bounds the product of the sizes of a tensor without elements, but for those that are 0: there are models whose work
-// and results grow with them.
+// and results grow with them. A batch of no rows may be wider: it runs op by op, and package eager sees to the work of each.
 const maxEmpty = 1 << 28
 
 // check compares a tensor with what the feed takes.
@@ -28,8 +29,8 @@ func (f *feed) check(t *tensor.Tensor) error {
 		return invalid("input %q: expected %v %v, got %v %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape)
 	}
 	n, err := infer.Elements(t.Shape)
-	if err != nil || n == 0 && infer.Breadth(t.Shape) > maxEmpty {
-		return invalid("input %q: shape %v cannot be", f.name, t.Shape)
+	if err != nil {
+		return invalid("input %q: %v", f.name, err)
 	}
 	if t.DType == tensor.String && len(t.Strings) != n || t.DType != tensor.String && len(t.Bytes) != n*t.DType.Size() {
 		return invalid("input %q: a %v tensor of shape %v does not have %d bytes and %d strings", f.name, t.DType, t.Shape, len(t.Bytes), len(t.Strings))
@@ -71,7 +72,7 @@ func (r *run) blame(err error) error {
 	for i := range r.p.feeds {
 		f := &r.p.feeds[i]
 		if t := r.values[f.slot].T; t != nil && !f.asDeclared(t) {
-			return invalid("input %q: expected %v %v, got %v %v: %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape, err)
+			return invalid("input %q: expected %v %v, got %v %v: %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape, statustext.Of(err))
 		}
 	}
 	return err
@@ -89,6 +90,12 @@ func (r *run) feed(feeds map[string]*tensor.Tensor) error {
 		r.values[f.slot] = eager.Value{T: t}
 		if r.batch < 0 && f.open(t) {
 			r.batch = t.Shape[0]
+		}
+	}
+	for i := range r.p.feeds {
+		f := &r.p.feeds[i]
+		if t := r.values[f.slot].T; t.Len() == 0 && infer.Breadth(t.Shape) > maxEmpty && (r.batch != 0 || t.Shape[0] != 0) {
+			return invalid("input %q: shape %v stands for too much, although it is empty", f.name, t.Shape)
 		}
 	}
 	return nil

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const mib = 1 << 20
@@ -197,10 +200,34 @@ func TestEmptyFeeds(t *testing.T) {
 		}
 	}
 	if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": empty(0, 1<<40)}, []string{"y:0"}); err == nil {
-		t.Error("no rows of 2^40 elements are taken")
+		t.Error("sums of 2^40 elements of no rows are taken")
 	}
 	check(t, "few", s, empty(1000, 0), 16, false)
 	check(t, "many", s, empty(1<<24, 0), 16, true)
+}
+
+// TestWideBatch: no rows of 10^12 elements are no rows, as far as the work of the ops does not grow with them.
+func TestWideBatch(t *testing.T) {
+	matrix := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
+	zero := tensor.Scalar(int32(0))
+	for op, taken := range map[string]bool{"Neg": true, "Softmax": true, "Cumsum": false, "ReverseV2": false} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", matrix)
+		in, attrs := []graph.Output{x}, graph.Attrs{"T": tensor.Float32}
+		if !taken {
+			axis := zero
+			if op == "ReverseV2" {
+				axis = tensor.New(tensor.Int32, 1)
+			}
+			in, attrs["Tidx"] = append(in, b.Const("axis", axis)), tensor.Int32
+		}
+		s := sessionOf(t, b, map[string]graph.Output{"x": x}, b.Op(op, "y", matrix, attrs, in...))
+		wide := []int{0, 1e12}
+		y, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": {DType: tensor.Float32, Shape: wide, Bytes: []byte{}}}, []string{"y:0"})
+		if taken && (err != nil || !slices.Equal(y[0].Shape, wide)) || !taken && status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%s: got %v, %v", op, y, err)
+		}
+	}
 }
 
 // TestCool: programs that nobody uses give up the memory of large batches, and answer as before.

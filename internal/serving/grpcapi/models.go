@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -84,6 +85,6 @@ func (m *Models) counters() (value func(name string) int64) {
 
 // statusProto is an error as a message, whose text may quote a damaged file; nil is OK.
 func statusProto(err error) *apis.StatusProto {
-	st := status.Convert(err)
+	st := statustext.Convert(err)
 	return &apis.StatusProto{ErrorCode: errorcodes.Code(st.Code()), ErrorMessage: strings.ToValidUTF8(st.Message(), "\uFFFD")}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
 	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/wire"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // clients may compress
@@ -85,7 +86,7 @@ func readable(err error) error {
 	if err == nil {
 		return nil
 	}
-	st := status.Convert(err)
+	st := statustext.Convert(err)
 	text := st.Message()
 	long := len(text) > messageLimit
 	if long { // escaped, it is no shorter; a rune that is cut here is cut again

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -149,10 +150,10 @@ func toStatus(err error) error {
 		return nil
 	}
 	if over := (*budget.Error)(nil); errors.As(err, &over) && err != error(over) {
-		return status.Error(over.GRPCStatus().Code(), err.Error()) // with what it was for
+		return status.Error(over.GRPCStatus().Code(), statustext.Of(err)) // with what it was for
 	}
-	if st, ok := status.FromError(err); ok {
-		return st.Err()
+	if coded := (interface{ GRPCStatus() *status.Status })(nil); errors.As(err, &coded) {
+		return statustext.Convert(err).Err()
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -90,7 +91,7 @@ func (f *lifecycle) loaded(e *entry, m servable.Model, err error) {
 		e.state = servable.Start
 		return
 	case err != nil:
-		e.state, e.err = servable.End, status.Convert(err).Err()
+		e.state, e.err = servable.End, statustext.Convert(err).Err()
 		f.prune()
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -62,7 +63,7 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 		if err == nil || attempt >= m.o.Retries || !retryable(err) {
 			break
 		}
-		m.o.Log.Warn("loading failed and will be tried again", "model", e.id.Name, "version", e.id.Version, "after", m.o.RetryInterval, "error", err)
+		m.o.Log.Warn("loading failed and will be tried again", "model", e.id.Name, "version", e.id.Version, "after", m.o.RetryInterval, "error", statustext.Of(err))
 		select {
 		case <-m.o.Clock.After(m.o.RetryInterval):
 			continue
@@ -78,7 +79,7 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 	m.freeSoon()
 	f.loaded(e, loaded, err)
 	if err != nil {
-		m.o.Log.Error("loading failed", "model", e.id.Name, "version", e.id.Version, "error", err)
+		m.o.Log.Error("loading failed", "model", e.id.Name, "version", e.id.Version, "error", statustext.Of(err))
 	} else {
 		m.o.Log.Info("available", "model", e.id.Name, "version", e.id.Version)
 		m.publish(f)
@@ -112,7 +113,7 @@ func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct
 	report.WarmUp = time.Since(began)
 	if err != nil {
 		m.close(e.id, loaded)
-		return nil, status.Errorf(status.Code(err), "warm-up: %s", status.Convert(err).Message())
+		return nil, status.Errorf(status.Code(err), "warm-up: %s", statustext.Convert(err).Message())
 	}
 	return loaded, nil
 }

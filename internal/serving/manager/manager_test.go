@@ -244,6 +244,21 @@ func TestBasePathChanges(t *testing.T) {
 	m.until(t, "available", func() bool { return m.states("m") == "1 available" })
 }
 
+// TestBasePathGone: a reload that moves a model to where there is nothing says so, and the old version serves on.
+func TestBasePathGone(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "1", "ok")
+	m := newManager(t, Options{Loader: d, Clock: newClock()})
+	if err := m.Reload(testContext(t), d.cfg("m")); err != nil {
+		t.Fatal(err)
+	}
+	err := m.Reload(testContext(t), Single(map[string]string{"m": d.base("missing")}))
+	if status.Code(err) != codes.Unknown || !strings.Contains(text(err), "{name: m} due to error: NOT_FOUND: Could not find base path "+d.base("missing")) {
+		t.Errorf("got %v", err)
+	}
+	expect(t, "the old version", m.states("m"), "1 available")
+}
+
 func TestRetries(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "busy")

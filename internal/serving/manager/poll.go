@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
@@ -117,7 +118,7 @@ func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now
 	warn := func(s string) { warning = s }
 	all, err := scan(cfg.Name, basePath(cfg), warn)
 	if err != nil {
-		return now, status.Convert(err).Message(), err
+		return now, statustext.Convert(err).Message(), err
 	}
 	complete, marks := stableVersions(all, before.fingerprints, why)
 	if len(complete) < len(all) {

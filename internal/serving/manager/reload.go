@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
@@ -43,7 +45,7 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	}
 	err = m.await(ctx, await)
 	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {
-		m.o.Log.Error("models are missing", "error", status.Convert(err).Message())
+		m.o.Log.Error("models are missing", "error", statustext.Convert(err).Message())
 		err = nil
 	}
 	if err != nil {
@@ -151,7 +153,7 @@ func (m *Manager) outcome(models []*model) (known, absent bool, err error) {
 		case f.cfg == nil: // configured away by now
 		case !f.scanned || !f.converged():
 			return false, false, nil
-		case f.problem != nil && len(f.available()) == 0:
+		case f.problem != nil && !f.servesBase():
 			absent = true
 			failed = append(failed, fmt.Sprintf("{{name: %s} due to error: %s}, ", f.name, describe(f.problem)))
 		case f.wanted:
@@ -163,6 +165,11 @@ func (m *Manager) outcome(models []*model) (known, absent bool, err error) {
 	}
 	slices.Sort(failed)
 	return true, absent, status.Errorf(codes.Unknown, "%d model(s) did not become available: {%s}", len(failed), strings.Join(failed, ""))
+}
+
+// servesBase reports whether a version below the base path of the config is available.
+func (f *model) servesBase() bool {
+	return slices.ContainsFunc(f.available(), func(e *entry) bool { return filepath.Dir(e.dir) == filepath.Clean(basePath(f.cfg)) })
 }
 
 // failures describes the aspired versions of f that failed, where none is available.
@@ -192,7 +199,7 @@ func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*mod
 			err = m.label(cfg)
 		}
 		if err != nil && m.ctx.Err() == nil {
-			m.o.Log.Error("a config whose reload was abandoned", "error", err)
+			m.o.Log.Error("a config whose reload was abandoned", "error", statustext.Of(err))
 		}
 	})
 }
@@ -238,7 +245,7 @@ func (m *Manager) canLabel(f *model, label string, version int64) bool {
 
 // describe is TensorFlow's form of an error, "NOT_FOUND: text".
 func describe(err error) string {
-	s := status.Convert(err)
+	s := statustext.Convert(err)
 	return codeName(s.Code()) + ": " + s.Message()
 }
 

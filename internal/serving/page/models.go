@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/platform/printable"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
@@ -73,7 +74,7 @@ func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	}
 	h, err := p.o.Models.Acquire(query.Get("model"), v)
 	if err != nil {
-		http.Error(w, printable.Text(status.Convert(err).Message()), http.StatusNotFound)
+		http.Error(w, printable.Text(statustext.Convert(err).Message()), http.StatusNotFound)
 		return
 	}
 	defer h.Release()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -151,7 +152,7 @@ func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
 
 // fail replies with an error.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, s *scratch, err error) {
-	st, _ := status.FromError(err)
+	st := statustext.Convert(err)
 	code, text := httpCode(st.Code()), st.Message()
 	var ref *refusal
 	switch over := s.account.Refused(); {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
-	"google.golang.org/grpc/status"
 )
 
 // predictBody is the body of a predict request.
@@ -304,6 +304,6 @@ func shapeText(shape []int) string {
 
 // statusText is an error as absl::Status prints it.
 func statusText(err error) string {
-	st, _ := status.FromError(err)
+	st := statustext.Convert(err)
 	return codeName(st.Code()) + ": " + st.Message()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/wire"
@@ -107,7 +108,7 @@ func replayAll(ctx context.Context, s *inference.Service, f file) error {
 		if err := f.replay(ctx, s, record); err == errUnreadable {
 			return status.Errorf(codes.InvalidArgument, "Failed to parse warmup record: number %d from %s", n, f.path)
 		} else if err != nil {
-			st := status.Convert(err)
+			st := statustext.Convert(err)
 			return status.Errorf(st.Code(), "warm-up record %d of %s: %s", n, f.path, st.Message())
 		}
 	}

@@ -173,3 +173,29 @@ func TestFailures(t *testing.T) {
 		t.Error("a log of a session was encoded")
 	}
 }
+
+// TestFeeds: records show what each signature is fed; what cannot be read ends it.
+func TestFeeds(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, filepath.FromSlash(warmup.File))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if feeds := warmup.Feeds(t.Context(), dir, modeltest.New().Signatures()); len(feeds) != 0 {
+		t.Errorf("without records: got %v", feeds)
+	}
+	file := append(raw(t, predict, regress), "not a record"...)
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	feeds := warmup.Feeds(t.Context(), dir, modeltest.New().Signatures())
+	x := feeds["serving_default"]
+	if len(x) != 1 || len(x[0]) != 1 || len(feeds["regress"]) != 1 {
+		t.Fatalf("got %v", feeds)
+	}
+	for _, v := range x[0] {
+		if v.DType != tensor.Float32 || tensor.Values[float32](v)[0] != 1 {
+			t.Errorf("got %v", v)
+		}
+	}
+}
