@@ -20,6 +20,9 @@ var indexOps = map[*ops.Def]func(*site) error{
 		return s.emit("GatherND", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType()))
 	},
 	ops.ScatterNd: scatterNd,
+	ops.Cumsum: func(s *site) error {
+		return s.emit("CumSum", map[string]any{"exclusive": flag(s.node.Bool("exclusive")), "reverse": flag(s.node.Bool("reverse"))}, s.in(0), s.in(1))
+	},
 }
 
 func gather(s *site) error {
@@ -118,4 +121,12 @@ func bucketize(s *site) error {
 func (s *site) count(compare, x, y string) error {
 	ones := s.cast(s.step(compare, nil, x, y), tensor.Int64)
 	return s.yield(s.from64(s.step("ReduceSum", map[string]any{"keepdims": 0}, ones, s.int64s("axes", -1))))
+}
+
+// flag is a bool as ONNX has it.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

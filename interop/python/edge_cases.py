@@ -171,7 +171,7 @@ def main():
     verb, file = sys.argv[1:]
     with gzip.open(file) as f:
         contents = json.load(f)
-    BLOBS.extend(contents["blobs"])
+    BLOBS.extend(contents["blobs"] or [])
     PLACES.update((b, i + 1) for i, b in enumerate(BLOBS))
     cases, bad = contents["cases"], []
     for case in cases:

@@ -133,12 +133,12 @@ func indexCases() []opCase {
 		}, build: func(c models.Context, in []*G.Node) *G.Node {
 			return ops.Mul(c, ops.Gather(c, in[0], in[1]), ops.Gather(c, in[0], in[1]))
 		}},
-		{fn: "GatherEach", in: []operand{batch(5), ids(3)}, noGrad: true, build: second(ops.GatherEach), ref: func(in []*array) *array {
+		{fn: "GatherEach", in: []operand{batch(5), ids(3)}, build: second(ops.GatherEach), ref: func(in []*array) *array {
 			return fill(in[1].shape, func(at []int) float64 { return in[0].data[at[0]*5+int(in[1].data[at[0]*3+at[1]])] })
 		}},
 		{fn: "OneHot", in: []operand{ids(2)}, noGrad: true, ref: hot,
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.OneHot(c, in[0], 4, tensor.Float32) }},
-		{fn: "TopK", in: []operand{batch(6)}, noGrad: true, build: topk(0), ref: top(false)},
+		{fn: "TopK", in: []operand{batch(6)}, build: topk(0), ref: top(false)},
 		{fn: "TopK", detail: "indices", in: []operand{batch(6)}, noGrad: true, build: topk(1), ref: top(true)},
 		{fn: "InTopK", in: []operand{batch(5), ids()}, noGrad: true, ref: within,
 			build: func(c models.Context, in []*G.Node) *G.Node { return ops.InTopK(c, in[0], in[1], 2) }},

@@ -102,6 +102,8 @@ func linearCases() []opCase {
 		{fn: "BatchMatMul", detail: "b", in: []operand{batch(2, 5), batch(4, 5)}, build: many(false, true), ref: product(false, true)},
 		{fn: "BatchMatMul", detail: "a", in: []operand{batch(5, 2), batch(5, 4)}, build: many(true, false), ref: product(true, false)},
 		{fn: "BatchMatMul", detail: "both", in: []operand{batch(5, 2), batch(4, 5)}, build: many(true, true), ref: product(true, true)},
+		{fn: "BatchMatMul", detail: "broadcast", in: []operand{batch(1, 2, 5), param(3, 5, 4)}, build: many(false, false), ref: summed("abik", "abij", "bjk")},
+		{fn: "BatchMatMul", detail: "by a matrix", in: []operand{batch(2, 5), param(4, 5)}, build: many(false, true), ref: summed("aik", "aij", "kj")},
 		{fn: "BiasAdd", in: []operand{batch(4), param(4)}, build: second(ops.BiasAdd), ref: biased},
 		{fn: "BiasAdd", detail: "image", in: []operand{batch(2, 3, 4), param(4)}, build: second(ops.BiasAdd), ref: biased},
 	}

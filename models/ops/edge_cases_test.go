@@ -69,8 +69,10 @@ func (c opCase) comparable(s edgecases.Style) bool {
 		return false // TensorFlow supports only equal strides
 	case fn == "Conv2D" || fn == "DepthwiseConv2D":
 		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
-	case fn == "Div" || fn == "DivNoNan" || fn == "Pow":
+	case fn == "Div" || fn == "DivNoNan" || fn == "Pow" || fn == "CumProd" || fn == "Prod" || fn == "Std":
 		return s.Name != edgecases.Tiny // their squares and quotients overflow or underflow
+	case fn == "Sort":
+		return s.Finite() // where NaN goes is not defined
 	case fn == "FusedBatchNorm":
 		return s.Name != edgecases.Tiny && s.Ordinary() // TensorFlow has it only for float32
 	case c.ours:
@@ -81,6 +83,9 @@ func (c opCase) comparable(s edgecases.Style) bool {
 
 // combined is the style of functions of one or two numbers of one shape, false for other cases.
 func (c opCase) combined(d tensor.DType) (edgecases.Style, bool) {
+	if strings.HasPrefix(c.fn, "Cum") || c.fn == "Sort" {
+		return edgecases.Style{}, false // of a row
+	}
 	in := c.values(1)
 	out := c.ref(in).shape
 	for i, o := range c.in {

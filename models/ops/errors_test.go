@@ -25,7 +25,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"MatMul: a has shape (4): expected rank 2", func(b bench) { ops.MatMul(b, b.row, b.matrix) }},
 		{"MatMul: shapes (4, 3) and (4, 3)", func(b bench) { ops.MatMul(b, b.matrix, b.matrix) }},
 		{"MatMul: operand 1 is nil", func(b bench) { ops.MatMul(b, b.matrix, nil) }},
-		{"BatchMatMulV2: shapes", func(b bench) { ops.BatchMatMul(b, b.matrix, b.matrix, false, false) }},
+		{"BatchMatMulV2: shapes (4, 3) and (4, 3)", func(b bench) { ops.BatchMatMul(b, b.matrix, b.matrix, false, false) }},
 		{"BatchMatMulV2: shapes (4, 6, 6, 2) and (6, 4, 2, 6)", func(b bench) {
 			ops.BatchMatMul(b, b.image, ops.Reshape(b, b.image, 6, 4, 2, 6), false, false)
 		}},

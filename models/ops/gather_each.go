@@ -9,8 +9,7 @@ import (
 )
 
 // GatherEach returns, for each row of x [batch, n], its elements at the indices
-// (int32 or int64) in the same row of indices [batch, k]: [batch, k]. It has no
-// gradient.
+// (int32 or int64) in the same row of indices [batch, k]: [batch, k].
 func GatherEach(c models.Context, x, indices *G.Node) *G.Node {
 	const name = "GatherV2"
 	if !ready(c, name, x, indices) {
@@ -22,6 +21,6 @@ func GatherEach(c models.Context, x, indices *G.Node) *G.Node {
 		return nil
 	}
 	return apply(c, spec{op: name, outs: []kind{{x.Dtype(), []int(is)}}, consts: []operand{scalarInt("axis", 1)},
-		attrs: graph.Attrs{"Tparams": models.GraphType(x.Dtype()), "Tindices": models.GraphType(indices.Dtype()), "Taxis": tensor.Int32, "batch_dims": int64(1)}},
-		x, indices)
+		attrs: graph.Attrs{"Tparams": models.GraphType(x.Dtype()), "Tindices": models.GraphType(indices.Dtype()), "Taxis": tensor.Int32, "batch_dims": int64(1)},
+		grad:  func(a *adjoint) []*G.Node { return []*G.Node{scatterLast(a, a.grad, a.in[1], a.in[0]), nil} }}, x, indices)
 }

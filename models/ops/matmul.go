@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )
@@ -55,16 +53,20 @@ func productGrad(x *adjoint, ta, tb bool, mul multiply) []*G.Node {
 }
 
 // BatchMatMul multiplies the matrices of the last two dimensions; ta and tb
-// transpose them first. The leading dimensions must be equal.
+// transpose them first. The leading dimensions broadcast by NumPy's rules.
 func BatchMatMul(c models.Context, a, b *G.Node, ta, tb bool) *G.Node {
 	const name = "BatchMatMulV2"
 	if !floats(c, name, a, b) {
 		return nil
 	}
 	as, bs := a.Shape(), b.Shape()
-	r := len(as)
-	if r < 3 || len(bs) != r || !slices.Equal(as[:r-2], bs[:r-2]) {
-		c.Core().Failf("%s: shapes %v and %v: expected rank >= 3 and equal leading dimensions", name, as, bs)
+	if len(as) < 2 || len(bs) < 2 {
+		c.Core().Failf("%s: shapes %v and %v: expected rank >= 2", name, as, bs)
+		return nil
+	}
+	lead, fits := broadcast(as[:len(as)-2], bs[:len(bs)-2])
+	if !fits {
+		c.Core().Failf("%s: shapes %v and %v: expected leading dimensions that are equal or 1", name, as, bs)
 		return nil
 	}
 	mn, ok := product(as, bs, ta, tb)
@@ -72,7 +74,10 @@ func BatchMatMul(c models.Context, a, b *G.Node, ta, tb bool) *G.Node {
 		c.Core().Failf("%s: shapes %v and %v (transposed: %v, %v): the inner dimensions differ", name, as, bs, ta, tb)
 		return nil
 	}
-	return apply(c, spec{op: name, outs: []kind{{a.Dtype(), append(append([]int{}, as[:r-2]...), mn...)}},
+	return apply(c, spec{op: name, outs: []kind{{a.Dtype(), append(lead, mn...)}},
 		attrs: with(typeAttr(a.Dtype()), "adj_x", ta, "adj_y", tb),
-		grad:  func(x *adjoint) []*G.Node { return productGrad(x, ta, tb, BatchMatMul) }}, a, b)
+		grad: func(x *adjoint) []*G.Node {
+			d := productGrad(x, ta, tb, BatchMatMul)
+			return []*G.Node{reduceLike(x, d[0], x.in[0]), reduceLike(x, d[1], x.in[1])}
+		}}, a, b)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
-	gtensor "gorgonia.org/tensor"
 )
 
 // Reduction says what a reduction reduces over: without one, every dimension.
@@ -63,8 +62,12 @@ func reduce(c models.Context, op string, x *G.Node, rs []Reduction, grad func(a 
 	if r.KeepDims {
 		out = kept
 	}
+	attrs := typeAttr(x.Dtype())
+	if models.GraphType(x.Dtype()) == tensor.Bool {
+		delete(attrs, "T") // All and Any have no other type
+	}
 	return apply(c, spec{op: op, outs: []kind{{x.Dtype(), out}},
-		attrs:  with(typeAttr(x.Dtype()), "Tidx", tensor.Int32, "keep_dims", r.KeepDims),
+		attrs:  with(attrs, "Tidx", tensor.Int32, "keep_dims", r.KeepDims),
 		consts: []operand{vector("reduction_indices", axes...)},
 		grad:   one(func(a *adjoint) *G.Node { return grad(a, kept) })}, x)
 }
@@ -116,21 +119,6 @@ func extremeGrad(a *adjoint, kept []int) *G.Node {
 		return g
 	}
 	return Mul(a, Div(a, hit, Sum(a, hit, KeepAxes(axes...))), g)
-}
-
-// ArgMax returns the index of the largest value along an axis, the first of
-// equal ones, as int64. It has no gradient.
-func ArgMax(c models.Context, x *G.Node, along int) *G.Node {
-	if !ready(c, "ArgMax", x) {
-		return nil
-	}
-	k, ok := axis(c, "ArgMax", along, len(x.Shape()))
-	if !ok {
-		return nil
-	}
-	_, out := reducedShapes(x.Shape(), []int{k})
-	return apply(c, spec{op: "ArgMax", outs: []kind{{gtensor.Int64, out}}, consts: []operand{scalarInt("dimension", k)},
-		attrs: with(typeAttr(x.Dtype()), "Tidx", tensor.Int32, "output_type", tensor.Int64)}, x)
 }
 
 // L2Loss returns sum(x²)/2.

@@ -8,7 +8,8 @@ import (
 )
 
 // TopK returns the k largest values along the last dimension, in descending
-// order, and their int32 indices; of equal values the first comes first. It has no gradient.
+// order, and their int32 indices; of equal values the first comes first. The gradient of the values goes to where
+// they were found.
 func TopK(c models.Context, x *G.Node, k int) (values, indices *G.Node) {
 	const name = "TopKV2"
 	if !classes(c, name, x) {
@@ -21,7 +22,8 @@ func TopK(c models.Context, x *G.Node, k int) (values, indices *G.Node) {
 	}
 	out := append(s[:len(s)-1:len(s)-1], k)
 	values = apply(c, spec{op: name, outs: []kind{{x.Dtype(), out}, {tensor.Int32, out}}, consts: []operand{scalarInt("k", k)},
-		attrs: with(typeAttr(x.Dtype()), "sorted", true)}, x)
+		attrs: with(typeAttr(x.Dtype()), "sorted", true),
+		grad:  one(func(a *adjoint) *G.Node { return scatterLast(a, a.grad, output(a, a.out, 1), a.in[0]) })}, x)
 	return values, output(c, values, 1)
 }
 

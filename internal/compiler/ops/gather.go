@@ -12,7 +12,7 @@ var (
 	ResourceGather        = define("ResourceGather(resource: resource, indices: Tindices) -> output: dtype",
 		"batch_dims: int = 0", "validate_indices: bool = true", "Tindices: indices").state(Reads)
 	ResourceGatherNd    = define("ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype", "Tindices: indices").state(Reads)
-	ScatterNd           = define("ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T", "Tindices: {int16, int32, int64}").grows()
+	ScatterNd           = define("ScatterNd(indices: Tindices, updates: T, shape: Tindices size) -> output: T", "Tindices: {int16, int32, int64}").grows()
 	TensorScatterAdd    = define("TensorScatterAdd(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
 	TensorScatterUpdate = define("TensorScatterUpdate(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: {int16, int32, int64, uint16}")
 	Where               = define("Where(input: T) -> index: int64",

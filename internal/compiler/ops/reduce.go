@@ -15,8 +15,8 @@ var (
 		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64}", "Tidx: {int16, int32, int64} = int32", "output_type: {int16, int32, int64, uint16} = int64")
 	ArgMin = define("ArgMin(input: T, dimension: Tidx const) -> output: output_type",
 		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64}", "Tidx: indices = int32", "output_type: indices = int64")
-	Cumprod  = define("Cumprod(x: T, axis: Tidx) -> out: T", "exclusive: bool = false", "reverse: bool = false", "T: numbers", "Tidx: indices = int32").sameShape()
-	Cumsum   = define("Cumsum(x: T, axis: Tidx) -> out: T", "exclusive: bool = false", "reverse: bool = false", "T: numbers", "Tidx: indices = int32").sameShape()
+	Cumprod  = define("Cumprod(x: T, axis: Tidx const) -> out: T", "exclusive: bool = false", "reverse: bool = false", "T: numbers", "Tidx: indices = int32").sameShape()
+	Cumsum   = define("Cumsum(x: T, axis: Tidx const) -> out: T", "exclusive: bool = false", "reverse: bool = false", "T: numbers", "Tidx: indices = int32").sameShape()
 	InTopKV2 = define("InTopKV2(predictions: float32, targets: T, k: T) -> precision: bool", "T: indices = int32")
 	TopK     = define("TopK(input: T) -> values: T, indices: int32", "k: int", "sorted: bool = true", "T: reals")
 	// TopKV2 has indices of int32: graphs state no index_type, which TensorFlow has since 2.12.

@@ -56,7 +56,7 @@ func indexCases() []*opCase {
 	for _, c := range [][3]string{{"2B,3", "2B", "4,3"}, {"B,2,3", "B,2", "4,3"}, {"B", "B", "4"}} {
 		all = append(all, &opCase{op: "UnsortedSegmentSum", in: []operand{feedOf(c[0]), signed(tensor.Int64, c[1]), ints2(4)}, out: []graph.Type{fl(c[2])}, ref: segments, tol: 2})
 	}
-	return append(append(all, argCases()...), topCases()...)
+	return append(append(append(all, argCases()...), topCases()...), nestedCases()...)
 }
 
 func argCases() []*opCase {

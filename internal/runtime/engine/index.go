@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -14,6 +16,8 @@ import (
 // indexOps select by index, or make indices.
 var indexOps = map[*ops.Def]opDef{
 	ops.GatherV2:           {compile: compileGather},
+	ops.GatherNd:           {compile: compileGatherNd},
+	ops.ScatterNd:          {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: scatterNd[float32], tensor.Float64: scatterNd[float64], tensor.Int32: scatterNd[int32], tensor.Int64: scatterNd[int64]}, out0)},
 	ops.UnsortedSegmentSum: {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: segmentSum[float32], tensor.Float64: segmentSum[float64], tensor.Int32: segmentSum[int32], tensor.Int64: segmentSum[int64]}, out0)},
 	ops.ArgMax:             {compile: argExtreme(false)},
 	ops.ArgMin:             {compile: argExtreme(true)},
@@ -213,8 +217,12 @@ func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// topRow keeps the largest seen so far sorted: k is small.
+// topRow keeps the largest seen so far sorted where they are few, and sorts the row where they are many.
 func topRow[T kernels.Float](best []T, at []int32, row []T) {
+	if len(best) > fewBest {
+		topSorted(best, at, row)
+		return
+	}
 	n := 0
 	for i, e := range row {
 		if n == len(best) && (n == 0 || !(e > best[n-1])) {
@@ -228,6 +236,20 @@ func topRow[T kernels.Float](best []T, at []int32, row []T) {
 			best[j], at[j] = best[j-1], at[j-1]
 		}
 		best[j], at[j] = e, int32(i)
+	}
+}
+
+// fewBest is up to how many of the largest are kept by insertion.
+const fewBest = 32
+
+func topSorted[T kernels.Float](best []T, at []int32, row []T) {
+	order := make([]int32, len(row))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(row[b], row[a]) }) // NaN last
+	for i := range best {
+		best[i], at[i] = row[order[i]], order[i]
 	}
 }
 

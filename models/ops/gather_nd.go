@@ -1,0 +1,56 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// GatherNd returns the parts of x that indices [..., depth] (int32 or int64) name
+// by their places in the first depth dimensions: shape indices[:-1] + x[depth:].
+func GatherNd(c models.Context, x, indices *G.Node) *G.Node {
+	const name = "GatherNd"
+	depth, ok := depthOf(c, name, indices, x)
+	if !ok {
+		return nil
+	}
+	lead := indices.Shape()[:len(indices.Shape())-1]
+	return apply(c, spec{op: name, outs: []kind{{x.Dtype(), slices.Concat([]int(lead), []int(x.Shape()[depth:]))}},
+		attrs: graph.Attrs{"Tparams": models.GraphType(x.Dtype()), "Tindices": models.GraphType(indices.Dtype())},
+		grad:  func(a *adjoint) []*G.Node { return []*G.Node{ScatterNd(a, a.in[1], a.grad, a.in[0]), nil} }}, x, indices)
+}
+
+// ScatterNd returns a tensor of like's shape that is 0, with each part of updates
+// added at the place that indices [..., depth] (int32 or int64) name in the first
+// depth dimensions; updates have the shape indices[:-1] + like[depth:]. No gradient flows to like.
+func ScatterNd(c models.Context, indices, updates, like *G.Node) *G.Node {
+	const name = "ScatterNd"
+	depth, ok := depthOf(c, name, indices, like)
+	if !ok || !sameType(c, name, updates, like) {
+		return nil
+	}
+	want := slices.Concat([]int(indices.Shape()[:len(indices.Shape())-1]), []int(like.Shape()[depth:]))
+	if !slices.Equal(want, []int(updates.Shape())) {
+		c.Core().Failf("%s: updates have shape %v: expected %v", name, updates.Shape(), want)
+		return nil
+	}
+	ids := models.GraphType(indices.Dtype())
+	return apply(c, spec{op: name, outs: []kind{kindOf(like)}, fixed: []int{2}, attrs: with(typeAttr(like.Dtype()), "Tindices", ids),
+		emit: func(e *emission) []graph.Output { return e.all(e.in[0], e.in[1], e.cast(e.shapeOf(e.in[2]), ids)) },
+		grad: func(a *adjoint) []*G.Node { return []*G.Node{nil, GatherNd(a, a.grad, a.in[0]), nil} }}, indices, updates, like)
+}
+
+// depthOf checks the indices of parts of x and returns how many dimensions they name.
+func depthOf(c models.Context, op string, indices, x *G.Node) (int, bool) {
+	if !ready(c, op, indices, x) || !isIDs(c, op, indices) {
+		return 0, false
+	}
+	s := indices.Shape()
+	if len(s) == 0 || s[len(s)-1] < 1 || s[len(s)-1] > len(x.Shape()) {
+		c.Core().Failf("%s: indices of shape %v for a tensor of shape %v: expected [..., 1..%d]", op, s, x.Shape(), len(x.Shape()))
+		return 0, false
+	}
+	return s[len(s)-1], true
+}
