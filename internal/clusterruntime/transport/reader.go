@@ -16,12 +16,20 @@ type reader struct {
 	bulk bool          // parts of a message come: nothing is read ahead, which would be copied once more
 }
 
-func newReader(c net.Conn) *reader {
-	return &reader{conn: c, buf: make([]byte, headerSize+maxHead+maxWhole)}
-}
+const (
+	// fewRead are the bytes that a reader reads ahead until there is a larger frame: many connections have none.
+	fewRead = 4 << 10
+	// mostRead are the bytes of the largest frame that is read at once.
+	mostRead = headerSize + maxHead + maxWhole
+)
+
+func newReader(c net.Conn) *reader { return &reader{conn: c, buf: make([]byte, fewRead)} }
 
 // next returns the next n bytes, where n is at most the size of a frame. They are valid until the next call.
 func (r *reader) next(n int) ([]byte, error) {
+	if n > len(r.buf) {
+		r.buf = append(make([]byte, 0, mostRead), r.buf...)[:mostRead]
+	}
 	for r.w-r.r < n {
 		if r.r+n > len(r.buf) || r.r == r.w {
 			r.w = copy(r.buf, r.buf[r.r:r.w])
