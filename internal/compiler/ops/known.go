@@ -69,11 +69,7 @@ RefExit(data: &T) -> output: &T
 RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
-Restore(file_pattern: string, tensor_name: string) -> tensor: dt
-RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
-Save(filename: string, tensor_names: string, data: [T])
-SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])
 SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64

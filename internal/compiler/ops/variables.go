@@ -32,6 +32,10 @@ var (
 		"shape: shape", "var_name: string = ''").state(Writes)
 	MergeV2Checkpoints = define("MergeV2Checkpoints(checkpoint_prefixes: string, destination_prefix: string)",
 		"delete_old_dirs: bool = true", "allow_missing_files: bool = false").state(Effects)
+	Save            = define("Save(filename: string, tensor_names: string, data: [T])").state(Effects)
+	SaveSlices      = define("SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: [T])").state(Effects)
+	Restore         = define("Restore(file_pattern: string, tensor_name: string) -> tensor: dt", "preferred_shard: int = -1").state(Reads)
+	RestoreSlice    = define("RestoreSlice(file_pattern: string, tensor_name: string, shape_and_slice: string) -> tensor: dt", "preferred_shard: int = -1").state(Reads)
 	SaveV2          = define("SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: [dtypes])").state(Effects)
 	ShardedFilename = define("ShardedFilename(basename: string, shard: int32, num_shards: int32) -> filename: string")
 	ShardedFilespec = define("ShardedFilespec(basename: string, num_shards: int32) -> filename: string")

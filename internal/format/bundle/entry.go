@@ -31,11 +31,8 @@ type entry struct {
 
 func (e *entry) toProto() *bundlepb.BundleEntryProto {
 	p := &bundlepb.BundleEntryProto{
-		Dtype: typespb.DataType(e.dtype), Shape: &shapepb.TensorShapeProto{},
+		Dtype: typeOf(e.dtype), Shape: shapeOf(e.shape),
 		ShardId: int32(e.shard), Offset: e.offset, Size: e.size, Crc32C: e.crc,
-	}
-	for _, d := range e.shape {
-		p.Shape.Dim = append(p.Shape.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
 	}
 	for _, s := range e.slices {
 		p.Slices = append(p.Slices, sliceToProto(s))
@@ -50,20 +47,14 @@ func parseEntry(key string, value []byte, shards int) (*entry, error) {
 		return nil, fmt.Errorf("bad entry: %v", err)
 	}
 	e := &entry{
-		key: key, dtype: tensor.DType(p.Dtype), shape: []int{}, shard: int(p.ShardId),
+		key: key, dtype: tensor.DType(p.Dtype), shard: int(p.ShardId),
 		offset: p.Offset, size: p.Size, crc: p.Crc32C,
 	}
-	if p.Shape.GetUnknownRank() {
-		return nil, fmt.Errorf("the shape's rank is unknown")
+	var err error
+	if e.shape, err = dimensions(p.Shape); err != nil {
+		return nil, err
 	}
-	n := int64(1)
-	for _, d := range p.Shape.GetDim() {
-		if d.Size < 0 || (d.Size > 0 && n > math.MaxInt64/8/d.Size) {
-			return nil, fmt.Errorf("dimension %d of the shape is out of range", d.Size)
-		}
-		n *= d.Size
-		e.shape = append(e.shape, int(d.Size))
-	}
+	n := int64(tensor.NumElements(e.shape))
 	if e.shard < 0 || e.shard >= shards {
 		return nil, fmt.Errorf("shard %d of %d", e.shard, shards)
 	}
@@ -77,6 +68,34 @@ func parseEntry(key string, value []byte, shards int) (*entry, error) {
 		return nil, fmt.Errorf("%d bytes for %s%v, expected %d", e.size, e.dtype, e.shape, n*w)
 	}
 	return e, nil
+}
+
+// typeOf is an element type as the files have it.
+func typeOf(d tensor.DType) typespb.DataType { return typespb.DataType(d) }
+
+// shapeOf is a shape as the files have it.
+func shapeOf(shape []int) *shapepb.TensorShapeProto {
+	p := &shapepb.TensorShapeProto{}
+	for _, d := range shape {
+		p.Dim = append(p.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
+	}
+	return p
+}
+
+// dimensions returns the shape of a tensor, whose number of elements fits an int.
+func dimensions(p *shapepb.TensorShapeProto) ([]int, error) {
+	if p.GetUnknownRank() {
+		return nil, fmt.Errorf("the shape's rank is unknown")
+	}
+	shape, n := []int{}, int64(1)
+	for _, d := range p.GetDim() {
+		if d.Size < 0 || (d.Size > 0 && n > math.MaxInt64/8/d.Size) {
+			return nil, fmt.Errorf("dimension %d of the shape is out of range", d.Size)
+		}
+		n *= d.Size
+		shape = append(shape, int(d.Size))
+	}
+	return shape, nil
 }
 
 func header(shards int) *bundlepb.BundleHeaderProto {

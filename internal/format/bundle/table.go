@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 
 	"github.com/golang/snappy"
 
@@ -26,18 +27,42 @@ var tableMagic = []byte{0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb}
 
 type pair struct{ key, value []byte }
 
-// indexTable is the parsed content of an index file.
+// indexTable is a table that is being read.
 type indexTable struct {
 	path  string
-	file  []byte
-	pairs []pair
-	quota int // bytes that blocks and keys may still expand to
+	file  io.ReaderAt
+	size  int64
+	pay   func(n int) error // pays for n bytes before they are read; nil: nobody counts
+	quota int               // bytes that blocks and keys may still expand to
 }
 
 type blockHandle struct{ offset, size uint64 }
 
+// parseTable returns all entries of a table, in order.
 func parseTable(path string, file []byte) ([]pair, error) {
-	t := &indexTable{path: path, file: file, quota: expandMaxRate * len(file)}
+	t := &indexTable{path: path, file: bytes.NewReader(file), size: int64(len(file))}
+	blocks, err := t.blocks()
+	if err != nil {
+		return nil, err
+	}
+	var pairs []pair
+	for _, b := range blocks {
+		if pairs, err = t.entries(b.blockHandle, pairs); err != nil {
+			return nil, err
+		}
+	}
+	return pairs, nil
+}
+
+// lastKey is a block with data, and a key that is not before the block's last one.
+type lastKey struct {
+	blockHandle
+	key []byte
+}
+
+// blocks checks footer and meta block, and returns the blocks with data.
+func (t *indexTable) blocks() ([]lastKey, error) {
+	t.quota = expandMaxRate * int(t.size)
 	meta, index, err := t.footer()
 	if err != nil {
 		return nil, err
@@ -45,14 +70,28 @@ func parseTable(path string, file []byte) ([]pair, error) {
 	if _, err := t.block(meta); err != nil {
 		return nil, err
 	}
-	err = t.eachEntry(index, func(_, value []byte) error {
+	var all []lastKey
+	err = t.eachEntry(index, func(key, value []byte) error {
 		h, n := parseHandle(value)
 		if n != len(value) {
 			return t.corrupt(index.offset, "bad block handle in the index block")
 		}
-		return t.eachEntry(h, t.add)
+		all = append(all, lastKey{h, key})
+		return nil
 	})
-	return t.pairs, err
+	return all, err
+}
+
+// entries appends the entries of a block, which must follow on each other and on the ones before.
+func (t *indexTable) entries(h blockHandle, before []pair) ([]pair, error) {
+	err := t.eachEntry(h, func(key, value []byte) error {
+		if n := len(before); n > 0 && bytes.Compare(before[n-1].key, key) >= 0 {
+			return t.corrupt(0, "key %q is out of order", key)
+		}
+		before = append(before, pair{key, value})
+		return nil
+	})
+	return before, err
 }
 
 func (t *indexTable) corrupt(offset uint64, format string, args ...any) error {
@@ -60,11 +99,14 @@ func (t *indexTable) corrupt(offset uint64, format string, args ...any) error {
 }
 
 func (t *indexTable) footer() (meta, index blockHandle, err error) {
-	if len(t.file) < footerSize {
-		return meta, index, t.corrupt(0, "%d bytes are too few for an index file", len(t.file))
+	if t.size < footerSize {
+		return meta, index, t.corrupt(0, "%d bytes are too few for an index file", t.size)
 	}
-	at := uint64(len(t.file) - footerSize)
-	foot := t.file[at:]
+	at := uint64(t.size - footerSize)
+	foot, err := t.read(at, footerSize)
+	if err != nil {
+		return meta, index, err
+	}
 	body := foot[:footerSize-len(tableMagic)]
 	if !bytes.Equal(foot[len(body):], tableMagic) {
 		return meta, index, t.corrupt(at+uint64(len(body)), "magic number %x, expected %x", foot[len(body):], tableMagic)
@@ -97,14 +139,17 @@ func parseHandle(b []byte) (blockHandle, int) {
 
 // block returns the decompressed content of a block after checking it.
 func (t *indexTable) block(h blockHandle) ([]byte, error) {
-	limit := uint64(len(t.file) - footerSize)
+	limit := uint64(t.size - footerSize)
 	if h.offset > limit || h.size > limit-h.offset || limit-h.offset-h.size < trailerSize {
 		return nil, t.corrupt(h.offset, "a block of %d bytes does not fit into the file", h.size)
 	}
-	end := h.offset + h.size
-	body, kind := t.file[h.offset:end], t.file[end]
-	want := binary.LittleEndian.Uint32(t.file[end+1:])
-	if got := maskedcrc.Of(t.file[h.offset : end+1]); got != want {
+	b, err := t.read(h.offset, int(h.size)+trailerSize)
+	if err != nil {
+		return nil, err
+	}
+	body, kind := b[:h.size:h.size], b[h.size]
+	want := binary.LittleEndian.Uint32(b[h.size+1:])
+	if got := maskedcrc.Of(b[:h.size+1]); got != want {
 		return nil, &CorruptError{Path: t.path, Offset: int64(h.offset), Reason: "checksum of a block", Want: want, Got: got}
 	}
 	switch kind {
@@ -115,13 +160,35 @@ func (t *indexTable) block(h blockHandle) ([]byte, error) {
 		if err != nil || n > snappyMaxRate*len(body) {
 			return nil, t.corrupt(h.offset, "bad snappy block")
 		}
+		if err := t.paid(n); err != nil {
+			return nil, err
+		}
 		out, err := snappy.Decode(nil, body)
 		if err != nil {
 			return nil, t.corrupt(h.offset, "bad snappy block: %v", err)
 		}
 		return out, nil
 	}
-	return nil, t.corrupt(end, "unknown block type %d", kind)
+	return nil, t.corrupt(h.offset+h.size, "unknown block type %d", kind)
+}
+
+// read returns n bytes of the file, which has them.
+func (t *indexTable) read(offset uint64, n int) ([]byte, error) {
+	if err := t.paid(n); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	if k, err := t.file.ReadAt(b, int64(offset)); k < n {
+		return nil, &CorruptError{Path: t.path, Offset: int64(offset), Reason: fmt.Sprintf("read %d of %d bytes: %v", k, n, err), Err: err}
+	}
+	return b, nil
+}
+
+func (t *indexTable) paid(n int) error {
+	if t.pay == nil {
+		return nil
+	}
+	return t.pay(n)
 }
 
 // eachEntry calls fn with the entries of a block.
@@ -173,12 +240,4 @@ func nextEntry(prev, b []byte) (key, value, rest []byte) {
 	key = append(prev[:f[0]:f[0]], b[:f[1]]...)
 	b = b[f[1]:]
 	return key, b[:f[2]:f[2]], b[f[2]:]
-}
-
-func (t *indexTable) add(key, value []byte) error {
-	if n := len(t.pairs); n > 0 && bytes.Compare(t.pairs[n-1].key, key) >= 0 {
-		return t.corrupt(0, "key %q is out of order", key)
-	}
-	t.pairs = append(t.pairs, pair{key, value})
-	return nil
 }

@@ -3,9 +3,9 @@ package bundle
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
-	"sort"
 
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/table"
@@ -254,12 +254,7 @@ func (w *Writer) writeIndex(f *atomicfile.Pending) error {
 	if err := t.Append(nil, value); err != nil {
 		return err
 	}
-	keys := make([]string, 0, len(w.entries))
-	for k := range w.entries {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(w.entries)) {
 		if value, err = marshal.Marshal(w.entries[k].toProto()); err != nil {
 			return err
 		}

@@ -157,6 +157,15 @@ func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b [
 	return 0, nil
 }
 
+// NumValues returns how many elements of its type a tensor has as typed values.
+func NumValues(p *tensor_go_proto.TensorProto) int {
+	if d := tensor.DType(p.GetDtype()); d != tensor.String {
+		n, _ := fields(p, d)
+		return n
+	}
+	return len(p.GetStringVal())
+}
+
 func fromFields(t *tensor.Tensor, p *tensor_go_proto.TensorProto, n int) error {
 	if t.DType == tensor.String {
 		if len(p.GetStringVal()) > n {
@@ -224,11 +233,7 @@ func encodingOf(p *tensor_go_proto.TensorProto, t *tensor.Tensor) string {
 	if q, err := writeTensor(t, ""); err == nil && proto.Equal(p, q) {
 		return ""
 	}
-	n, _ := fields(p, t.DType)
-	if t.DType == tensor.String {
-		n = len(p.GetStringVal())
-	}
-	enc := "field " + strconv.Itoa(n)
+	enc := "field " + strconv.Itoa(NumValues(p))
 	if len(p.GetTensorContent()) > 0 && t.DType != tensor.String {
 		enc = "content"
 	}

@@ -20,7 +20,8 @@ var datasetFileOps = map[*ops.Def]maker{
 
 // open opens a file that ops may read.
 func (c call) open() dataset.Open {
-	return func(path string) (atomicfile.File, error) {
+	return func(uri string) (atomicfile.File, error) {
+		_, path := localPath(uri)
 		fsys, err := c.files(path)
 		if err != nil {
 			return nil, err

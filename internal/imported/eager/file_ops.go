@@ -57,7 +57,7 @@ func readFileOp(c call) error {
 }
 
 func writeFileOp(c call) error {
-	name, err := text("filename", c.t(0))
+	name, err := filePath("filename", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func writeFileOp(c call) error {
 	if err != nil {
 		return err
 	}
-	fsys, err := c.files(string(name))
+	fsys, err := c.files(name)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.MkdirAll(fsys, filepath.Dir(string(name))); err != nil {
+	if err := atomicfile.MkdirAll(fsys, filepath.Dir(name)); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(fsys, string(name), content)
+	return atomicfile.WriteFile(fsys, name, content)
 }
 
 func matchingFiles(c call) error {
@@ -107,11 +107,14 @@ func (c call) matches(patterns *tensor.Tensor) ([]string, error) {
 	}
 	var all []string
 	for _, p := range patterns.Strings {
-		found, err := c.glob(string(p))
+		scheme, pattern := localPath(string(p))
+		found, err := c.glob(pattern)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
+		for _, name := range found {
+			all = append(all, scheme+name)
+		}
 	}
 	slices.Sort(all)
 	return all, nil

@@ -15,8 +15,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// saveOps write checkpoints.
+// saveOps write checkpoints, and read checkpoints of version 1.
 var saveOps = map[*ops.Def]maker{
+	ops.Save:               plain(saveV1(2)),
+	ops.SaveSlices:         plain(saveV1(3)),
+	ops.Restore:            restoreV1,
+	ops.RestoreSlice:       restoreV1,
 	ops.SaveV2:             plain(save),
 	ops.MergeV2Checkpoints: mergeCheckpoints,
 	ops.ShardedFilename:    plain(shardedFilename),
@@ -31,12 +35,30 @@ func (c call) files(path string) (atomicfile.FS, error) {
 	return c.env.Files(path)
 }
 
+// filePath returns an input that names a file, or a prefix of names. It may be a URI.
+func filePath(name string, t *tensor.Tensor) (string, error) {
+	b, err := text(name, t)
+	_, p := localPath(string(b))
+	return p, err
+}
+
+// localPath divides a URI "file://host/path" as TensorFlow does: it takes the path for one of this machine. What is not such a URI
+// is a path.
+func localPath(uri string) (scheme, path string) {
+	rest, ok := strings.CutPrefix(uri, "file://")
+	if !ok {
+		return "", uri
+	}
+	at := len(uri) - len(rest[max(strings.IndexByte(rest, '/'), 0):])
+	return uri[:at], uri[at:]
+}
+
 // save writes tensors, or slices of partitioned ones, under their names.
 func save(c call) error {
 	if len(c.in) < 3 {
 		return fmt.Errorf("expected a prefix, names and slices, got %d inputs", len(c.in))
 	}
-	prefix, err := text("prefix", c.t(0))
+	prefix, err := filePath("prefix", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -44,14 +66,14 @@ func save(c call) error {
 	if n := len(c.in) - 3; len(names) != n || len(specs) != n {
 		return fmt.Errorf("expected %d names and slices, got %d and %d", n, len(names), len(specs))
 	}
-	fsys, err := c.files(string(prefix))
+	fsys, err := c.files(prefix)
 	if err != nil {
 		return err
 	}
-	if err := fsys.Mkdir(filepath.Dir(string(prefix))); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := fsys.Mkdir(filepath.Dir(prefix)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	w, err := bundle.NewWriter(fsys, string(prefix), 1)
+	w, err := bundle.NewWriter(fsys, prefix, 1)
 	if err != nil {
 		return err
 	}
@@ -65,7 +87,13 @@ func save(c call) error {
 	return w.Finish()
 }
 
-func saveOne(w *bundle.Writer, name, spec string, t *tensor.Tensor) error {
+// checkpointWriter takes the tensors of a checkpoint.
+type checkpointWriter interface {
+	Add(name string, t *tensor.Tensor) error
+	AddSlice(name string, full []int, s bundle.Slice, part *tensor.Tensor) error
+}
+
+func saveOne(w checkpointWriter, name, spec string, t *tensor.Tensor) error {
 	if spec == "" {
 		return w.Add(name, t)
 	}
@@ -105,25 +133,26 @@ func mergeCheckpoints(s *site) (kernel, error) {
 		return nil, fmt.Errorf("allow_missing_files %w", ErrUnsupported)
 	}
 	return func(c call) error {
-		to, err := text("destination_prefix", c.t(1))
+		to, err := filePath("destination_prefix", c.t(1))
 		if err != nil {
 			return err
 		}
 		if err := want("checkpoint_prefixes", c.t(0), tensor.String); err != nil {
 			return err
 		}
-		fsys, err := c.files(string(to))
+		fsys, err := c.files(to)
 		if err != nil {
 			return err
 		}
 		var prefixes []string
 		for _, p := range c.t(0).Strings {
-			if slices.Contains(prefixes, string(p)) {
+			_, prefix := localPath(string(p))
+			if slices.Contains(prefixes, prefix) {
 				return fmt.Errorf("prefix %q is there twice", clip(p))
 			}
-			prefixes = append(prefixes, string(p))
+			prefixes = append(prefixes, prefix)
 		}
-		return bundle.Merge(fsys, prefixes, string(to))
+		return bundle.Merge(fsys, prefixes, to)
 	}, nil
 }
 

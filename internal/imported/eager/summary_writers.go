@@ -88,7 +88,7 @@ func openSummaryWriter(c call) error {
 	if err != nil {
 		return err
 	}
-	dir, err := text("logdir", c.t(1))
+	dir, err := filePath("logdir", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func openSummaryWriter(c call) error {
 	if err != nil {
 		return err
 	}
-	fsys, err := c.files(string(dir))
+	fsys, err := c.files(dir)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {
-		w.file = summary.NewFileWriter(string(dir), summary.Options{FS: fsys, Suffix: string(suffix), FlushEvery: time.Duration(max(millis, 1)) * time.Millisecond})
+		w.file = summary.NewFileWriter(dir, summary.Options{FS: fsys, Suffix: string(suffix), FlushEvery: time.Duration(max(millis, 1)) * time.Millisecond})
 	}
 	return nil
 }

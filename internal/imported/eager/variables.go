@@ -155,7 +155,7 @@ func restore(s *site) (kernel, error) {
 	types := list[tensor.DType](s, "dtypes")
 	s.outputs = len(types)
 	return func(c call) error {
-		prefix, err := text("prefix", c.t(0))
+		prefix, err := filePath("prefix", c.t(0))
 		if err != nil {
 			return err
 		}
@@ -163,10 +163,7 @@ func restore(s *site) (kernel, error) {
 		if len(names) != len(types) || len(specs) != len(types) {
 			return fmt.Errorf("expected %d names and slices, got %d and %d", len(types), len(names), len(specs))
 		}
-		if c.env == nil || c.env.Bundle == nil {
-			return fmt.Errorf("checkpoint %q: this model may read no checkpoints", clip(prefix))
-		}
-		r, err := c.env.Bundle(string(prefix))
+		r, err := c.checkpoint(prefix)
 		if err != nil {
 			return err
 		}
@@ -182,20 +179,25 @@ func restore(s *site) (kernel, error) {
 			if t.DType != types[i] {
 				return fmt.Errorf("tensor_name = %s; expected dtype %s does not equal original dtype %s", clip(name), typeText(types[i]), typeText(t.DType))
 			}
-			if t.DType == tensor.Bool {
-				tensor.NormalizeBools(t.Bytes)
-			}
-			if len(specs[i]) == 0 {
-				c.set(i, t)
-				continue
-			}
-			part := call{ctx: c.ctx, env: c.env, out: c.out[i : i+1]}
-			if err := part.sliceSpec(t, string(specs[i])); err != nil {
+			if err := c.restored(i, t, string(specs[i])); err != nil {
 				return fmt.Errorf("tensor %q, slice %q: %w", name, specs[i], err)
 			}
 		}
 		return nil
 	}, nil
+}
+
+// restored makes output i of a tensor of a checkpoint, or of a slice of it.
+func (c call) restored(i int, t *tensor.Tensor, spec string) error {
+	if t.DType == tensor.Bool {
+		tensor.NormalizeBools(t.Bytes)
+	}
+	if spec == "" {
+		c.set(i, t)
+		return nil
+	}
+	part := call{ctx: c.ctx, env: c.env, out: c.out[i : i+1]}
+	return part.sliceSpec(t, spec)
 }
 
 // sliceSpec makes output 0 of the part of t that a spec like "4 10 0,2:-" says:

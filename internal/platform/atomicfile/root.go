@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,7 +68,7 @@ func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
-// Rename implements FS.
+// Rename implements FS. It refuses to replace a link that leads out of the directory: nothing is written outside, and the link stays.
 func (r *Root) Rename(oldname, newname string) error {
 	from, err := r.inside(oldname)
 	if err != nil {
@@ -77,7 +78,22 @@ func (r *Root) Rename(oldname, newname string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkLink(to); err != nil {
+		return err
+	}
 	return r.root.Rename(from, to)
+}
+
+// checkLink fails where name is a link that leads out. One that is made later is replaced itself, as by every rename.
+func (r *Root) checkLink(name string) error {
+	info, err := r.root.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if _, err := r.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &fs.PathError{Op: "rename", Path: name, Err: fmt.Errorf("%w: it is a link that leads out of %s: %w", fs.ErrPermission, r.dir, err)}
+	}
+	return nil
 }
 
 // Remove implements FS.

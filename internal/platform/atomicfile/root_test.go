@@ -66,3 +66,70 @@ func TestRoot(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRootLinks: a link that leads out is neither followed nor replaced, wherever it is on the way, and while links come and go.
+func TestRootLinks(t *testing.T) {
+	outside := t.TempDir()
+	dir, secret := filepath.Join(outside, "in"), filepath.Join(outside, "secret")
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, err := range []error{
+		os.Mkdir(dir, 0o777), os.Mkdir(in("real"), 0o777), os.WriteFile(secret, []byte("as before"), 0o600), os.WriteFile(in("own"), nil, 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"file": secret, "relative": "../secret", "folder": outside, "missing": filepath.Join(outside, "new"), "within": "own"} {
+		if err := os.Symlink(to, in(name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	r, err := atomicfile.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, name := range []string{"file", "relative", "missing", "folder", "folder/new", "folder/secret"} {
+		if err := atomicfile.WriteFile(r, in(name), []byte("x")); err == nil {
+			t.Errorf("%s: written", name)
+		}
+		if f, err := r.OpenFile(in(name), os.O_RDWR|os.O_CREATE, 0o666); err == nil {
+			t.Errorf("%s: opened: %v", name, f.Close())
+		}
+	}
+	for _, name := range []string{"file", "relative", "missing", "folder"} {
+		if info, err := os.Lstat(in(name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s: the link is gone: %v", name, err)
+		}
+	}
+	if err := atomicfile.WriteFile(r, in("within"), []byte("x")); err != nil {
+		t.Errorf("a link within: %v", err)
+	}
+	done := make(chan struct{})
+	go func() { // a folder becomes a link and a folder again
+		defer close(done)
+		for range 200 {
+			_ = os.Rename(in("real"), in("away"))
+			_ = os.Symlink(outside, in("real"))
+			_ = os.Remove(in("real"))
+			_ = os.Rename(in("away"), in("real"))
+		}
+	}()
+	for going := true; going; {
+		select {
+		case <-done:
+			going = false
+		default:
+		}
+		_ = atomicfile.WriteFile(r, in("real/secret"), []byte("x"))
+		_ = r.Rename(in("own"), in("real/own"))
+		_ = r.Rename(in("real/own"), in("own"))
+	}
+	if b, err := os.ReadFile(secret); err != nil || string(b) != "as before" {
+		t.Errorf("outside: got %q, %v", b, err)
+	}
+	names, err := os.ReadDir(outside)
+	if err != nil || len(names) != 2 {
+		t.Errorf("outside: got %v, %v, expected the folder and the secret", names, err)
+	}
+}
