@@ -85,7 +85,13 @@ func (c *testCluster) start(t *testing.T, task string) {
 	t.Helper()
 	job, index, _ := strings.Cut(task, "/")
 	if !c.ours[task] {
-		c.servers[task] = theirs{host(t).start(t, nil, "cluster_server.py", c.json(t), job, index)}
+		args := []string{c.json(t), job, index}
+		for _, flag := range c.flags {
+			if n, ok := strings.CutPrefix(flag, "--cpu-devices="); ok {
+				args = append(args, n)
+			}
+		}
+		c.servers[task] = theirs{host(t).start(t, nil, "cluster_server.py", args...)}
 		return
 	}
 	path, err := testkit.Program()

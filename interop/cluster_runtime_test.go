@@ -41,6 +41,7 @@ var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: exactly, has: "branch"},
 	{name: "data", script: "cluster_data.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "variables changed"},
 	{name: "a client in Go", jobs: oneWorker, ours: []string{"worker ps"}, drive: goClient, compare: nearly, has: "ftrl"},
+	{name: "devices", script: "cluster_devices.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, flags: []string{"--cpu-devices=2"}, compare: exactly, has: "trained"},
 	{name: "containers", script: "cluster_containers.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "twice"},
 	{name: "sync replicas", script: "cluster_sync_replicas.py", jobs: map[string]int{"worker": 3, "ps": 2}, ours: []string{"worker ps"}, compare: nearly, has: "reference/embedding"},
 	{name: "flow", script: "cluster_flow.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: exactly, has: "v2 gradients"},

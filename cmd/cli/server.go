@@ -19,6 +19,7 @@ type serverFlags struct {
 	idle    time.Duration
 	forget  time.Duration
 	drain   int
+	cpus    int
 	memory  budget.Limits
 	status  string
 	sources configFlags
@@ -90,6 +91,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.task.Index, "task-index", 0, "index of this task in its job; also --task-id")
 	flags.StringArrayVar(&f.allow, "allow-path", nil, "folder where graphs may read and write checkpoints; may be repeated")
 	flags.DurationVar(&f.idle, "exit-when-idle", 0, "end when nobody has had a session for this long, as 10m; 0: serve until a signal")
+	flags.IntVar(&f.cpus, "cpu-devices", 1, "CPU devices of this task, as device_count={'CPU': N} of tf.train.Server: graphs name them /device:CPU:0 and so on")
 	flags.IntVar(&f.drain, "drain-seconds", 10, "how long steps that run may take after a signal")
 	flags.DurationVar(&f.forget, "forget-after", 10*time.Minute, "how long a master may be silent before what it left with this task goes")
 	flags.StringVar(&f.status, "status-address", "", "host:port of a status page and metrics over HTTP; a host that is left out is localhost, port 0 a free one; empty: none")

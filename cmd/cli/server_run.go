@@ -30,7 +30,7 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	run := &standingServer{serverTask: t, log: log}
 	run.noteTraining()
 	page := status.New(run.state)
-	c := server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, Log: log, AllowPaths: t.allow, Drain: t.drain, Forget: t.forget, Memory: t.memory,
+	c := server.Config{Cluster: t.cluster, Job: t.job, Task: t.index, CPUs: t.cpus, Log: log, AllowPaths: t.allow, Drain: t.drain, Forget: t.forget, Memory: t.memory,
 		Security: server.Security{Serve: serve, Dial: dial, Token: between.Token}}
 	if t.status != "" {
 		c.Ended = page.Ended

@@ -33,8 +33,12 @@ type serverTask struct {
 	drain  time.Duration // that steps have at its end
 	forget time.Duration // what silent masters left
 	memory budget.Limits
+	cpus   int    // devices
 	status string // host:port of the status page; empty: none
 }
+
+// maxCPUs bounds the CPU devices of a server.
+const maxCPUs = 64
 
 // serverTask is the task of the cluster that flags state, or TF_CONFIG. changed reports whether a flag is set.
 func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, err error) {
@@ -56,6 +60,9 @@ func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, 
 	}
 	if f.forget < time.Second {
 		return t, fmt.Errorf("--forget-after: got %v, expected 1s or more", f.forget)
+	}
+	if t.cpus = f.cpus; f.cpus < 1 || f.cpus > maxCPUs {
+		return t, fmt.Errorf("--cpu-devices: got %d, expected 1 to %d", f.cpus, maxCPUs)
 	}
 	if f.drain < 1 || f.drain > 1<<20 {
 		return t, fmt.Errorf("--drain-seconds: got %d, expected 1 to %d", f.drain, 1<<20)

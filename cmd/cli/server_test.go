@@ -111,6 +111,7 @@ func TestServerErrors(t *testing.T) {
 		"unexpected argument": {cluster, "now"},
 		"rpc.security":        {cluster, "--set=rpc.security=none"},
 		"--exit-when-idle":    {cluster, "--exit-when-idle=1ms"},
+		"--cpu-devices":       {cluster, "--cpu-devices=0"},
 		"--drain-seconds":     {cluster, "--drain-seconds=0"},
 	} {
 		_, err := served(t, args...)

@@ -24,7 +24,8 @@ type clientContext struct {
 	id        uint64
 	worker    *worker.Worker
 	payer     eager.Payer
-	own       partition.Device
+	own       partition.Device   // where everything runs that names no device
+	locals    []partition.Device // all of this task
 	handles   handles
 	functions functions
 	graphs    cache[*op]
@@ -44,10 +45,11 @@ type clientContext struct {
 }
 
 func newContext(config Config, in *rpcs.CreateContextRequest) (*clientContext, error) {
-	own, err := deviceOf(config.Device)
+	local, err := devicesOf(config.Devices)
 	if err != nil {
 		return nil, err
 	}
+	own := local[0]
 	devices, err := devicesOf(in.GetClusterDeviceAttributes())
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func newContext(config Config, in *rpcs.CreateContextRequest) (*clientContext, e
 		return nil, status.Errorf(codes.InvalidArgument, "this server is task %d of job %q, but the server_def says task %d of job %q: start it with --job_name and --task_id as the client's cluster has it",
 			own.Name.Task, own.Name.Job, in.GetServerDef().GetTaskIndex(), job)
 	}
-	c := &clientContext{id: in.GetContextId(), worker: config.Worker, payer: config.Worker.Payer(), own: own, devices: devices, view: in.GetContextViewId(),
+	c := &clientContext{id: in.GetContextId(), worker: config.Worker, payer: config.Worker.Payer(), own: own, locals: local, devices: devices, view: in.GetContextViewId(),
 		alive: time.Duration(min(in.GetKeepAliveSecs(), maxKeepAlive)) * time.Second}
 	c.handles.payer = c.payer.Account
 	c.peers, err = newPeers(config, taskOf(own.Name), in.GetServerDef())

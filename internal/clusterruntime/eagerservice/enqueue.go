@@ -2,8 +2,10 @@ package eagerservice
 
 import (
 	"context"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
+	"github.com/goestimator/goestimator/internal/clusterruntime/partition"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
 	"github.com/goestimator/goestimator/internal/imported/eager"
@@ -81,10 +83,10 @@ func (c *clientContext) sendTensor(in *rpcs.SendTensorOp) error {
 	return nil
 }
 
-// owns fails for a device of another task.
+// owns fails for a device that is not one of this task.
 func (c *clientContext) owns(name string) error {
 	n, err := device.Parse(name)
-	if err != nil || !n.Matches(c.own.Name) {
+	if err != nil || !slices.ContainsFunc(c.locals, func(d partition.Device) bool { return n.Matches(d.Name) }) {
 		return status.Errorf(codes.InvalidArgument, "%s unknown device.", name)
 	}
 	return nil

@@ -18,7 +18,7 @@ func Example() {
 	ctx := context.Background()
 	cpu := &device_attributes_go_proto.DeviceAttributes{Name: "/job:worker/replica:0/task:0/device:CPU:0", DeviceType: "CPU", Incarnation: 1}
 	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}})
-	eager := service.Local(eagerservice.New(eagerservice.Config{Worker: w, Methods: w.Methods(), Device: cpu}).Methods())
+	eager := service.Local(eagerservice.New(eagerservice.Config{Worker: w, Methods: w.Methods(), Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}}).Methods())
 
 	_, err := service.Ask[rpcs.CreateContextResponse](ctx, eager, "CreateContext", &rpcs.CreateContextRequest{ContextId: 1, ServerDef: &for_core_protos_go_proto.ServerDef{JobName: "worker"}})
 	if err != nil {

@@ -36,7 +36,7 @@ const contextID = 0xfedcba9876543210
 func newTask(job string) (*Service, service.Local, *device_attributes_go_proto.DeviceAttributes) {
 	cpu := &device_attributes_go_proto.DeviceAttributes{Name: task{job, 0}.cpu(), DeviceType: "CPU", Incarnation: 7}
 	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Parallel: 2})
-	return New(Config{Worker: w, Methods: w.Methods(), Device: cpu}), w.Methods(), cpu
+	return New(Config{Worker: w, Methods: w.Methods(), Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}}), w.Methods(), cpu
 }
 
 // rig is a worker and a parameter server that listen, with a context of one client.

@@ -20,9 +20,9 @@ const maxContexts = 1 << 10
 // Config says whose service it is.
 type Config struct {
 	Worker  *worker.Worker
-	Methods service.Local                                // of the WorkerService of this process
-	Device  *device_attributes_go_proto.DeviceAttributes // the processor
-	Dial    transport.Options                            // of connections to other tasks; none: in plaintext
+	Methods service.Local                                  // of the WorkerService of this process
+	Devices []*device_attributes_go_proto.DeviceAttributes // of this task, the one that is used by default first
+	Dial    transport.Options                              // of connections to other tasks; none: in plaintext
 }
 
 // Service is the EagerService of a task. It is safe for concurrent use.
@@ -99,7 +99,7 @@ func (s *Service) createContext(_ context.Context, in *rpcs.CreateContextRequest
 	if old != nil {
 		old.close()
 	}
-	return &rpcs.CreateContextResponse{DeviceAttributes: []*device_attributes_go_proto.DeviceAttributes{s.config.Device}}, nil
+	return &rpcs.CreateContextResponse{DeviceAttributes: s.config.Devices}, nil
 }
 
 // maxKeepAlive are the seconds that a context may stay without its client: 30 days.
@@ -155,7 +155,7 @@ func (s *Service) updateContext(_ context.Context, in *rpcs.UpdateContextRequest
 	if err := c.update(in); err != nil {
 		return nil, err
 	}
-	return &rpcs.UpdateContextResponse{DeviceAttributes: []*device_attributes_go_proto.DeviceAttributes{s.config.Device}}, nil
+	return &rpcs.UpdateContextResponse{DeviceAttributes: s.config.Devices}, nil
 }
 
 func (s *Service) keepAlive(_ context.Context, in *rpcs.KeepAliveRequest) (*rpcs.KeepAliveResponse, error) {

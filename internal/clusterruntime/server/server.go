@@ -32,6 +32,7 @@ type Config struct {
 	Cluster runconfig.ClusterSpec
 	Job     string
 	Task    int
+	CPUs    int // how many CPU devices the task has; 0: one
 	Log     *slog.Logger
 	// AllowPaths are the folders where ops of graphs may read and write checkpoints.
 	AllowPaths []string
@@ -74,7 +75,7 @@ func New(c Config) (*Server, error) {
 	if _, ok := c.Cluster.Address(c.Job, c.Task); !ok {
 		return nil, fmt.Errorf("task %d of job %q is not in the cluster", c.Task, c.Job)
 	}
-	cpu, err := processor(c.Job, c.Task)
+	cpus, err := processors(c.Job, c.Task, max(c.CPUs, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -87,25 +88,29 @@ func New(c Config) (*Server, error) {
 		}
 		s.folders = append(s.folders, r)
 	}
-	w := worker.New(worker.Config{Devices: []*device_attributes_go_proto.DeviceAttributes{cpu}, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory, Join: p.forWorker, Forget: c.Forget})
+	w := worker.New(worker.Config{Devices: cpus, Peers: p, Parallel: runtime.GOMAXPROCS(0), Folders: s.folders, Memory: memory, Join: p.forWorker, Forget: c.Forget})
 	s.worker, p.local = w, w.Methods()
 	m := master.New(p.own, p, c.Log).PaidBy(memory).Joining(p.forMaster)
 	s.describe = []func(*status.State){w.Describe, m.Describe}
-	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Device: cpu, Dial: p.shared.options})
+	s.eager = eagerservice.New(eagerservice.Config{Worker: w, Methods: p.local, Devices: cpus, Dial: p.shared.options})
 	s.master, s.open = m.Methods(), func() int { return m.Sessions() + w.Graphs() + s.eager.Contexts() }
 	return s, nil
 }
 
-// processor describes the CPU of this task. The incarnation is drawn: it tells a task that was started again from its predecessor.
-func processor(job string, task int) (*device_attributes_go_proto.DeviceAttributes, error) {
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return nil, err
-	}
+// processors describes the CPU devices of this task, which share its processors and memory. The incarnations are drawn: they tell
+// a task that was started again from its predecessor.
+func processors(job string, task, n int) (all []*device_attributes_go_proto.DeviceAttributes, err error) {
 	memory, _ := hostmemory.Total() // 0: not known
-	name := device.Name{Job: job, Replica: 0, Task: task, Type: "CPU", ID: 0}
-	return &device_attributes_go_proto.DeviceAttributes{Name: name.String(), DeviceType: "CPU", MemoryLimit: memory,
-		Locality: &device_attributes_go_proto.DeviceLocality{}, Incarnation: binary.LittleEndian.Uint64(id[:]) >> 1}, nil
+	for i := range n {
+		var id [8]byte
+		if _, err := rand.Read(id[:]); err != nil {
+			return nil, err
+		}
+		name := device.Name{Job: job, Replica: 0, Task: task, Type: "CPU", ID: i}
+		all = append(all, &device_attributes_go_proto.DeviceAttributes{Name: name.String(), DeviceType: "CPU", MemoryLimit: memory,
+			Locality: &device_attributes_go_proto.DeviceLocality{}, Incarnation: binary.LittleEndian.Uint64(id[:]) >> 1})
+	}
+	return all, nil
 }
 
 // Register adds the services to a server of gRPC.
