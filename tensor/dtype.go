@@ -8,24 +8,25 @@ type DType int32
 
 // The element types, numbered as in TensorFlow.
 const (
-	Invalid   DType = 0
-	Float32   DType = 1
-	Float64   DType = 2
-	Int32     DType = 3
-	Uint8     DType = 4
-	Int16     DType = 5
-	Int8      DType = 6
-	String    DType = 7
-	Complex64 DType = 8
-	Int64     DType = 9
-	Bool      DType = 10
-	BFloat16  DType = 14
-	Uint16    DType = 17
-	Float16   DType = 19
-	Resource  DType = 20
-	Variant   DType = 21
-	Uint32    DType = 22
-	Uint64    DType = 23
+	Invalid    DType = 0
+	Float32    DType = 1
+	Float64    DType = 2
+	Int32      DType = 3
+	Uint8      DType = 4
+	Int16      DType = 5
+	Int8       DType = 6
+	String     DType = 7
+	Complex64  DType = 8
+	Int64      DType = 9
+	Bool       DType = 10
+	BFloat16   DType = 14
+	Uint16     DType = 17
+	Complex128 DType = 18
+	Float16    DType = 19
+	Resource   DType = 20
+	Variant    DType = 21
+	Uint32     DType = 22
+	Uint64     DType = 23
 )
 
 var dtypes = map[DType]struct {
@@ -35,7 +36,7 @@ var dtypes = map[DType]struct {
 	Invalid: {"invalid", 0}, Float32: {"float32", 4}, Float64: {"float64", 8}, Int32: {"int32", 4},
 	Uint8: {"uint8", 1}, Int16: {"int16", 2}, Int8: {"int8", 1}, String: {"string", 0},
 	Complex64: {"complex64", 8}, Int64: {"int64", 8}, Bool: {"bool", 1}, BFloat16: {"bfloat16", 2},
-	Uint16: {"uint16", 2}, Float16: {"float16", 2}, Resource: {"resource", 0}, Variant: {"variant", 0},
+	Uint16: {"uint16", 2}, Complex128: {"complex128", 16}, Float16: {"float16", 2}, Resource: {"resource", 0}, Variant: {"variant", 0},
 	Uint32: {"uint32", 4}, Uint64: {"uint64", 8},
 }
 

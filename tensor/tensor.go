@@ -19,7 +19,7 @@ type Tensor struct {
 
 // Element is a Go type that a numeric Tensor may hold.
 type Element interface {
-	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool | complex64 | complex128
 }
 
 // TypeOf returns the DType whose elements are Go's T.
@@ -48,6 +48,10 @@ func TypeOf[T Element]() DType {
 		return Uint64
 	case bool:
 		return Bool
+	case complex64:
+		return Complex64
+	case complex128:
+		return Complex128
 	}
 	return Invalid
 }

@@ -2,7 +2,7 @@ package ops
 
 // Functions of two elements, under NumPy's broadcasting.
 var (
-	Add               = define("Add(x: T, y: T) -> z: T", "T: {int8, int16, int32, int64, uint8, float16, bfloat16, float32, float64, complex64, string}").broadcast().precision(Follows).grows().cuda("%1 + %2", "fi").onnx("Add")
+	Add               = define("Add(x: T, y: T) -> z: T", "T: {int8, int16, int32, int64, uint8, float16, bfloat16, float32, float64, complex64, complex128, string}").broadcast().precision(Follows).grows().cuda("%1 + %2", "fi").onnx("Add")
 	AddV2             = define("AddV2(x: T, y: T) -> z: T", "T: numbers").broadcast().precision(Follows).grows().cuda("%1 + %2", "fi").onnx("Add")
 	Atan2             = define("Atan2(y: T, x: T) -> z: T", "T: floats").broadcast().grows()
 	BitwiseAnd        = define("BitwiseAnd(x: T, y: T) -> z: T", "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").broadcast().grows()
@@ -23,7 +23,7 @@ var (
 	Pow               = define("Pow(x: T, y: T) -> z: T", "T: signed").broadcast().grows().cuda("pow_(%1, %2)", "f").onnx("Pow")
 	RealDiv           = define("RealDiv(x: T, y: T) -> z: T", "T: numbers").broadcast().grows().cuda("%1 / %2", "f").onnx("Div")
 	RightShift        = define("RightShift(x: T, y: T) -> z: T", "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").broadcast().grows()
-	SquaredDifference = define("SquaredDifference(x: T, y: T) -> z: T", "T: {int32, int64, float16, bfloat16, float32, float64, complex64}").broadcast().grows().cuda("squared_difference(%1, %2)", "fi")
+	SquaredDifference = define("SquaredDifference(x: T, y: T) -> z: T", "T: {int32, int64, float16, bfloat16, float32, float64, complex64, complex128}").broadcast().grows().cuda("squared_difference(%1, %2)", "fi")
 	Sub               = define("Sub(x: T, y: T) -> z: T", "T: numbers").broadcast().precision(Follows).grows().cuda("%1 - %2", "fi").onnx("Sub")
 	TruncateDiv       = define("TruncateDiv(x: T, y: T) -> z: T", "T: numbers").broadcast().grows()
 	TruncateMod       = define("TruncateMod(x: T, y: T) -> z: T", "T: {int32, int64, float16, bfloat16, float32, float64}").broadcast().grows()

@@ -16,7 +16,7 @@ var (
 	TensorScatterAdd    = define("TensorScatterAdd(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
 	TensorScatterUpdate = define("TensorScatterUpdate(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: {int16, int32, int64, uint16}")
 	Where               = define("Where(input: T) -> index: int64",
-		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64} = bool")
+		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128} = bool")
 	SegmentMax        = define("SegmentMax(data: T, segment_ids: Tindices) -> output: T", "T: reals", "Tindices: indices")
 	SegmentMean       = define("SegmentMean(data: T, segment_ids: Tindices) -> output: T", "T: numbers", "Tindices: indices")
 	SegmentMin        = define("SegmentMin(data: T, segment_ids: Tindices) -> output: T", "T: reals", "Tindices: indices")

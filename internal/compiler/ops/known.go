@@ -18,9 +18,7 @@ BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T,
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
-CTCGreedyDecoder(inputs: T, sequence_length: int32) -> decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T; T: {float32, float64} = float32
 CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
-ConjugateTranspose(x: T, perm: Tperm) -> y: T
 Conv3D(input: T, filter: T) -> output: T
 CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
@@ -39,7 +37,6 @@ Exit(data: T) -> output: T
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
 Igamma(a: T, x: T) -> z: T
 Igammac(a: T, x: T) -> z: T
-Imag(input: T) -> output: Tout; Tout: {float32, float64} = float32
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
@@ -63,7 +60,6 @@ RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> outpu
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
-Real(input: T) -> output: Tout; Tout: {float32, float64} = float32
 RefEnter(data: &T) -> output: &T
 RefExit(data: &T) -> output: &T
 RefMerge(inputs: &N*T) -> output: &T, value_index: int32

@@ -12,7 +12,7 @@ var (
 	Pad               = define("Pad(input: T, paddings: Tpaddings const) -> output: T", "Tpaddings: indices = int32").precision(Follows).grows()
 	PadV2             = define("PadV2(input: T, paddings: Tpaddings const, constant_values: T) -> output: T", "Tpaddings: indices = int32").grows()
 	ReverseV2         = define("ReverseV2(tensor: T, axis: Tidx) -> output: T",
-		"Tidx: indices = int32", "T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, string}").sameShape()
+		"Tidx: indices = int32", "T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string}").sameShape()
 	Slice        = define("Slice(input: T, begin: Index const, size: Index size) -> output: T", "Index: indices").precision(Follows)
 	SpaceToDepth = define("SpaceToDepth(input: T) -> output: T", "block_size: int", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
 	Split        = define("Split(split_dim: int32 const, value: T) -> output: num_split*T")
@@ -31,6 +31,6 @@ var (
 	StridedSliceGrad = define("StridedSliceGrad(shape: Index unread, begin: Index, end: Index unread, strides: Index, dy: T) -> output: T",
 		"Index: indices", "begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", "shrink_axis_mask: int = 0")
 	Reverse = define("Reverse(tensor: T, dims: bool) -> output: T",
-		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, string}").sameShape()
+		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string}").sameShape()
 	ReverseSequence = define("ReverseSequence(input: T, seq_lengths: Tlen) -> output: T", "seq_dim: int", "batch_dim: int = 0", "Tlen: indices = int64").sameShape()
 )

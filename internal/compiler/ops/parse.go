@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -105,14 +106,15 @@ func (d *Def) attr(text string) Attr {
 // typeSets are the sets of element types that many ops take, by the names that definitions give them.
 var typeSets = map[string][]tensor.DType{
 	"floats":  floatTypes,
-	"inexact": append(floatTypes, tensor.Complex64),
+	"inexact": slices.Concat(floatTypes, complexTypes),
 	"indices": {tensor.Int32, tensor.Int64},
-	"signed":  append([]tensor.DType{tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Complex64}, floatTypes...),
+	"signed":  slices.Concat([]tensor.DType{tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64}, complexTypes, floatTypes),
 	"reals":   append(intTypes, floatTypes...),
-	"numbers": append(append(intTypes, floatTypes...), tensor.Complex64),
+	"numbers": slices.Concat(intTypes, floatTypes, complexTypes),
 }
 
 var (
-	floatTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64}
-	intTypes   = []tensor.DType{tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64}
+	floatTypes   = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64}
+	complexTypes = []tensor.DType{tensor.Complex64, tensor.Complex128}
+	intTypes     = []tensor.DType{tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64}
 )

@@ -24,6 +24,6 @@ var (
 		"sorted: bool = true", "T: reals", "Tk: {int16, int32, int64} = int32")
 	L2Loss = define("L2Loss(t: T) -> output: T", "T: floats")
 	AddN   = define("AddN(inputs: N*T) -> sum: T",
-		"T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, variant}").lists().sameShape().precision(Follows).onnx("Sum")
+		"T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, variant}").lists().sameShape().precision(Follows).onnx("Sum")
 	AccumulateNV2 = define("AccumulateNV2(inputs: N*T) -> sum: T", "T: numbers", "shape: shape").sameShape()
 )

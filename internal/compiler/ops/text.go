@@ -4,7 +4,7 @@ package ops
 var (
 	DecodeBase64 = define("DecodeBase64(input: string) -> output: string").sameShape()
 	DecodeRaw    = define("DecodeRaw(bytes: string) -> output: out_type",
-		"out_type: {bool, int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64, complex64}", "little_endian: bool = true")
+		"out_type: {bool, int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64, complex64, complex128}", "little_endian: bool = true")
 	EncodeBase64             = define("EncodeBase64(input: string) -> output: string", "pad: bool = false").sameShape()
 	ReduceJoin               = define("ReduceJoin(inputs: string, reduction_indices: int32) -> output: string", "keep_dims: bool = false", "separator: string = ''")
 	StringFormat             = define("StringFormat(inputs: [T]) -> output: string", "template: string = '%s'", "placeholder: string = '%s'", "summarize: int = 3").opaque()
@@ -24,6 +24,6 @@ var (
 	StringSplit              = define("StringSplit(input: string, delimiter: string) -> indices: int64, values: string, shape: int64", "skip_empty: bool = true")
 	StringSplitV2            = define("StringSplitV2(input: string, sep: string) -> indices: int64, values: string, shape: int64", "maxsplit: int = -1")
 	AsString                 = define("AsString(input: T) -> output: string",
-		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, string, variant}", "precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1", "fill: string = ''").sameShape()
+		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string, variant}", "precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1", "fill: string = ''").sameShape()
 	StringToNumber = define("StringToNumber(string_tensor: string) -> output: out_type", "out_type: {int32, int64, float32, float64} = float32").sameShape()
 )

@@ -7,7 +7,7 @@ var (
 	Diag          = define("Diag(diagonal: T) -> output: T", "T: numbers").grows()
 	DiagPart      = define("DiagPart(input: T) -> diagonal: T", "T: numbers")
 	InTopK        = define("InTopK(predictions: float32, targets: T) -> precision: bool", "k: int", "T: indices = int32")
-	Qr            = define("Qr(input: T) -> q: T, r: T", "full_matrices: bool = false", "T: {float16, float32, float64, complex64}").grows()
+	Qr            = define("Qr(input: T) -> q: T, r: T", "full_matrices: bool = false", "T: {float16, float32, float64, complex64, complex128}").grows()
 
 	SparseSegmentSumGrad = define("SparseSegmentSumGrad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: T",
 		"T: floats", "Tidx: indices = int32", "Tsegmentids: indices = int32").grows()

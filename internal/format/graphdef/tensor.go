@@ -153,6 +153,11 @@ func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b [
 			le.PutUint32(b, math.Float32bits(p.GetScomplexVal()[2*i]))
 			le.PutUint32(b[4:], math.Float32bits(p.GetScomplexVal()[2*i+1]))
 		}
+	case tensor.Complex128:
+		return len(p.GetDcomplexVal()) / 2, func(b []byte, i int) {
+			le.PutUint64(b, math.Float64bits(p.GetDcomplexVal()[2*i]))
+			le.PutUint64(b[8:], math.Float64bits(p.GetDcomplexVal()[2*i+1]))
+		}
 	}
 	return 0, nil
 }
@@ -307,6 +312,8 @@ func toFields(p *tensor_go_proto.TensorProto, t *tensor.Tensor, n int) {
 		p.IntVal = slices.Grow(p.IntVal, n)
 	case tensor.Complex64:
 		p.ScomplexVal = slices.Grow(p.ScomplexVal, 2*n)
+	case tensor.Complex128:
+		p.DcomplexVal = slices.Grow(p.DcomplexVal, 2*n)
 	}
 	for i := range n {
 		if t.DType == tensor.String {
@@ -341,6 +348,8 @@ func toFields(p *tensor_go_proto.TensorProto, t *tensor.Tensor, n int) {
 			p.BoolVal = append(p.BoolVal, b[0] != 0)
 		case tensor.Complex64:
 			p.ScomplexVal = append(p.ScomplexVal, math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:])))
+		case tensor.Complex128:
+			p.DcomplexVal = append(p.DcomplexVal, math.Float64frombits(le.Uint64(b)), math.Float64frombits(le.Uint64(b[8:])))
 		}
 	}
 }

@@ -301,7 +301,7 @@ func ProtoSize(t *tensor.Tensor, content bool) int {
 		return 4 * len(t.Bytes)
 	case tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16:
 		return 2 * len(t.Bytes)
-	case tensor.Complex64:
+	case tensor.Complex64, tensor.Complex128:
 		return len(t.Bytes)
 	case tensor.String:
 		return 0

@@ -28,7 +28,7 @@ func binaryTable() map[*ops.Def]maker {
 		all[op] = plain(arithmetic(op))
 	}
 	for _, op := range []*ops.Def{ops.RealDiv, ops.DivNoNan, ops.MulNoNan, ops.Xdivy, ops.Xlogy, ops.Xlog1py, ops.Atan2} {
-		all[op] = plain(floats(vectors[float32](op, floatPairs[float32](op)), vectors[float64](op, floatPairs[float64](op))).on(0))
+		all[op] = plain(withComplex(floats(vectors[float32](op, floatPairs[float32](op)), vectors[float64](op, floatPairs[float64](op))), op).on(0))
 	}
 	for _, op := range []*ops.Def{ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor, ops.LeftShift, ops.RightShift} {
 		all[op] = plain(bitwise(op))
@@ -43,7 +43,7 @@ func arithmetic(op *ops.Def) kernel {
 	if op == ops.Add || op == ops.AddV2 {
 		t[tensor.String] = stringPairs
 	}
-	return t.on(0)
+	return withComplex(t, op).on(0)
 }
 
 // numberPairs are the ops whose floats need nothing special but division.
@@ -229,6 +229,7 @@ func equality(equal bool) maker {
 	t := numbers(same[float32](equal), same[float64](equal), same[int8](equal), same[int16](equal), same[int32](equal),
 		same[int64](equal), same[uint8](equal), same[uint16](equal), same[uint32](equal), same[uint64](equal))
 	t[tensor.Bool] = same[bool](equal)
+	t.complexes(same[complex64](equal), same[complex128](equal))
 	t[tensor.String] = pairsOf(func(t *tensor.Tensor) [][]byte { return t.Strings }, outputOf[bool],
 		func(a, b []byte) bool { return bytes.Equal(a, b) == equal })
 	return func(s *site) (kernel, error) {

@@ -73,7 +73,9 @@ func einsum(s *site) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return numbers(einsumOf[float32](e), einsumOf[float64](e), nil, nil, einsumOf[int32](e), einsumOf[int64](e), nil, nil, nil, nil).on(0), nil
+	k := einsumOf(e)
+	all := numbers(k, k, nil, nil, k, k, nil, nil, nil, nil)
+	return all.complexes(k, k).on(0), nil
 }
 
 // einsumSizes are the sizes of labels.
@@ -118,7 +120,7 @@ func (z einsumSizes) shape(labels []int) []int {
 
 // einsumOf brings the operands into the forms [batch, left, sum] and [batch,
 // sum, right], multiplies, and transposes the result.
-func einsumOf[T number](e einsumSpec) kernel {
+func einsumOf(e einsumSpec) kernel {
 	times := multiplier(false, false).on(0)
 	return func(c call) error {
 		if len(c.in) != len(e.in) {

@@ -213,6 +213,16 @@ func near(got, want *tensor.Tensor, tol float64) error {
 			bad = !(g == w && (g != 0 || math.Signbit(g) == math.Signbit(w)) || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= tol*max(1, math.Abs(w)))
 		}
 	}
+	if isComplex(want.DType) {
+		parts := map[tensor.DType]tensor.DType{tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}[want.DType]
+		flat := func(t *tensor.Tensor) *tensor.Tensor {
+			return &tensor.Tensor{DType: parts, Shape: []int{2 * t.Len()}, Bytes: t.Bytes}
+		}
+		if bad {
+			return fmt.Errorf("got %v%v, expected %v%v", got.DType, got.Shape, want.DType, want.Shape)
+		}
+		return near(flat(got), flat(want), tol)
+	}
 	if !want.DType.Float() || want.DType == tensor.Float16 {
 		bad = bad || string(got.Bytes) != string(want.Bytes)
 	}

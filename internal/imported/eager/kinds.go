@@ -10,7 +10,7 @@ import (
 )
 
 // The kernels of an op take, for each type attribute, the element types of the op's definition but for float16, bfloat16 and
-// complex64; of integers that index or count, int32 and int64. The tables below say which ops take more, and which less.
+// complex numbers; of integers that index or count, int32 and int64. The tables below say which ops take more, and which less.
 // TestKinds holds them to what the kernels do with recorded cases in all types.
 
 // kinds are the element types that a type attribute of an op may be.
@@ -19,12 +19,14 @@ type kinds = []tensor.DType
 var (
 	floatKinds  = kinds{tensor.Float32, tensor.Float64}
 	indexKinds  = kinds{tensor.Int32, tensor.Int64}
-	halfKinds   = kinds{tensor.Float16, tensor.BFloat16, tensor.Complex64}
+	halfKinds   = kinds{tensor.Float16, tensor.BFloat16, tensor.Complex64, tensor.Complex128}
 	wideKinds   = append(slices.Clone(floatKinds), indexKinds...)
 	realKinds   = append(kinds{tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64}, wideKinds...)
 	simpleKinds = append(kinds{tensor.Bool, tensor.String}, realKinds...)
 	allKinds    = append(slices.Clone(halfKinds), simpleKinds...)
 	castKinds   = append(kinds{tensor.Bool, tensor.Float16, tensor.BFloat16}, realKinds...)
+
+	complexKinds = kinds{tensor.Complex64, tensor.Complex128}
 )
 
 // every are the ops that take all types of their definition: they move elements, look at shapes, or compute in float32 or
@@ -93,8 +95,44 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	return all
 })
 
+// onComplex are the ops that compute with complex numbers besides what the other tables say.
+var onComplex = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range strings.Fields(`
+		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cumprod Cumsum Einsum LookupTableExport LookupTableExportV2
+		LookupTableInsert LookupTableInsertV2 MatMul Mean NotEqual OnesLike Prod SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Where`) {
+		all[name] = true
+	}
+	for op := range complexUnary {
+		all[op.Name] = true
+	}
+	for op := range complexBinary {
+		all[op.Name] = true
+	}
+	for _, family := range []map[*ops.Def]maker{complexOps, fourierOps} {
+		for op := range family {
+			all[op.Name] = true
+		}
+	}
+	return all
+})
+
 // takes returns the element types that the kernels of an op take for a type attribute, of the types of the definition; none: any.
 func takes(op *ops.Def, attr string, of kinds) kinds {
+	all := takesReal(op, attr, of)
+	if !onComplex()[op.Name] || indexes(of) {
+		return all
+	}
+	for _, d := range complexKinds {
+		if !slices.Contains(all, d) && (of == nil || slices.Contains(of, d)) {
+			all = append(slices.Clip(all), d)
+		}
+	}
+	return all
+}
+
+// takesReal is takes but for what is in onComplex.
+func takesReal(op *ops.Def, attr string, of kinds) kinds {
 	if k, ok := fewer()[op.Name][attr]; ok {
 		return k
 	}

@@ -76,6 +76,8 @@ func copyBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor, fro
 		copyBoxOf(b, cells[uint32](dst)[to.base:], cells[uint32](src), from.base)
 	case src.DType.Size() == 8:
 		copyBoxOf(b, cells[uint64](dst)[to.base:], cells[uint64](src), from.base)
+	case src.DType.Size() == 16:
+		copyBoxOf(b, cells[complex128](dst)[to.base:], cells[complex128](src), from.base)
 	default:
 		return fmt.Errorf("elements of type %v %w", src.DType, ErrUnsupported)
 	}

@@ -61,8 +61,8 @@ func dense[T float](p product2, c, a, b []T) {
 	kernels.Gemm(g)
 }
 
-// whole is the product of integers.
-func whole[T integral](p product2, c, a, b []T) {
+// whole is the product of integers and of complex numbers.
+func whole[T integral | complexNumber](p product2, c, a, b []T) {
 	for i := range p.m {
 		for j := range p.n {
 			var sum T
@@ -83,8 +83,9 @@ func whole[T integral](p product2, c, a, b []T) {
 
 // multiplier returns the kernels of products along the last two dimensions, the others broadcast.
 func multiplier(transA, transB bool) *typed {
-	return numbers(batched(transA, transB, dense[float32]), batched(transA, transB, dense[float64]), nil, nil,
+	all := numbers(batched(transA, transB, dense[float32]), batched(transA, transB, dense[float64]), nil, nil,
 		batched(transA, transB, whole[int32]), batched(transA, transB, whole[int64]), nil, nil, nil, nil)
+	return all.complexes(batched(transA, transB, whole[complex64]), batched(transA, transB, whole[complex128]))
 }
 
 func matMul(s *site) (kernel, error) {
@@ -98,7 +99,7 @@ func matMul(s *site) (kernel, error) {
 }
 
 func batchMatMul(s *site) (kernel, error) {
-	k := multiplier(s.boolean("adj_x", false), s.boolean("adj_y", false)).on(0)
+	k := adjoints(s.boolean("adj_x", false), s.boolean("adj_y", false))
 	if s.node.Op != ops.BatchMatMul.Name {
 		return k, nil
 	}
@@ -111,7 +112,7 @@ func batchMatMul(s *site) (kernel, error) {
 	}, nil
 }
 
-func batched[T number](transA, transB bool, f func(p product2, c, a, b []T)) kernel {
+func batched[T arithmetical](transA, transB bool, f func(p product2, c, a, b []T)) kernel {
 	return func(c call) error {
 		if err := sameType(c.in); err != nil {
 			return err

@@ -26,8 +26,12 @@ func reduceTable() map[*ops.Def]maker {
 func reduceMaker(op *ops.Def) maker {
 	return func(s *site) (kernel, error) {
 		keep := s.boolean("keep_dims", false)
-		return numbers(floatReduce[float32](op, keep), floatReduce[float64](op, keep), intReduce[int8](op, keep), intReduce[int16](op, keep), intReduce[int32](op, keep),
-			intReduce[int64](op, keep), intReduce[uint8](op, keep), intReduce[uint16](op, keep), intReduce[uint32](op, keep), intReduce[uint64](op, keep)).on(0), nil
+		all := numbers(floatReduce[float32](op, keep), floatReduce[float64](op, keep), intReduce[int8](op, keep), intReduce[int16](op, keep), intReduce[int32](op, keep),
+			intReduce[int64](op, keep), intReduce[uint8](op, keep), intReduce[uint16](op, keep), intReduce[uint32](op, keep), intReduce[uint64](op, keep))
+		if op == ops.Sum || op == ops.Mean || op == ops.Prod {
+			all.complexes(complexReduce[complex64](op, keep), complexReduce[complex128](op, keep))
+		}
+		return all.on(0), nil
 	}
 }
 

@@ -76,11 +76,12 @@ func argOf[T number](d tensor.DType, least bool) kernel {
 func cumulate(times bool) maker {
 	return func(s *site) (kernel, error) {
 		e, r := s.boolean("exclusive", false), s.boolean("reverse", false)
-		return numbers(cumulateOf[float32](times, e, r), cumulateOf[float64](times, e, r), nil, nil, cumulateOf[int32](times, e, r), cumulateOf[int64](times, e, r), nil, nil, nil, nil).on(0), nil
+		all := numbers(cumulateOf[float32](times, e, r), cumulateOf[float64](times, e, r), nil, nil, cumulateOf[int32](times, e, r), cumulateOf[int64](times, e, r), nil, nil, nil, nil)
+		return all.complexes(cumulateOf[complex64](times, e, r), cumulateOf[complex128](times, e, r)).on(0), nil
 	}
 }
 
-func cumulateOf[T number](times, exclusive, backwards bool) kernel {
+func cumulateOf[T arithmetical](times, exclusive, backwards bool) kernel {
 	return func(c call) error {
 		t := c.t(0)
 		if err := rank("axis", c.t(1), 0); err != nil {

@@ -14,6 +14,9 @@ type number interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
+// arithmetical are the types with sums and products.
+type arithmetical interface{ number | complexNumber }
+
 // typed are the kernels of an op by element type.
 type typed [tensor.Uint64 + 1]kernel
 
@@ -26,6 +29,12 @@ func numbers(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 kernel) *typed {
 // floats makes a table of kernels for floats alone.
 func floats(f32, f64 kernel) *typed {
 	return &typed{tensor.Float32: f32, tensor.Float64: f64}
+}
+
+// complexes adds kernels for complex numbers.
+func (t *typed) complexes(c64, c128 kernel) *typed {
+	t[tensor.Complex64], t[tensor.Complex128] = c64, c128
+	return t
 }
 
 // on returns a kernel that takes the one of input i's type.

@@ -27,12 +27,12 @@ func unaryTable() map[*ops.Def]maker {
 	}
 	for _, op := range ops.Defs() {
 		if f := op.Element.Float; f != nil {
-			all[op] = plain(floats(mapped[float32](f), mapped[float64](f)).on(0))
+			all[op] = plain(withComplex(floats(mapped[float32](f), mapped[float64](f)), op).on(0))
 		}
 	}
 	for _, op := range []*ops.Def{ops.Neg, ops.Abs, ops.Sign, ops.Square, ops.Relu, ops.Relu6, ops.Invert} {
-		all[op] = plain(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),
-			simple[int32](op), simple[int64](op), simple[uint8](op), simple[uint16](op), simple[uint32](op), simple[uint64](op)).on(0))
+		all[op] = plain(withComplex(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),
+			simple[int32](op), simple[int64](op), simple[uint8](op), simple[uint16](op), simple[uint32](op), simple[uint64](op)), op).on(0))
 	}
 	return all
 }

@@ -10,7 +10,8 @@ import (
 type Func func(dst, src []byte)
 
 // Between returns the conversion of one element type to another, nil where there is
-// none. Floats are truncated toward zero, as in C; what does not fit is undefined, as in
+// none. Floats are truncated toward zero, as in C, and of complex
+// numbers the real part is taken; what does not fit is undefined, as in
 // TensorFlow. The two types of 16 bits convert to float32 and back alone.
 func Between(from, to tensor.DType) Func {
 	switch [2]tensor.DType{from, to} {
@@ -24,6 +25,10 @@ func Between(from, to tensor.DType) Func {
 		return mapped(fromHalf)
 	}
 	switch from {
+	case tensor.Complex64:
+		return ofComplex[complex64](to)
+	case tensor.Complex128:
+		return ofComplex[complex128](to)
 	case tensor.Float32:
 		return into[float32](to)
 	case tensor.Float64:
@@ -77,6 +82,10 @@ func into[S number](to tensor.DType) Func {
 		return each[S, uint64]
 	case tensor.Bool:
 		return mapped(func(x S) bool { return x != 0 })
+	case tensor.Complex64:
+		return mapped(func(x S) complex64 { return complex(float32(x), 0) })
+	case tensor.Complex128:
+		return mapped(func(x S) complex128 { return complex(float64(x), 0) })
 	}
 	return nil
 }
@@ -88,7 +97,7 @@ func each[S, D number](dst, src []byte) {
 	}
 }
 
-func mapped[S, D number | bool](f func(S) D) Func {
+func mapped[S, D number | complexNumber | bool](f func(S) D) Func {
 	return func(dst, src []byte) {
 		d := view[D](dst)
 		for i, x := range view[S](src) {

@@ -50,7 +50,7 @@ func values(m proto.Message) (n int) {
 	switch m := m.(type) {
 	case *apis.PredictResponse:
 		for _, t := range m.GetOutputs() {
-			n += len(t.GetIntVal()) + len(t.GetInt64Val()) + len(t.GetUint32Val()) + len(t.GetUint64Val()) + len(t.GetBoolVal()) + len(t.GetHalfVal()) + len(t.GetScomplexVal())
+			n += len(t.GetIntVal()) + len(t.GetInt64Val()) + len(t.GetUint32Val()) + len(t.GetUint64Val()) + len(t.GetBoolVal()) + len(t.GetHalfVal()) + len(t.GetScomplexVal()) + len(t.GetDcomplexVal())
 			for _, s := range t.GetStringVal() {
 				n += 1 + len(s)
 			}

@@ -1,0 +1,86 @@
+package eager
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+)
+
+// complexUnary are functions of one complex number, by the ops of real ones.
+var complexUnary = map[*ops.Def]func(complex128) complex128{
+	ops.Neg: func(x complex128) complex128 { return -x }, ops.Square: func(x complex128) complex128 { return x * x }, ops.Sqrt: cmplx.Sqrt, ops.Exp: cmplx.Exp, ops.Log: cmplx.Log,
+	ops.Rsqrt: func(x complex128) complex128 { return 1 / cmplx.Sqrt(x) }, ops.Inv: func(x complex128) complex128 { return 1 / x }, ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
+	ops.Sin: cmplx.Sin, ops.Cos: cmplx.Cos, ops.Tan: cmplx.Tan, ops.Asin: cmplx.Asin, ops.Acos: cmplx.Acos, ops.Atan: cmplx.Atan,
+	ops.Sinh: cmplx.Sinh, ops.Cosh: cmplx.Cosh, ops.Tanh: cmplx.Tanh, ops.Asinh: cmplx.Asinh, ops.Acosh: cmplx.Acosh, ops.Atanh: cmplx.Atanh,
+	ops.Sigmoid: func(x complex128) complex128 { return 1 / (1 + cmplx.Exp(-x)) }, ops.Sign: complexSign, ops.Log1p: complexLog1p, ops.Expm1: complexExpm1,
+}
+
+// complexSign is the number of length 1 in the same direction, 0 of 0.
+func complexSign(x complex128) complex128 {
+	if x == 0 {
+		return 0
+	}
+	return x / complex(cmplx.Abs(x), 0)
+}
+
+// complexLog1p is log(1+x), precise near 0: log of the length is half of log1p(|1+x|^2 - 1).
+func complexLog1p(x complex128) complex128 {
+	re, im := real(x), imag(x)
+	if cmplx.Abs(x) > 0.5 {
+		return cmplx.Log(1 + x)
+	}
+	return complex(math.Log1p(re*(2+re)+im*im)/2, math.Atan2(im, 1+re))
+}
+
+// complexExpm1 is exp(x)-1, precise near 0.
+func complexExpm1(x complex128) complex128 {
+	re, im := real(x), imag(x)
+	half := math.Sin(im / 2)
+	return complex(math.Expm1(re)*math.Cos(im)-2*half*half, math.Exp(re)*math.Sin(im))
+}
+
+// complexBinary are functions of two complex numbers, by the ops of real ones.
+var complexBinary = map[*ops.Def]func(a, b complex128) complex128{
+	ops.Add: complexSum, ops.AddV2: complexSum, ops.Sub: func(a, b complex128) complex128 { return a - b }, ops.Mul: complexProduct, ops.Div: complexQuotient, ops.RealDiv: complexQuotient, ops.Pow: complexPower,
+	ops.SquaredDifference: func(a, b complex128) complex128 { return cmplx.Conj(a-b) * (a - b) },
+	ops.DivNoNan:          func(a, b complex128) complex128 { return unlessZero(b, a/b) },
+	ops.MulNoNan:          func(a, b complex128) complex128 { return unlessZero(b, a*b) },
+	ops.Xdivy:             func(a, b complex128) complex128 { return unlessZero(a, a/b) },
+	ops.Xlogy:             func(a, b complex128) complex128 { return unlessZero(a, a*cmplx.Log(b)) },
+	ops.Xlog1py:           func(a, b complex128) complex128 { return unlessZero(a, a*complexLog1p(b)) },
+}
+
+func complexSum(a, b complex128) complex128      { return a + b }
+func complexProduct(a, b complex128) complex128  { return a * b }
+func complexQuotient(a, b complex128) complex128 { return a / b }
+
+// complexPower is C++'s: the power 0 is 1, and of zero it is 0.
+func complexPower(a, b complex128) complex128 {
+	switch {
+	case b == 0:
+		return 1
+	case a == 0:
+		return 0
+	}
+	return cmplx.Exp(b * cmplx.Log(a))
+}
+
+// unlessZero returns v, 0 where x is.
+func unlessZero(x, v complex128) complex128 {
+	if x == 0 {
+		return 0
+	}
+	return v
+}
+
+// withComplex adds an op's kernels for complex numbers, where it has any.
+func withComplex(t *typed, op *ops.Def) *typed {
+	if f := complexUnary[op]; f != nil {
+		return t.complexes(eachOf(func(x complex64) complex64 { return complex64(f(complex128(x))) }), eachOf(f))
+	}
+	if f := complexBinary[op]; f != nil {
+		return t.complexes(pairs(func(a, b complex64) complex64 { return complex64(f(complex128(a), complex128(b))) }), pairs(f))
+	}
+	return t
+}

@@ -1,0 +1,144 @@
+package eager
+
+import (
+	"math"
+	"slices"
+)
+
+// chances are the logarithms of the probabilities of a prefix: that it ends with a blank, with its label, and either.
+type chances[T float] struct{ total, blank, label T }
+
+func none[T float]() T { return T(math.Inf(-1)) }
+
+// impossible are the chances of what is in no beam.
+func impossible[T float]() chances[T] { return chances[T]{none[T](), none[T](), none[T]()} }
+
+// prefix is a sequence of labels in the tree of all that were in a beam.
+type prefix[T float] struct {
+	parent   *prefix[T]
+	label    int
+	longer   map[int]*prefix[T]
+	was, now chances[T]
+}
+
+func (p *prefix[T]) active() bool { return p.now.total != none[T]() }
+
+// labels returns the sequence, without repetitions where these are merged.
+func (p *prefix[T]) labels(merge bool) (all []int) {
+	last := -1
+	for ; p.parent != nil; p = p.parent {
+		if !merge || p.label != last {
+			all = append(all, p.label)
+		}
+		last = p.label
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// beams search the most probable sequences of labels.
+type beams[T float] struct {
+	leaves *topN[*prefix[T]]
+	blank  int
+}
+
+func newBeams[T float](width, blank int) *beams[T] {
+	d := &beams[T]{blank: blank, leaves: newTopN(width, better[T])}
+	root := &prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()}
+	d.leaves.push(root)
+	return d
+}
+
+func better[T float](a, b *prefix[T]) bool { return a.now.total > b.now.total }
+
+// sumOfLogs returns log(exp(a)+exp(b)).
+func sumOfLogs[T float](a, b T) T {
+	if a < b {
+		a, b = b, a
+	}
+	if b == none[T]() {
+		return a
+	}
+	return a + T(math.Log1p(math.Exp(float64(b-a))))
+}
+
+// step goes on by one frame.
+func (d *beams[T]) step(row []T) {
+	most, sum := slices.Max(row), 0.0
+	for _, v := range row {
+		sum += math.Exp(float64(v - most))
+	}
+	norm := most + T(math.Log(sum))
+	old := d.leaves.extract()
+	for _, p := range old {
+		p.was = p.now
+	}
+	for _, p := range old {
+		if p.parent != nil {
+			if p.parent.active() {
+				before := p.parent.was.total
+				if p.label == p.parent.label {
+					before = p.parent.was.blank
+				}
+				p.now.label = sumOfLogs(p.now.label, before)
+			}
+			p.now.label += row[p.label] - norm
+		}
+		p.now.blank = p.was.total + row[d.blank] - norm
+		p.now.total = sumOfLogs(p.now.blank, p.now.label)
+		d.leaves.push(p)
+	}
+	for _, p := range old {
+		if d.fits(p.was.total) {
+			d.grow(p, row, norm)
+		}
+	}
+}
+
+// fits reports whether something of that probability has a place in the beam.
+func (d *beams[T]) fits(total T) bool {
+	return total > none[T]() && (d.leaves.size() < d.leaves.limit || total > d.leaves.bottom().now.total)
+}
+
+// grow adds the sequences that are longer by a label.
+func (d *beams[T]) grow(p *prefix[T], row []T, norm T) {
+	for label, v := range row {
+		child := p.longer[label]
+		if label == d.blank || child != nil && child.active() {
+			continue
+		}
+		before := p.was.total
+		if label == p.label {
+			before = p.was.blank
+		}
+		total := v - norm + before
+		if !d.fits(total) {
+			continue
+		}
+		if child == nil {
+			child = &prefix[T]{parent: p, label: label, was: impossible[T]()}
+			if p.longer == nil {
+				p.longer = map[int]*prefix[T]{}
+			}
+			p.longer[label] = child
+		}
+		child.now = chances[T]{total, none[T](), total}
+		if d.leaves.size() == d.leaves.limit {
+			d.leaves.bottom().now = impossible[T]()
+		}
+		d.leaves.push(child)
+	}
+}
+
+// best returns the n most probable sequences, fewer where there are fewer.
+func (d *beams[T]) best(n int) []*prefix[T] {
+	sorted := d.leaves.extract()
+	for _, p := range sorted {
+		d.leaves.push(p)
+	}
+	top := newTopN(n, better[T])
+	for _, p := range d.leaves.unsorted() {
+		top.push(p)
+	}
+	return top.extract()
+}

@@ -1,0 +1,125 @@
+package eager
+
+import "slices"
+
+// topN keeps the best of all that is pushed. Of equals it keeps, and extracts in order, the ones that TensorFlow's gtl::TopN does, by the
+// same moves of a binary heap whose root is the worst.
+type topN[T any] struct {
+	limit  int
+	all    []T // once it is a heap: one more than limit, the last is of no meaning
+	heaped bool
+	known  bool // all[0] is the worst
+	better func(a, b T) bool
+}
+
+func newTopN[T any](limit int, better func(a, b T) bool) *topN[T] {
+	return &topN[T]{limit: limit, better: better}
+}
+
+func (t *topN[T]) size() int { return min(len(t.all), t.limit) }
+
+// bottom is the worst that is kept.
+func (t *topN[T]) bottom() T {
+	if !t.heaped && !t.known {
+		worst := 0
+		for i := range t.all {
+			if t.better(t.all[worst], t.all[i]) {
+				worst = i
+			}
+		}
+		t.all[0], t.all[worst] = t.all[worst], t.all[0]
+		t.known = true
+	}
+	return t.all[0]
+}
+
+func (t *topN[T]) unsorted() []T { return t.all[:t.size()] }
+
+func (t *topN[T]) push(v T) {
+	if !t.heaped {
+		t.all = append(t.all, v)
+		if len(t.all) == t.limit+1 {
+			t.heapify()
+			return
+		}
+		if last := len(t.all) - 1; t.known && !t.better(v, t.all[0]) {
+			t.all[0], t.all[last] = t.all[last], t.all[0]
+		}
+		return
+	}
+	if t.better(v, t.all[0]) {
+		t.all[t.limit] = v
+		t.up(t.all, t.limit, 0, v)
+		t.pop(t.all)
+	}
+}
+
+// heapify makes a heap of all, and takes the worst out of it.
+func (t *topN[T]) heapify() {
+	for i := (len(t.all) - 2) / 2; i >= 0; i-- {
+		t.down(t.all, i, t.all[i])
+	}
+	t.pop(t.all)
+	t.heaped = true
+}
+
+// pop moves the root of a heap behind the rest, which is a heap again.
+func (t *topN[T]) pop(h []T) {
+	last := len(h) - 1
+	v := h[last]
+	h[last] = h[0]
+	if last > 0 {
+		t.down(h[:last], 0, v)
+	}
+}
+
+// up moves v from a hole towards the root.
+func (t *topN[T]) up(h []T, hole, top int, v T) {
+	for hole > top && t.better(h[(hole-1)/2], v) {
+		h[hole] = h[(hole-1)/2]
+		hole = (hole - 1) / 2
+	}
+	h[hole] = v
+}
+
+// down moves a hole to the leaves and v up from there.
+func (t *topN[T]) down(h []T, hole int, v T) {
+	top, child := hole, hole
+	for child < (len(h)-1)/2 {
+		child = 2 * (child + 1)
+		if t.better(h[child], h[child-1]) {
+			child--
+		}
+		h[hole] = h[child]
+		hole = child
+	}
+	if len(h)%2 == 0 && child == (len(h)-2)/2 {
+		child = 2*child + 1
+		h[hole] = h[child]
+		hole = child
+	}
+	t.up(h, hole, top, v)
+}
+
+// extract returns what is kept, the best first, and forgets it.
+func (t *topN[T]) extract() []T {
+	out := t.all
+	if t.heaped {
+		out = out[:t.limit]
+		for n := len(out); n > 1; n-- {
+			t.pop(out[:n])
+		}
+	} else {
+		slices.SortStableFunc(out, func(a, b T) int {
+			switch {
+			case t.better(a, b):
+				return -1
+			case t.better(b, a):
+				return 1
+			}
+			return 0
+		})
+	}
+	t.all, t.heaped, t.known = nil, false, false
+	return out
+}
