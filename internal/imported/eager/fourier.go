@@ -202,12 +202,12 @@ func fourierOfReal(dims int) kernel {
 		for i := 0; half[last] > 0 && i*half[last] < len(kept.v); i++ {
 			copy(kept.v[i*half[last]:(i+1)*half[last]], w.v[i*shape[last]:])
 		}
-		return kept.output(wide(t.DType))
+		return kept.output(counterpart(t.DType))
 	}
 }
 
-// wide is the complex type of a float type, and the other way round.
-func wide(d tensor.DType) tensor.DType {
+// counterpart is the complex type of a float type, and the other way round.
+func counterpart(d tensor.DType) tensor.DType {
 	return map[tensor.DType]tensor.DType{tensor.Float32: tensor.Complex64, tensor.Float64: tensor.Complex128, tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}[d]
 }
 
@@ -262,5 +262,5 @@ func (w waves) mirrored(shape []int) error {
 	if err := full.along(len(shape)-1, true); err != nil {
 		return err
 	}
-	return full.output(wide(w.c.t(0).DType))
+	return full.output(counterpart(w.c.t(0).DType))
 }
