@@ -24,7 +24,7 @@ type servedRun struct {
 var refusedModels = map[string][]string{
 	"audio": {"ComplexAbs", "RFFT"}, "bicubic": {"ResizeBicubic"}, "brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
 	"branch_unknown": {"Cast DstT = complex64", "DecodePng", "FFT", "Real"}, "complex_numbers": {"Complex", "Mul T = complex64", "Real"},
-	"conv3d": {"Conv3D", "MaxPool3D"}, "crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
+	"crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
 	"detection_combined": {"CombinedNonMaxSuppression"}, "half": {"MatMul T = float16", "Softmax T = float16"}, "image_bytes": {"DecodeJpeg"},
 	"linear_algebra": {"Cholesky"}, "mixed_precision": {"BiasAdd T = float16", "MatMul T = float16", "Relu T = float16"}, "narrow_sums": {"Cumsum T = int16"},
 	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"},

@@ -320,6 +320,88 @@ def conv3d():
     return keras(tf.keras.Model(i, L.MaxPooling3D()(L.Conv3D(2, 3)(i))), [f32(1, 6, 6, 6, 1)])
 
 
+def resnext_like():
+    x = i = L.Input((24, 24, 3))
+    x = L.Conv2D(32, 3, 2, padding="same", use_bias=False)(x)
+    for stride in (1, 2):
+        y = L.Conv2D(32, 1, activation="relu")(L.BatchNormalization()(x))
+        y = L.Activation("relu")(L.BatchNormalization()(L.Conv2D(32, 3, stride, padding="same", groups=8, use_bias=False)(y)))
+        y = L.BatchNormalization()(L.Conv2D(32, 1, use_bias=False)(y))
+        x = L.Activation("relu")(L.Add()([y, L.Conv2D(32, 1, stride)(x)]))
+    x = L.Conv2D(64, 3, padding="same", groups=2, activation="relu")(x)
+    return keras(tf.keras.Model(i, L.Dense(5)(L.GlobalAveragePooling2D()(x))), [f32(2, 24, 24, 3)], [f32(1, 24, 24, 3)])
+
+
+def deeplab_like():
+    x = i = L.Input((None, None, 3))
+    x = L.Conv2D(8, 3, 2, padding="same", activation="relu")(x)
+    y = [L.Conv2D(8, 3, padding="same", dilation_rate=r, activation="relu")(x) for r in (1, 3, 6)] + [L.DepthwiseConv2D(3, padding="same", dilation_rate=2)(x)]
+    x = L.Conv2D(4, 1)(L.Concatenate()(y))
+    return keras(tf.keras.Model(i, L.UpSampling2D(2, interpolation="bilinear")(x)), [f32(2, 32, 40, 3)], [f32(1, 16, 16, 3)])
+
+
+def video_3d():
+    x = i = L.Input((8, 12, 12, 3))
+    x = L.Activation("relu")(L.BatchNormalization()(L.Conv3D(6, 3, padding="same")(x)))
+    x = L.MaxPooling3D((1, 2, 2))(x)
+    x = L.Conv3D(8, 3, (2, 1, 1), dilation_rate=1, activation="relu")(L.ZeroPadding3D(1)(x))
+    x = L.AveragePooling3D(2, padding="same")(x)
+    x = L.Conv3DTranspose(4, 2, 2)(L.UpSampling3D(2)(x))
+    return keras(tf.keras.Model(i, L.Dense(3)(L.GlobalMaxPooling3D()(L.Cropping3D(1)(x)))), [f32(2, 8, 12, 12, 3)])
+
+
+def dilated_3d():
+    x = i = L.Input((9, 9, 9, 2))
+    return keras(tf.keras.Model(i, L.Conv3D(4, 3, dilation_rate=2)(x)), [f32(2, 9, 9, 9, 2)])
+
+
+def wavenet_like():
+    x = i = L.Input((None, 4))
+    x = L.Conv1D(8, 2, padding="causal")(x)
+    for rate in (1, 2, 4):
+        y = L.Multiply()([L.Conv1D(8, 2, padding="causal", dilation_rate=rate, activation=a)(x) for a in ("tanh", "sigmoid")])
+        x = L.Add()([x, L.Conv1D(8, 1)(y)])
+    return keras(tf.keras.Model(i, L.Conv1D(3, 1)(x)), [f32(2, 20, 4)], [f32(1, 33, 4)])
+
+
+def sequences_1d():
+    x = i = L.Input((24, 4))
+    x = L.SeparableConv1D(6, 3, padding="same", activation="relu")(x)
+    x = L.Conv1D(8, 3, groups=2, padding="same")(L.MaxPooling1D(2)(x))
+    x = L.Conv1DTranspose(4, 3, 2, padding="same")(L.AveragePooling1D(2)(x))
+    x = L.Concatenate()([L.UpSampling1D(2)(x), L.ZeroPadding1D(1)(L.Cropping1D(1)(i))])
+    return keras(tf.keras.Model(i, L.Concatenate()([L.GlobalMaxPooling1D()(x), L.GlobalAveragePooling1D()(x)])), [f32(2, 24, 4)])
+
+
+def transposed_kinds():
+    x = i = L.Input((6, 7, 4))
+    a = L.Conv2DTranspose(4, 3, 1, padding="same", dilation_rate=2)(x)
+    b = L.Conv2DTranspose(4, 3, 2, padding="valid", output_padding=1)(x)
+    return keras(tf.keras.Model(i, [a, b]), [f32(2, 6, 7, 4)])
+
+
+def alexnet_v1():
+    def f(x):
+        x = tf.nn.local_response_normalization(tf.nn.relu(tf.nn.conv2d(x, w[0], 2, "SAME")), 2, 1.0, 2e-4, 0.75)
+        x = tf.nn.max_pool2d(x, 3, 2, "VALID")
+        parts = [tf.nn.conv2d(p, k, 1, "SAME") for p, k in zip(tf.split(x, 2, 3), w[1:])]
+        return tf.nn.lrn(tf.concat(parts, 3))
+
+    w = [tf.constant(f32(5, 5, 3, 8)), tf.constant(f32(3, 3, 4, 4)), tf.constant(f32(3, 3, 4, 4))]
+    return one(f, {"x": ((None, 20, 20, 3), F)}, [f32(2, 20, 20, 3)])
+
+
+def channels_first():
+    def f(x):
+        y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, [1, 1, 2, 2], "SAME", data_format="NCHW"), b, data_format="NC.."))
+        y = tf.raw_ops.FusedBatchNormV3(x=y, scale=b, offset=b, mean=b, variance=b * b + 1, data_format="NCHW", is_training=False)[0]
+        y = tf.nn.max_pool2d(y, 2, 2, "VALID", data_format="NCHW")
+        return tf.nn.conv2d(tf.nn.avg_pool2d(y, 2, 1, "SAME", data_format="NCHW"), g, 1, "SAME", data_format="NCHW", dilations=2)
+
+    w, b, g = tf.constant(f32(3, 3, 3, 8)), tf.constant(f32(8)), tf.constant(f32(3, 3, 8, 8))
+    return one(f, {"x": ((None, 3, 16, 16), F)}, [f32(2, 3, 16, 16)])
+
+
 def quantized():
     return one(lambda x: tf.quantization.fake_quant_with_min_max_args(x, -1, 1), {"x": ((None, 4), F)}, [f32(2, 4)])
 

@@ -26,6 +26,20 @@ var (
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: floats").precision(Follows)
 	MaxPoolGrad = define("MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T",
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: reals = float32").precision(Follows)
+	Conv3D = define("Conv3D(input: T, filter: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "dilations: list(int) = [1,1,1,1,1]").precision(Multiplies).heavy()
+	Conv3DBackpropInputV2 = define("Conv3DBackpropInputV2(input_sizes: Tshape unread, filter: T, out_backprop: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "dilations: list(int) = [1,1,1,1,1]", "Tshape: indices = int32").precision(Multiplies).grows()
+	Conv3DBackpropFilterV2 = define("Conv3DBackpropFilterV2(input: T, filter_sizes: int32 unread, out_backprop: T) -> output: T",
+		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "dilations: list(int) = [1,1,1,1,1]").precision(Multiplies)
+	MaxPool3D = define("MaxPool3D(input: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats").precision(Follows).heavy()
+	MaxPool3DGrad = define("MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats = float32", "TInput: floats = float32").precision(Follows)
+	AvgPool3D = define("AvgPool3D(input: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats").precision(Follows).heavy()
+	AvgPool3DGrad = define("AvgPool3DGrad(orig_input_shape: int32 unread, grad: T) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats").precision(Follows)
 	ResizeArea = define("ResizeArea(images: T, size: int32) -> resized_images: float32",
 		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false")
 	ResizeBicubic = define("ResizeBicubic(images: T, size: int32) -> resized_images: float32",

@@ -12,14 +12,12 @@ func init() {
 
 const known = `
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
-AvgPool3D(input: T) -> output: T
 Betainc(a: T, b: T, x: T) -> z: T
 BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
 CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
-Conv3D(input: T, filter: T) -> output: T
 CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
 CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32) -> output: T, output_h: T, output_c: T, reserve_space: T, host_reserved: int8
@@ -40,7 +38,6 @@ Igammac(a: T, x: T) -> z: T
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
-MaxPool3D(input: T) -> output: T
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32

@@ -5,80 +5,105 @@ package window
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Attrs are the attributes of a convolution or a pooling. Pairs are of height and width.
+// Attrs are the attributes of a convolution or a pooling. Its lists are of height and width, or of depth, height and width.
 type Attrs struct {
-	First    bool // data_format NCHW: the channels come before height and width
-	stride   [2]int
-	dilation [2]int
-	size     [2]int // of pools
+	First    bool // data_format NCHW or NCDHW: the channels come before the other dimensions
+	stride   []int
+	dilation []int
+	size     []int // of pools
 	padding  string
-	explicit [2][2]int // rows and columns of zeros before and after
+	explicit [][2]int // rows and columns of zeros before and after
 	op       string
 }
 
 // Read takes the attributes of a node.
 func Read(n *graph.Node) (*Attrs, error) {
-	a := &Attrs{op: n.Op, padding: n.Str("padding"), size: [2]int{1, 1}, dilation: [2]int{1, 1}}
+	a := &Attrs{op: n.Op, padding: n.Str("padding")}
+	formats := [2]string{"NHWC", "NCHW"}
+	if a.spatial() == 3 {
+		formats = [2]string{"NDHWC", "NCDHW"}
+	}
 	switch f := n.Str("data_format"); f {
-	case "", "NHWC":
-	case "NCHW":
+	case "", formats[0]:
+	case formats[1]:
 		a.First = true
 	default:
-		return nil, fmt.Errorf("data_format %q: expected NHWC or NCHW", f)
+		return nil, fmt.Errorf("data_format %q: expected %s or %s", f, formats[0], formats[1])
 	}
 	var err error
-	if a.stride, err = a.pair(n, "strides"); err != nil {
+	if a.stride, err = a.list(n, "strides"); err != nil {
 		return nil, err
 	}
+	a.dilation = slices.Repeat([]int{1}, a.spatial())
 	if len(n.Ints("dilations")) > 0 {
-		if a.dilation, err = a.pair(n, "dilations"); err != nil {
+		if a.dilation, err = a.list(n, "dilations"); err != nil {
 			return nil, err
 		}
 	}
 	if a.pools() {
-		if a.size, err = a.pair(n, "ksize"); err != nil {
+		if a.size, err = a.list(n, "ksize"); err != nil {
 			return nil, err
 		}
 	}
 	return a, a.readPadding(n.Ints("explicit_paddings"))
 }
 
-func (a *Attrs) pools() bool { return a.maxPools() || a.op == "AvgPool" || a.op == "AvgPoolGrad" }
-
-func (a *Attrs) maxPools() bool { return a.op == "MaxPool" || a.op == "MaxPoolGrad" }
-
-// axes are where the attributes have the height and the width.
-func (a *Attrs) axes() [2]int {
-	if a.First {
-		return [2]int{2, 3}
+// spatial is the number of dimensions that windows move over.
+func (a *Attrs) spatial() int {
+	if strings.Contains(a.op, "3D") {
+		return 3
 	}
-	return [2]int{1, 2}
+	return 2
 }
 
-// pair reads four numbers; only height and width may be other than 1.
-func (a *Attrs) pair(n *graph.Node, name string) (hw [2]int, err error) {
-	v, at := n.Ints(name), a.axes()
-	if len(v) != 4 {
-		return hw, fmt.Errorf("attribute %s: expected 4 numbers, got %v", name, v)
+func (a *Attrs) pools() bool { return a.maxPools() || strings.HasPrefix(a.op, "AvgPool") }
+
+func (a *Attrs) maxPools() bool { return strings.HasPrefix(a.op, "MaxPool") }
+
+// explicitly reports whether the op may have padding EXPLICIT.
+func (a *Attrs) explicitly() bool {
+	return a.spatial() == 2 && !strings.HasPrefix(a.op, "AvgPool") && a.op != "MaxPoolWithArgmax"
+}
+
+// first is where the attributes have the first spatial dimension.
+func (a *Attrs) first() int {
+	if a.First {
+		return 2
 	}
+	return 1
+}
+
+// list reads a number for each dimension; only the spatial ones may be other than 1.
+func (a *Attrs) list(n *graph.Node, name string) ([]int, error) {
+	v, from := n.Ints(name), a.first()
+	if len(v) != a.spatial()+2 {
+		return nil, fmt.Errorf("attribute %s: expected %d numbers, got %v", name, a.spatial()+2, v)
+	}
+	var list []int
 	for i, x := range v {
-		if x < 1 || x > math.MaxInt32 || i != at[0] && i != at[1] && x != 1 {
-			return hw, fmt.Errorf("attribute %s: expected positive numbers, and 1 for the batch and the channels, got %v", name, v)
+		inside := i >= from && i < from+a.spatial()
+		if x < 1 || x > math.MaxInt32 || !inside && x != 1 {
+			return nil, fmt.Errorf("attribute %s: expected positive numbers, and 1 for the batch and the channels, got %v", name, v)
+		}
+		if inside {
+			list = append(list, int(x))
 		}
 	}
-	return [2]int{int(v[at[0]]), int(v[at[1]])}, nil
+	return list, nil
 }
 
 // readPadding takes explicit_paddings, which max pools without padding EXPLICIT do not read.
 func (a *Attrs) readPadding(v []int64) error {
 	switch {
-	case a.padding == "EXPLICIT" && (a.op == "AvgPool" || a.op == "AvgPoolGrad"), a.padding != "EXPLICIT" && a.padding != "SAME" && a.padding != "VALID":
-		return fmt.Errorf("attribute padding: expected SAME, VALID or, but for AvgPool, EXPLICIT, got %q", a.padding)
+	case a.padding == "EXPLICIT" && !a.explicitly(), a.padding != "EXPLICIT" && a.padding != "SAME" && a.padding != "VALID":
+		return fmt.Errorf("attribute padding: expected SAME, VALID or, for 2-D convolutions and max pools, EXPLICIT, got %q", a.padding)
 	case a.padding != "EXPLICIT" && len(v) > 0 && !a.maxPools():
 		return fmt.Errorf("attribute explicit_paddings: expected none with padding %s, got %v", a.padding, v)
 	case a.padding != "EXPLICIT":
@@ -86,23 +111,24 @@ func (a *Attrs) readPadding(v []int64) error {
 	case len(v) != 8:
 		return fmt.Errorf("attribute explicit_paddings: expected 8 numbers, got %v", v)
 	}
-	at := a.axes()
+	from := a.first()
 	for i, x := range v {
-		spatial := i/2 == at[0] || i/2 == at[1]
+		spatial := i/2 >= from && i/2 < from+2
 		if x < 0 || x > math.MaxInt32 || !spatial && x != 0 {
 			return fmt.Errorf("attribute explicit_paddings: expected no negative numbers, and 0 for the batch and the channels, got %v", v)
 		}
 	}
-	for i, axis := range at {
-		a.explicit[i] = [2]int{int(v[2*axis]), int(v[2*axis+1])}
-		if p := a.explicit[i]; a.maxPools() && max(p[0], p[1]) >= a.size[i] {
+	for i := range 2 {
+		p := [2]int{int(v[2*(from+i)]), int(v[2*(from+i)+1])}
+		if a.maxPools() && max(p[0], p[1]) >= a.size[i] {
 			return fmt.Errorf("attribute explicit_paddings: expected less than the window of %d, got %v", a.size[i], v)
 		}
+		a.explicit = append(a.explicit, p)
 	}
 	return nil
 }
 
-// extent returns the output's length and the padding before of dimension i (height, width).
+// extent returns the output's length and the padding before of spatial dimension i.
 func (a *Attrs) extent(in, k, i int) (out, before int, err error) {
 	if a.padding == "EXPLICIT" {
 		in, before = in+a.explicit[i][0]+a.explicit[i][1], a.explicit[i][0]
@@ -114,23 +140,58 @@ func (a *Attrs) extent(in, k, i int) (out, before int, err error) {
 	return out, before + half, nil
 }
 
-// over returns the geometry of windows of k over images [batch, height, width, channels].
-func (a *Attrs) over(x []int, k [2]int) (g kernels.Window, err error) {
-	g = kernels.Window{Batch: x[0], InH: x[1], InW: x[2], InC: x[3], OutC: x[3], KH: k[0], KW: k[1],
-		StrideH: a.stride[0], StrideW: a.stride[1], DilH: a.dilation[0], DilW: a.dilation[1]}
-	if g.OutH, g.PadTop, err = a.extent(g.InH, k[0], 0); err == nil {
-		g.OutW, g.PadLeft, err = a.extent(g.InW, k[1], 1)
+// over returns the geometry of windows of k over images [batch, height, width, channels], or volumes with a depth.
+func (a *Attrs) over(x, k []int) (g kernels.Volume, err error) {
+	h, c := len(x)-3, x[len(x)-1]
+	g.Window = kernels.Window{Batch: x[0], InH: x[h], InW: x[h+1], InC: c, OutC: c, KH: k[h-1], KW: k[h],
+		StrideH: a.stride[h-1], StrideW: a.stride[h], DilH: a.dilation[h-1], DilW: a.dilation[h]}
+	if g.OutH, g.PadTop, err = a.extent(g.InH, g.KH, h-1); err != nil {
+		return g, err
 	}
+	if g.OutW, g.PadLeft, err = a.extent(g.InW, g.KW, h); err != nil || h == 1 {
+		return g, err
+	}
+	g.InD, g.KD, g.StrideD, g.DilD = x[1], k[0], a.stride[0], a.dilation[0]
+	g.OutD, g.PadFront, err = a.extent(g.InD, g.KD, 0)
 	return g, err
 }
 
 // Result returns the sizes of what a geometry makes.
 func Result(g kernels.Window) []int { return []int{g.Batch, g.OutH, g.OutW, g.OutC} }
 
+// ChannelsLast returns the sizes of images in the node's format with the channels last.
+func (a *Attrs) ChannelsLast(sizes []int) []int {
+	if !a.First || len(sizes) < 2 {
+		return sizes
+	}
+	return append(append([]int{sizes[0]}, sizes[2:]...), sizes[1])
+}
+
+// ChannelsFirst undoes ChannelsLast.
+func (a *Attrs) ChannelsFirst(sizes []int) []int {
+	if !a.First || len(sizes) < 2 {
+		return sizes
+	}
+	last := len(sizes) - 1
+	return append([]int{sizes[0], sizes[last]}, sizes[1:last]...)
+}
+
+// Volumes returns the sizes of what a geometry of volumes makes.
+func Volumes(g kernels.Volume) []int { return []int{g.Batch, g.OutD, g.OutH, g.OutW, g.OutC} }
+
 // Pool returns the geometry of a pooling of images [batch, height, width, channels].
 func (a *Attrs) Pool(x []int) (kernels.Window, error) {
-	if err := checkSizes(x); err != nil {
+	if err := checkSizes(4, x); err != nil {
 		return kernels.Window{}, err
+	}
+	g, err := a.over(x, a.size)
+	return g.Window, err
+}
+
+// Pool3D returns the geometry of a pooling of volumes [batch, depth, height, width, channels].
+func (a *Attrs) Pool3D(x []int) (kernels.Volume, error) {
+	if err := checkSizes(5, x); err != nil {
+		return kernels.Volume{}, err
 	}
 	return a.over(x, a.size)
 }
@@ -138,50 +199,68 @@ func (a *Attrs) Pool(x []int) (kernels.Window, error) {
 // Conv2D returns the geometry of a convolution of images [batch, height, width, channels] with a filter
 // [height, width, channels of a group, channels of the result].
 func (a *Attrs) Conv2D(x, filter []int) (kernels.Window, error) {
-	if err := checkSizes(x, filter); err != nil {
+	if err := checkSizes(4, x, filter); err != nil {
 		return kernels.Window{}, err
 	}
-	if filter[2] < 1 || x[3]%filter[2] != 0 {
-		return kernels.Window{}, fmt.Errorf("images %v and filter %v: the images' channels must be a multiple of the filter's, and the filter needs at least one", x, filter)
+	g, err := a.conv(x, filter)
+	return g.Window, err
+}
+
+// Conv3D returns the geometry of a convolution of volumes [batch, depth, height, width, channels] with a filter
+// [depth, height, width, channels, channels of the result].
+func (a *Attrs) Conv3D(x, filter []int) (kernels.Volume, error) {
+	if err := checkSizes(5, x, filter); err != nil {
+		return kernels.Volume{}, err
 	}
-	g, err := a.over(x, [2]int{filter[0], filter[1]})
-	if g.OutC = filter[3]; err != nil || empty(Result(g)) {
+	if x[4] != filter[3] {
+		return kernels.Volume{}, fmt.Errorf("volumes %v and filter %v: expected as many channels", x, filter)
+	}
+	if slices.Contains(filter, 0) {
+		return kernels.Volume{}, fmt.Errorf("filter %v: expected elements", filter)
+	}
+	return a.conv(x, filter)
+}
+
+// conv is the geometry of images or volumes. Images without channels, and results without elements, have any filter.
+func (a *Attrs) conv(x, filter []int) (g kernels.Volume, err error) {
+	n := len(filter)
+	in, out := filter[n-2], filter[n-1]
+	if in < 1 || x[n-1]%in != 0 {
+		return g, fmt.Errorf("images %v and filter %v: the images' channels must be a multiple of the filter's, and the filter needs at least one", x, filter)
+	}
+	g, err = a.over(x, filter[:n-2])
+	if g.OutC = out; err != nil || x[0] == 0 || min(g.OutH, g.OutW, g.OutC) == 0 || n == 5 && g.OutD == 0 {
 		return g, err
 	}
-	if empty(filter) {
+	if slices.Contains(filter, 0) {
 		return g, fmt.Errorf("filter %v: expected elements", filter)
 	}
-	if n := Groups(g, filter); n > 0 && filter[3]%n != 0 {
-		return g, fmt.Errorf("images %v and filter %v: expected output channels that are a multiple of the %d groups", x, filter, n)
+	if g.Groups = x[n-1] / in; g.Groups > 0 && out%g.Groups != 0 {
+		return g, fmt.Errorf("images %v and filter %v: expected output channels that are a multiple of the %d groups", x, filter, g.Groups)
 	}
 	return g, nil
 }
 
-// Groups returns how many groups of channels a convolution has that Conv2D has accepted; 0 of images without channels.
-func Groups(g kernels.Window, filter []int) int { return g.InC / filter[2] }
-
 // Depthwise returns the geometry of a convolution of each channel of images [batch, height, width, channels] with a filter
 // [height, width, channels, results of each].
 func (a *Attrs) Depthwise(x, filter []int) (kernels.Window, error) {
-	if err := checkSizes(x, filter); err != nil {
+	if err := checkSizes(4, x, filter); err != nil {
 		return kernels.Window{}, err
 	}
 	if x[3] != filter[2] {
 		return kernels.Window{}, fmt.Errorf("images %v and filter %v: expected as many channels", x, filter)
 	}
-	g, err := a.over(x, [2]int{filter[0], filter[1]})
+	g, err := a.over(x, filter[:2])
 	g.OutC = filter[2] * filter[3]
-	return g, err
+	return g.Window, err
 }
 
-// checkSizes fails for images or filters that are not of rank 4, or so large that the arithmetic of geometries is not exact.
-func checkSizes(tensors ...[]int) error {
+// checkSizes fails for images or filters that are not of that rank, or so large that the arithmetic of geometries is not exact.
+func checkSizes(rank int, tensors ...[]int) error {
 	for _, sizes := range tensors {
-		if len(sizes) != 4 || min(sizes[0], sizes[1], sizes[2], sizes[3]) < 0 || max(sizes[0], sizes[1], sizes[2], sizes[3]) > math.MaxInt32 {
-			return fmt.Errorf("images or filter of shape %v: expected rank 4 and sizes below 2^31", sizes)
+		if len(sizes) != rank || slices.Min(sizes) < 0 || slices.Max(sizes) > math.MaxInt32 {
+			return fmt.Errorf("images or filter of shape %v: expected rank %d and sizes below 2^31", sizes, rank)
 		}
 	}
 	return nil
 }
-
-func empty(sizes []int) bool { return min(sizes[0], sizes[1], sizes[2], sizes[3]) == 0 }

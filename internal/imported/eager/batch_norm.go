@@ -165,5 +165,5 @@ func batchNormGrad(s *site) (kernel, error) {
 			}
 		}
 		return nil
-	}, 2)
+	}, 0, 1)
 }

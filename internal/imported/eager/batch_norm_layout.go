@@ -7,31 +7,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inLayout returns the kernel for the data_format of a node: k takes its first images inputs, and makes output 0, with their channels last.
-// Keras' layer normalization has them first.
-func (s *site) inLayout(k kernel, images int) (kernel, error) {
+// inLayout returns the kernel for the data_format of a node: k takes the inputs at the given places, and makes output 0, with their
+// channels last. Keras' layer normalization has them first.
+func (s *site) inLayout(k kernel, at ...int) (kernel, error) {
 	switch f := s.str("data_format", "NHWC"); f {
 	case "NHWC", "NDHWC":
 		return k, nil
 	case "NCHW", "NCDHW":
-		return channelsFirst(k, images), nil
+		return channelsFirst(k, true, at...), nil
 	default:
 		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
 	}
 }
 
-func channelsFirst(k kernel, images int) kernel {
+// channelsFirst returns k for images with their channels first at the given places, and as output 0 where it is images.
+func channelsFirst(k kernel, output bool, at ...int) kernel {
 	return func(c call) error {
 		inner := c
 		inner.in = slices.Clone(c.in)
-		for i := range images {
+		for _, i := range at {
 			moved, err := c.moved(c.t(i), 1, -1)
 			if err != nil {
 				return err
 			}
 			inner.in[i].T = moved
 		}
-		if err := k(inner); err != nil {
+		if err := k(inner); err != nil || !output {
 			return err
 		}
 		moved, err := c.moved(c.out[0].T, -1, 1)

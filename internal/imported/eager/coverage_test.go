@@ -107,7 +107,7 @@ func init() {
 		unrecorded[op.Name] = byDraws
 	}
 	unrecorded[ops.NonDeterministicInts.Name] = "no run is like another"
-	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, imageGradientOps, trainingOps, fusedOps} {
+	for _, family := range []map[*ops.Def]maker{optimizerOps, scatterOps, gradientOps, trainingOps, fusedOps} {
 		for op := range family {
 			unrecorded[op.Name] = byUpdates
 		}

@@ -3,21 +3,14 @@ package eager
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // imageOps work on images [batch, height, width, channels].
 var imageOps = map[*ops.Def]maker{
-	ops.Conv2D:                windowed(convolution[float32], convolution[float64]),
-	ops.Conv2DBackpropInput:   transposedConvolution,
-	ops.DepthwiseConv2dNative: windowed(depthwise[float32], depthwise[float64]),
-	ops.MaxPool:               windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64])),
-	ops.AvgPool:               windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64])),
 	ops.FusedBatchNorm:        batchNorm,
 	ops.FusedBatchNormV2:      batchNorm,
 	ops.FusedBatchNormV3:      batchNorm,
@@ -25,116 +18,15 @@ var imageOps = map[*ops.Def]maker{
 	ops.ResizeNearestNeighbor: resizeNearest,
 }
 
-// windowed is the maker of ops on windows, of two element types.
-func windowed(f32, f64 func(c call, w *window.Attrs) error) maker {
-	return func(s *site) (kernel, error) {
-		w, err := windowAttrs(s)
-		return floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(0), err
-	}
-}
-
-func windowAttrs(s *site) (*window.Attrs, error) {
-	w, err := window.Read(s.node)
-	if err == nil && w.First {
-		err = fmt.Errorf("data_format NCHW %w", ErrUnsupported)
-	}
-	return w, err
-}
-
-func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w *window.Attrs) error {
-	return func(c call, w *window.Attrs) error {
-		g, err := w.Pool(c.t(0).Shape)
-		if err != nil {
-			return err
-		}
-		y, err := outputOf[T](c, 0, window.Result(g)...)
-		if err != nil || len(y) == 0 {
-			return err
-		}
-		f(g, y, tensor.Values[T](c.t(0)))
-		return nil
-	}
-}
-
-func convolution[T float](c call, w *window.Attrs) error {
-	x, f := c.t(0), c.t(1)
-	if err := sameType(c.in); err != nil {
-		return err
-	}
-	g, err := w.Conv2D(x.Shape, f.Shape)
-	if err != nil {
-		return err
-	}
-	y, err := outputOf[T](c, 0, window.Result(g)...)
-	if err != nil || len(y) == 0 || g.InC == 0 {
-		return err
-	}
-	if n := window.Groups(g, f.Shape); n > 1 {
-		return grouped(c, g, n)
-	}
-	kernels.Conv2D(g, y, tensor.Values[T](x), tensor.Values[T](f), nil, false)
-	return nil
-}
-
-// transposedConvolution is the gradient of a Conv2D with respect to its input,
-// which models use as a convolution that enlarges.
-func transposedConvolution(s *site) (kernel, error) {
-	w, err := windowAttrs(s)
-	return floats(func(c call) error { return enlarge[float32](c, w) }, func(c call) error { return enlarge[float64](c, w) }).on(2), err
-}
-
-func enlarge[T float](c call, w *window.Attrs) error {
-	f, dy := c.t(1), c.t(2)
-	shape, err := vector("input_sizes", c.t(0))
-	if err != nil {
-		return err
-	}
-	if len(shape) != 4 || len(f.Shape) != 4 || f.DType != dy.DType || shape[3] != f.Shape[2] {
-		return fmt.Errorf("input_sizes %v, filter %v and out_backprop %v do not fit", shape, f.Shape, dy.Shape)
-	}
-	dx, err := outputOf[T](c, 0, shape...)
-	if err != nil {
-		return err
-	}
-	g, err := w.Conv2D(shape, f.Shape)
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(dy.Shape, window.Result(g)) {
-		return fmt.Errorf("out_backprop: expected shape %v, got %v", window.Result(g), dy.Shape)
-	}
-	if len(dx) > 0 && dy.Len() > 0 {
-		kernels.Conv2DInputGrad(g, dx, tensor.Values[T](dy), tensor.Values[T](f))
-	}
-	return nil
-}
-
-func depthwise[T float](c call, w *window.Attrs) error {
-	x, f := c.t(0), c.t(1)
-	if err := sameType(c.in); err != nil {
-		return err
-	}
-	g, err := w.Depthwise(x.Shape, f.Shape)
-	if err != nil {
-		return err
-	}
-	y, err := outputOf[T](c, 0, window.Result(g)...)
-	if err != nil || len(y) == 0 {
-		return err
-	}
-	kernels.DepthwiseConv2D(g, y, tensor.Values[T](x), tensor.Values[T](f))
-	return nil
-}
-
 // batchNorm normalises with the moments that it is given. Only the outputs that
 // inference has are made: the others are the moments again.
 func batchNorm(s *site) (kernel, error) {
 	eps := float64(s.node.Float("epsilon", 1e-4))
 	if s.boolean("is_training", true) {
-		return s.inLayout(normTraining{eps, float64(s.node.Float("exponential_avg_factor", 1))}.run, 1)
+		return s.inLayout(normTraining{eps, float64(s.node.Float("exponential_avg_factor", 1))}.run, 0)
 	}
 	k := floats(func(c call) error { return normalize[float32](c, eps) }, func(c call) error { return normalize[float64](c, eps) })
-	return s.inLayout(k.on(0), 1)
+	return s.inLayout(k.on(0), 0)
 }
 
 func normalize[T float](c call, eps float64) error {

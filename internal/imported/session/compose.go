@@ -161,10 +161,7 @@ func terms(x *emission) (left [2][]byte, out []byte, err error) {
 // layerNorm is FusedBatchNorm in training on one image of many channels before its sizes: so Keras normalizes layers.
 func layerNorm(x *emission) ([]graph.Output, error) {
 	if !x.n.Bool("is_training") {
-		if f := x.n.Str("data_format"); f != "" && f != "NHWC" {
-			return channelsLast(x)
-		}
-		return asItIs(x)
+		return channelsLast(x)
 	}
 	s := x.in[0].Shape()
 	if x.n.Str("data_format") != "NCHW" || s.Rank() != 4 || s.Dims[0] != graph.Fixed(1) {
@@ -186,35 +183,65 @@ func layerNorm(x *emission) ([]graph.Output, error) {
 	return []graph.Output{x.reshape(y, s.Dims...)}, x.b.Err()
 }
 
-// channelsLast computes an op on images in format NCHW as NHWC, between two transpositions.
-func channelsLast(x *emission) ([]graph.Output, error) {
-	if x.n.Str("data_format") != "NCHW" {
-		return asItIs(x)
-	}
-	if x.in[0].Shape().Rank() != 4 || x.types[0].Shape.Rank() != 4 {
-		return nil, fmt.Errorf("expected images of rank 4")
-	}
-	attrs := graph.Attrs{}
-	for name, v := range x.attrs {
-		if l, ok := v.([]int64); ok && len(l) == 4 && name != "explicit_paddings" {
-			v = []int64{l[0], l[2], l[3], l[1]}
+// channelsLastAt computes an op on images in format NCHW, or volumes in NCDHW, as channels last, between transpositions of its
+// inputs at the given places and of its first output.
+func channelsLastAt(places ...int) form {
+	return func(x *emission) ([]graph.Output, error) {
+		if f := x.n.Str("data_format"); f != "NCHW" && f != "NCDHW" {
+			return asItIs(x)
 		}
-		if l, ok := v.([]int64); ok && len(l) == 8 && name == "explicit_paddings" {
-			v = []int64{l[0], l[1], l[4], l[5], l[6], l[7], l[2], l[3]}
+		rank := x.types[0].Shape.Rank()
+		last, first := []int{0}, []int{0, rank - 1}
+		for i := 1; i < rank-1; i++ {
+			last, first = append(last, i+1), append(first, i)
 		}
-		attrs[name] = v
+		in, types := slices.Clone(x.in), slices.Clone(x.types)
+		for _, i := range places {
+			if rank < 4 || rank > 5 || in[i].Shape().Rank() != rank {
+				return nil, fmt.Errorf("expected images of rank 4 or volumes of rank 5")
+			}
+			in[i] = x.transpose(in[i], append(last, 1))
+		}
+		types[0].Shape = shapeOfDims(permuted(types[0].Shape.Dims, append(last, 1))...)
+		n := x.add(x.n.Op, types, lastAttrs(x.attrs, append(last, 1)), in...)
+		if n == nil {
+			return nil, x.b.Err()
+		}
+		out := outputs(n)
+		out[0] = x.transpose(out[0], first)
+		return out, x.b.Err()
 	}
-	attrs["data_format"] = []byte("NHWC")
-	types := slices.Clone(x.types)
-	d := types[0].Shape.Dims
-	types[0].Shape = shapeOfDims(d[0], d[2], d[3], d[1])
-	in := slices.Clone(x.in)
-	in[0] = x.transpose(in[0], []int{0, 2, 3, 1})
-	n := x.add(x.n.Op, types, attrs, in...)
-	if n == nil {
-		return nil, x.b.Err()
+}
+
+var channelsLast = channelsLastAt(0)
+
+func permuted[T any](v []T, perm []int) []T {
+	out := make([]T, len(perm))
+	for i, p := range perm {
+		out[i] = v[p]
 	}
-	out := outputs(n)
-	out[0] = x.transpose(out[0], []int{0, 3, 1, 2})
-	return out, x.b.Err()
+	return out
+}
+
+// lastAttrs are attributes with their lists of a number, or two, for each dimension in that order.
+func lastAttrs(attrs graph.Attrs, perm []int) graph.Attrs {
+	last := graph.Attrs{}
+	for name, v := range attrs {
+		switch l, _ := v.([]int64); len(l) {
+		case len(perm):
+			v = permuted(l, perm)
+		case 2 * len(perm):
+			var pairs []int64
+			for _, p := range perm {
+				pairs = append(pairs, l[2*p], l[2*p+1])
+			}
+			v = pairs
+		}
+		last[name] = v
+	}
+	last["data_format"] = []byte("NHWC")
+	if len(perm) == 5 {
+		last["data_format"] = []byte("NDHWC")
+	}
+	return last
 }

@@ -18,6 +18,7 @@ var forms = map[*ops.Def]form{
 	ops.IdentityN: passOn, ops.Snapshot: passOn, ops.EnsureShape: passOn, ops.Gather: gather, ops.ResourceGather: resourceGather, ops.Concat: concat,
 	ops.SplitV: splitV, ops.Select: selectForm, ops.Rint: named(ops.Round), ops.Einsum: einsum, ops.FusedBatchNormV3: layerNorm, ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
 	ops.Conv2D: channelsLast, ops.DepthwiseConv2dNative: channelsLast, ops.MaxPool: channelsLast, ops.AvgPool: channelsLast, ops.BiasAdd: biasAdd,
+	ops.Conv3D: channelsLast, ops.MaxPool3D: channelsLast, ops.AvgPool3D: channelsLast, ops.Conv2DBackpropInput: channelsLastAt(2), ops.Conv3DBackpropInputV2: channelsLastAt(2),
 }
 
 // named is the form of an op that the engine has under another name.
@@ -116,7 +117,7 @@ func selectForm(x *emission) ([]graph.Output, error) {
 
 // biasAdd: images may have their channels first.
 func biasAdd(x *emission) ([]graph.Output, error) {
-	if x.in[0].Shape().Rank() != 4 {
+	if r := x.in[0].Shape().Rank(); r != 4 && r != 5 {
 		return asItIs(x)
 	}
 	return channelsLast(x)

@@ -4,20 +4,64 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/compiler/window"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// convOps are convolutions over NHWC images.
+// convOps are convolutions over NHWC images and NDHWC volumes.
 var convOps = map[*ops.Def]opDef{
-	ops.FusedConv2D:                         {inplace: addedAt, alone: true, compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
-	ops.Conv2D:                              {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
-	ops.Conv2DBackpropInput:                 {compile: floats(conv(inputGrad, triple(kernels.Conv2DInputGrad[float32]), false), conv(inputGrad, triple(kernels.Conv2DInputGrad[float64]), false))},
-	ops.Conv2DBackpropFilter:                {compile: floats(conv(filterGrad, triple(kernels.Conv2DFilterGrad[float32]), false), conv(filterGrad, triple(kernels.Conv2DFilterGrad[float64]), false))},
-	ops.DepthwiseConv2dNative:               {compile: floats(conv(forward, triple(kernels.DepthwiseConv2D[float32]), true), conv(forward, triple(kernels.DepthwiseConv2D[float64]), true))},
-	ops.DepthwiseConv2dNativeBackpropInput:  {compile: floats(conv(inputGrad, triple(kernels.DepthwiseInputGrad[float32]), true), conv(inputGrad, triple(kernels.DepthwiseInputGrad[float64]), true))},
-	ops.DepthwiseConv2dNativeBackpropFilter: {compile: floats(conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float32]), true), conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float64]), true))},
+	ops.FusedConv2D:                         {inplace: addedAt, alone: true, compile: floats(conv(forward, images, forward2D[float32]), conv(forward, images, forward2D[float64]))},
+	ops.Conv2D:                              {compile: floats(conv(forward, images, forward2D[float32]), conv(forward, images, forward2D[float64]))},
+	ops.Conv2DBackpropInput:                 {compile: floats(conv(inputGrad, images, planar(kernels.Conv2DInputGrad[float32])), conv(inputGrad, images, planar(kernels.Conv2DInputGrad[float64])))},
+	ops.Conv2DBackpropFilter:                {compile: floats(conv(filterGrad, images, planar(kernels.Conv2DFilterGrad[float32])), conv(filterGrad, images, planar(kernels.Conv2DFilterGrad[float64])))},
+	ops.DepthwiseConv2dNative:               {compile: floats(conv(forward, depthwise, planar(kernels.DepthwiseConv2D[float32])), conv(forward, depthwise, planar(kernels.DepthwiseConv2D[float64])))},
+	ops.DepthwiseConv2dNativeBackpropInput:  {compile: floats(conv(inputGrad, depthwise, planar(kernels.DepthwiseInputGrad[float32])), conv(inputGrad, depthwise, planar(kernels.DepthwiseInputGrad[float64])))},
+	ops.DepthwiseConv2dNativeBackpropFilter: {compile: floats(conv(filterGrad, depthwise, planar(kernels.DepthwiseFilterGrad[float32])), conv(filterGrad, depthwise, planar(kernels.DepthwiseFilterGrad[float64])))},
+	ops.Conv3D:                              {compile: floats(conv(forward, volumes, triple(kernels.Conv3D[float32])), conv(forward, volumes, triple(kernels.Conv3D[float64])))},
+	ops.Conv3DBackpropInputV2:               {compile: floats(conv(inputGrad, volumes, triple(kernels.Conv3DInputGrad[float32])), conv(inputGrad, volumes, triple(kernels.Conv3DInputGrad[float64])))},
+	ops.Conv3DBackpropFilterV2:              {compile: floats(conv(filterGrad, volumes, triple(kernels.Conv3DFilterGrad[float32])), conv(filterGrad, volumes, triple(kernels.Conv3DFilterGrad[float64])))},
+}
+
+// convKind is what the windows of a convolution move over.
+type convKind int
+
+const (
+	images convKind = iota
+	depthwise
+	volumes
+)
+
+// rank is that of images, filters and results.
+func (k convKind) rank() int {
+	if k == volumes {
+		return 5
+	}
+	return 4
+}
+
+// over returns the geometry, in which images have no depth, and the sizes of the result.
+func (k convKind) over(a *window.Attrs, x, filter []int) (v kernels.Volume, y []int, err error) {
+	switch k {
+	case volumes:
+		v, err = a.Conv3D(x, filter)
+		return v, window.Volumes(v), err
+	case depthwise:
+		v.Window, err = a.Depthwise(x, filter)
+	default:
+		v.Window, err = a.Conv2D(x, filter)
+	}
+	return v, window.Result(v.Window), err
+}
+
+// fits fails where the channels that are known do not.
+func (k convKind) fits(x, filter graph.Shape) error {
+	in, f := x.Dims[k.rank()-1], filter.Dims[k.rank()-2]
+	if in != f && (k != images || !in.Static() || !f.Static() || f.Const < 1 || in.Const%f.Const != 0) {
+		return fmt.Errorf("filter %v does not fit the channels of images %v", filter, x)
+	}
+	return nil
 }
 
 // role says where an op of the convolution family has the images x, the filter w and the result y (a position below
@@ -30,13 +74,21 @@ var (
 	filterGrad = role{x: 0, w: -1, y: 2, first: 0, second: 2} // x, filter_sizes (not read), dy
 )
 
-// triple is the kernel of an op with two operands.
-func triple[T kernels.Float](f func(g kernels.Window, dst, a, b []T)) convKernel[T] {
-	return func(g kernels.Window, dst, a, b, _ []T, _ bool) { f(g, dst, a, b) }
+// triple is the kernel of an op with two operands, planar one of images alone.
+func triple[T kernels.Float](f func(v kernels.Volume, dst, a, b []T)) convKernel[T] {
+	return func(v kernels.Volume, dst, a, b, _ []T, _ bool) { f(v, dst, a, b) }
+}
+
+func planar[T kernels.Float](f func(g kernels.Window, dst, a, b []T)) convKernel[T] {
+	return func(v kernels.Volume, dst, a, b, _ []T, _ bool) { f(v.Window, dst, a, b) }
+}
+
+func forward2D[T kernels.Float](v kernels.Volume, y, x, w, bias []T, relu bool) {
+	kernels.Conv2D(v.Window, y, x, w, bias, relu)
 }
 
 // convKernel computes dst of two operands; bias may be nil.
-type convKernel[T kernels.Float] func(g kernels.Window, dst, a, b, bias []T, relu bool)
+type convKernel[T kernels.Float] func(v kernels.Volume, dst, a, b, bias []T, relu bool)
 
 // at returns input i, or output 0 for a position below zero.
 func (c *binding) at(i int) *value {
@@ -46,48 +98,45 @@ func (c *binding) at(i int) *value {
 	return c.in[i]
 }
 
-func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc {
+func conv[T kernels.Float](r role, k convKind, f convKernel[T]) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(max(r.x, r.w, r.y)+1, 1); err != nil {
 			return nil, err
 		}
 		x, w, y := c.at(r.x), c.at(r.w), c.at(r.y)
 		for _, v := range []*value{x, w, y} {
-			if len(v.dims) != 4 || v.typ.DType != x.typ.DType {
-				return nil, fmt.Errorf("expected images, filter and result of rank 4 and one type, got %v %v", v.typ.DType, v.typ.Shape)
+			if len(v.dims) != k.rank() || v.typ.DType != x.typ.DType {
+				return nil, fmt.Errorf("expected images, filter and result of rank %d and one type, got %v %v", k.rank(), v.typ.DType, v.typ.Shape)
 			}
 		}
 		attrs, err := c.windowAttrs()
 		if err != nil {
 			return nil, err
 		}
-		if w.typ.Shape.Dims[2] != x.typ.Shape.Dims[3] {
-			return nil, fmt.Errorf("filter %v does not fit the channels of images %v, in groups or at all", w.typ.Shape, x.typ.Shape)
+		if err := k.fits(x.typ.Shape, w.typ.Shape); err != nil {
+			return nil, err
 		}
-		over := attrs.Conv2D
-		if depthwise {
-			over = attrs.Depthwise
-		}
-		var win kernels.Window
-		c.onBatch = func() (err error) {
-			if win, err = over(x.dims, w.dims); err != nil {
+		var win kernels.Volume
+		c.onBatch = func() error {
+			var sizes []int
+			if win, sizes, err = k.over(attrs, x.dims, w.dims); err != nil {
 				return err
 			}
-			return checkWindow(win, y.dims)
+			return checkResult(x.dims, sizes, y.dims)
 		}
 		a, b, dst := c.in[r.first], c.in[r.second], c.out[0]
 		t, err := epilogueOf[T](c)
 		if err != nil {
 			return nil, err
 		}
-		if r == forward && !depthwise {
+		if r == forward && k == images && x.typ.Shape.Dims[3] == w.typ.Shape.Dims[2] { // no groups
 			if w := packWeights[T](c, t, false); w != nil {
 				return func() error {
 					if dst.n == 0 {
 						return nil
 					}
 					packed, bias := w.current()
-					kernels.Conv2DPacked(win, view[T](dst), view[T](a), packed, kernelEpilogue(t, bias))
+					kernels.Conv2DPacked(win.Window, view[T](dst), view[T](a), packed, kernelEpilogue(t, bias))
 					return nil
 				}, nil
 			}
@@ -111,10 +160,10 @@ func (c *binding) windowAttrs() (*window.Attrs, error) {
 	return window.Read(c.node)
 }
 
-// checkWindow fails unless y are the sizes of a geometry's result.
-func checkWindow(g kernels.Window, y []int) error {
-	if want := window.Result(g); !slices.Equal(y, want) {
-		return fmt.Errorf("images [%d %d %d %d] under a window of [%d %d]: expected a result of %v, got %v", g.Batch, g.InH, g.InW, g.InC, g.KH, g.KW, want, y)
+// checkResult fails unless y are the sizes that windows over images make.
+func checkResult(images, want, y []int) error {
+	if !slices.Equal(y, want) {
+		return fmt.Errorf("windows over images %v: expected a result of %v, got %v", images, want, y)
 	}
 	return nil
 }

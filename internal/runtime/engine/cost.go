@@ -29,6 +29,12 @@ func flopsOf(n *graph.Node, batch int) int64 {
 		return convFlops(n, batch, inputGrad, 3)
 	case "Conv2DBackpropFilter":
 		return convFlops(n, batch, filterGrad, 3)
+	case "Conv3D":
+		return convFlops(n, batch, forward, 4)
+	case "Conv3DBackpropInputV2":
+		return convFlops(n, batch, inputGrad, 4)
+	case "Conv3DBackpropFilterV2":
+		return convFlops(n, batch, filterGrad, 4)
 	case "DepthwiseConv2dNative":
 		return convFlops(n, batch, forward, 2)
 	case "DepthwiseConv2dNativeBackpropInput":
@@ -55,7 +61,7 @@ func productFlops(n *graph.Node, batch int, transposed bool) int64 {
 // filter have elements; its gradients have the same multiplications.
 func convFlops(n *graph.Node, batch int, r role, dims int) int64 {
 	w, y := sizeAt(n, r.w, batch), sizeAt(n, r.y, batch)
-	if len(w) != 4 || y == nil {
+	if len(w) < dims || y == nil {
 		return 0
 	}
 	return 2 * int64(tensor.NumElements(y)) * int64(tensor.NumElements(w[:dims]))

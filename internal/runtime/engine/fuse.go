@@ -199,5 +199,5 @@ func sameType(a, b graph.Type) bool { return a.DType == b.DType && a.Shape.Equal
 
 func channelsLast(n *graph.Node) bool {
 	f := n.Str("data_format")
-	return f == "" || f == "NHWC"
+	return f == "" || f == "NHWC" || f == "NDHWC"
 }

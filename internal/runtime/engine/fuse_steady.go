@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // What follows is fused only where weights are steady, as in inference: they are then packed once, and the kernels of
 // packed weights do the rest.
 
@@ -9,7 +11,8 @@ func (f *fuser) norm(o *op) {
 		return
 	}
 	x := f.only(o.in[0])
-	if x == nil || x.node.Op != "Conv2D" && x.node.Op != "_FusedConv2D" || !sameType(x.node.Outputs[0], o.node.Outputs[0]) || !f.open(x, "FusedBatchNorm") {
+	if x == nil || x.node.Op != "Conv2D" && x.node.Op != "_FusedConv2D" || !sameType(x.node.Outputs[0], o.node.Outputs[0]) || !f.open(x, "FusedBatchNorm") ||
+		f.inGroups(x) {
 		return
 	}
 	for _, in := range append(x.in[1:len(x.in):len(x.in)], o.in[1:]...) {
@@ -29,7 +32,7 @@ func (f *fuser) add(o *op) {
 	}
 	for i, in := range o.in {
 		x, other := f.only(in), o.in[1-i]
-		if x == nil || !f.open(x, "Add") || !sameType(x.node.Outputs[0], o.node.Outputs[0]) || !sameType(other.op.node.Outputs[other.idx], o.node.Outputs[0]) {
+		if x == nil || !f.open(x, "Add") || f.inGroups(x) || !sameType(x.node.Outputs[0], o.node.Outputs[0]) || !sameType(other.op.node.Outputs[other.idx], o.node.Outputs[0]) {
 			continue
 		}
 		if _, ok := steady(x.in[1], f.written); !ok || x.node.Bool("transpose_a") {
@@ -38,6 +41,16 @@ func (f *fuser) add(o *op) {
 		f.replace(o, x, fusedName[x.node.Op], "Add", append(x.in[:len(x.in):len(x.in)], other))
 		return
 	}
+}
+
+// inGroups reports whether x is a convolution of more than one group of channels, whose filter is not packed.
+func (f *fuser) inGroups(x *op) bool {
+	if !strings.HasSuffix(x.node.Op, "Conv2D") {
+		return false
+	}
+	n := x.asNode()
+	images, filter := typeAt(n, forward.x), typeAt(n, forward.w)
+	return images == nil || filter == nil || images.Shape.Rank() != 4 || filter.Shape.Rank() != 4 || images.Shape.Dims[3] != filter.Shape.Dims[2]
 }
 
 // fusedName are the ops that can have an epilogue.

@@ -125,8 +125,8 @@ func (w *broadcast) offsets(i int) (a, b int) {
 }
 
 func (c *binding) channelsLast() error {
-	if f := c.node.Str("data_format"); f != "" && f != "NHWC" {
-		return fmt.Errorf("data_format %s: expected NHWC", f)
+	if !channelsLast(c.node) {
+		return fmt.Errorf("data_format %s: expected NHWC or NDHWC", c.node.Str("data_format"))
 	}
 	return nil
 }

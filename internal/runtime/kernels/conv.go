@@ -12,6 +12,7 @@ type Window struct {
 	StrideH, StrideW int // >= 1
 	DilH, DilW       int // >= 1
 	PadTop, PadLeft  int
+	Groups           int // of channels, each convolved alone: the filter is [KH, KW, InC/Groups, OutC]; 0 is 1
 }
 
 // OutSize returns the output length and the padding before of one dimension under TensorFlow's rules for SAME and VALID. A
@@ -28,10 +29,10 @@ func OutSize(in, k, stride, dilation int, same bool) (out, before int) {
 func (w *Window) inSize() int  { return w.Batch * w.InH * w.InW * w.InC }
 func (w *Window) outSize() int { return w.Batch * w.OutH * w.OutW * w.OutC }
 func (w *Window) pixels() int  { return w.Batch * w.OutH * w.OutW }
-func (w *Window) patch() int   { return w.KH * w.KW * w.InC }
+func (w *Window) patch() int   { return w.KH * w.KW * w.groupIn() }
 func (w *Window) weights() int { return w.patch() * w.OutC }
 func (w *Window) pointwise() bool {
-	return w.KH == 1 && w.KW == 1 && w.StrideH == 1 && w.StrideW == 1 && w.PadTop == 0 && w.PadLeft == 0 &&
+	return w.Groups < 2 && w.KH == 1 && w.KW == 1 && w.StrideH == 1 && w.StrideW == 1 && w.PadTop == 0 && w.PadLeft == 0 &&
 		w.InH == w.OutH && w.InW == w.OutW
 }
 
@@ -47,7 +48,7 @@ type conv[T Float] struct {
 	dy      []T         // of pooling
 	filter  *PackedB[T] // nil, or w packed
 	Epilogue[T]
-	groups  int
+	parts   int // of a sum over pixels
 	rows    int // of a block of the forward direction, or of tiles
 	points  []T // the filter in Winograd's form
 	part    scratch[T]
@@ -105,6 +106,9 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
 		return
 	}
+	if g.Groups > 1 && inGroups(g, y, x, w, bias, relu) {
+		return
+	}
 	c := newConv(g, nil, x, w, y)
 	c.Epilogue = Epilogue[T]{Bias: bias, Relu: relu}
 	c.forward()
@@ -156,13 +160,12 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 	col := s.take(convBlock * k)
 	for i := lo; i < hi; i++ {
 		from, to := i*convBlock, min((i+1)*convBlock, c.pixels())
-		im2col(&c.Window, col, c.x, from, to)
 		y := c.y[from*c.OutC:]
 		if c.filter == nil {
-			gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: k, B: c.w, LDB: c.OutC,
-				C: y, LDC: c.OutC, Bias: c.Bias, Relu: c.Relu})
+			c.products(col, y, from, to)
 			continue
 		}
+		im2col(&c.Window, col, c.x, from, to, 0)
 		e := c.Epilogue
 		if e.Add != nil {
 			e.Add = e.Add[from*c.OutC:]
@@ -172,6 +175,20 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
+// products sets the pixels [from, to) of the result, y, one product for each group.
+func (c *conv[T]) products(col, y []T, from, to int) {
+	k, out := c.patch(), c.groupOut()
+	for i := range c.split() {
+		im2col(&c.Window, col, c.x, from, to, i)
+		a := GemmArgs[T]{M: to - from, N: out, K: k, Alpha: 1, A: col, LDA: k, B: c.w[i*out:], LDB: c.OutC,
+			C: y[i*out:], LDC: c.OutC, Relu: c.Relu}
+		if c.Bias != nil {
+			a.Bias = c.Bias[i*out:][:out]
+		}
+		gemmSerial(a)
+	}
+}
+
 // Conv2DInputGrad sets dx to the gradient of Conv2D's x, given dy.
 func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 	_, _, _ = dx[:g.inSize()], w[:g.weights()], dy[:g.outSize()]
@@ -179,6 +196,7 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 	case g.pointwise():
 		Gemm(GemmArgs[T]{M: g.pixels(), N: g.InC, K: g.OutC, Alpha: 1, A: dy, LDA: g.OutC, B: w, LDB: g.OutC,
 			TransB: true, C: dx, LDC: g.InC})
+	case g.Groups > 1 && inputGradInGroups(g, dx, dy, w):
 	case g.StrideH == 1 && g.StrideW == 1:
 		s := scratches[T]().get()
 		back, flipped := flipFilter(g, s.take(g.weights()), w)
@@ -192,11 +210,13 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 }
 
 // flipFilter turns the input gradient of a convolution of stride 1 into a convolution of dy with the filter rotated by
-// 180 degrees and its channels exchanged.
+// 180 degrees and its channels exchanged, within each group.
 func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
-	size := g.InC * g.OutC
+	in, out := g.groupIn(), g.groupOut()
 	for i := range g.KH * g.KW {
-		transposeRange(dst[(g.KH*g.KW-1-i)*size:], g.InC, w[i*size:], g.OutC, g.InC, g.OutC)
+		for j := range g.split() {
+			transposeRange(dst[(g.KH*g.KW-1-i)*out*g.InC+j*in:], g.InC, w[i*in*g.OutC+j*out:], g.OutC, in, out)
+		}
 	}
 	g.InH, g.OutH = g.OutH, g.InH
 	g.InW, g.OutW = g.OutW, g.InW
@@ -211,17 +231,19 @@ var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float
 
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, image := c.patch(), c.OutH*c.OutW
-	buf := s.take(convBlock*k + c.InC)
+	k, out, image := c.patch(), c.groupOut(), c.OutH*c.OutW
+	buf := s.take(convBlock*k + c.groupIn())
 	col, ones := buf[:convBlock*k], buf[convBlock*k:]
 	Fill(ones, 1)
 	for n := lo; n < hi; n++ {
 		clear(c.x[n*c.InH*c.InW*c.InC : (n+1)*c.InH*c.InW*c.InC])
 		for from := n * image; from < (n+1)*image; from += convBlock {
 			to := min(from+convBlock, (n+1)*image)
-			gemmSerial(GemmArgs[T]{M: to - from, N: k, K: c.OutC, Alpha: 1, A: c.y[from*c.OutC:], LDA: c.OutC,
-				B: c.w, LDB: c.OutC, TransB: true, C: col, LDC: k})
-			col2im(&c.Window, c.x, col, ones, from, to)
+			for i := range c.split() {
+				gemmSerial(GemmArgs[T]{M: to - from, N: k, K: out, Alpha: 1, A: c.y[from*c.OutC+i*out:], LDA: c.OutC,
+					B: c.w[i*out:], LDB: c.OutC, TransB: true, C: col, LDC: k})
+				col2im(&c.Window, past(c.x, i*c.groupIn()), col, ones, from, to)
+			}
 		}
 	}
 	scratches[T]().put(s)
@@ -230,6 +252,9 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
+	if g.Groups > 1 && filterGradInGroups(g, dw, x, dy) {
+		return
+	}
 	c := newConv(g, nil, x, dw, dy)
 	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), convBlock)
 	switch {
@@ -244,9 +269,9 @@ func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 // sum adds up a gradient over blocks, in groups that run at once, and recycles the convolution.
 func (c *conv[T]) sum(f *convFunc, blocks int) {
 	c.run = pickConv[T](f)
-	c.groups = filterGroups(blocks, c.weights())
-	c.partial = c.part.take(c.groups * c.weights())
-	Parallel(c.groups, 1, c)
+	c.parts = filterGroups(blocks, c.weights())
+	c.partial = c.part.take(c.parts * c.weights())
+	Parallel(c.parts, 1, c)
 	c.addPartials()
 	c.recycle()
 }
@@ -266,29 +291,31 @@ var doConvFilterGrad = convFunc{runConvFilterGrad[float32], runConvFilterGrad[fl
 
 func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, blocks := c.patch(), ceilDiv(c.pixels(), convBlock)
+	k, out, blocks := c.patch(), c.groupOut(), ceilDiv(c.pixels(), convBlock)
 	col := s.take(convBlock * k)
 	for i := lo; i < hi; i++ {
 		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
-		b0, b1 := i*blocks/c.groups, (i+1)*blocks/c.groups
+		b0, b1 := i*blocks/c.parts, (i+1)*blocks/c.parts
 		if b0 == b1 {
 			Fill(dw, 0)
 		}
 		for b := b0; b < b1; b++ {
 			from, to := b*convBlock, min((b+1)*convBlock, c.pixels())
-			im2col(&c.Window, col, c.x, from, to)
 			var beta T = 1
 			if b == b0 {
 				beta = 0
 			}
-			gemmSerial(GemmArgs[T]{M: k, N: c.OutC, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
-				B: c.y[from*c.OutC:], LDB: c.OutC, Beta: beta, C: dw, LDC: c.OutC})
+			for j := range c.split() {
+				im2col(&c.Window, col, c.x, from, to, j)
+				gemmSerial(GemmArgs[T]{M: k, N: out, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
+					B: c.y[from*c.OutC+j*out:], LDB: c.OutC, Beta: beta, C: dw[j*out:], LDC: c.OutC})
+			}
 		}
 	}
 	scratches[T]().put(s)
 }
 
-// addPartials adds the groups' sums in order into w.
+// addPartials adds the parts' sums in order into w.
 func (c *conv[T]) addPartials() {
 	c.run = pickConv[T](&doAddPartials)
 	Parallel(c.weights(), elementGrain, c)
@@ -300,7 +327,7 @@ func runAddPartials[T Float](c *conv[T], lo, hi int) {
 	size := c.weights()
 	dst := c.w[lo:hi]
 	copy(dst, c.partial[lo:hi])
-	for i := 1; i < c.groups; i++ {
+	for i := 1; i < c.parts; i++ {
 		binaryRange(Add, dst, dst, c.partial[i*size+lo:i*size+hi])
 	}
 }

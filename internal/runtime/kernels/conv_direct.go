@@ -4,7 +4,7 @@ import "unsafe"
 
 // The direct form of convolution reads patches in place: under the pixels of one output row, a line of the filter meets
 // KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Lines are copied only where
-// they need padding.
+// they need padding, or where a group of channels or the taps of a dilated filter do not lie together: the copy has them so.
 const (
 	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache
 	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
@@ -15,11 +15,18 @@ const (
 
 // direct reports whether the convolution takes the direct form.
 func (w *Window) direct() bool {
-	return w.DilW == 1 && w.OutW >= directWidth && w.OutW <= directMostRow && w.patch()*min(w.OutC, 32) <= directFilter
+	return (w.DilW == 1 || w.StrideW == 1) && ceilDiv(w.OutW, w.DilW) >= directWidth && w.OutW <= directMostRow &&
+		w.patch()*min(w.groupOut(), 32) <= directFilter
 }
 
-// blockRows is how many output rows make a block.
-func (w *Window) blockRows() int { return max(1, min(w.OutH, directPixels/w.OutW)) }
+// blockRows is how many output rows make a block. Between the lines under one row there may be many that are copied as well.
+func (w *Window) blockRows() int {
+	rows := directPixels / w.OutW
+	if w.DilH > 1 {
+		rows = max(rows, 2*(w.KH-1)*w.DilH)
+	}
+	return max(1, min(w.OutH, rows))
+}
 
 // directBlocks is the number of blocks of an image.
 func (w *Window) directBlocks() int { return ceilDiv(w.OutH, w.blockRows()) }
@@ -42,18 +49,49 @@ type rowBlock[T Float] struct {
 	row, rows int // the first row, counted over the batch
 	lines     []T
 	line      int // elements of a line
+	phase     int // and of what it has of a phase: see padding
 }
 
-// block returns block i of the batch, blocks having so many rows.
-func (c *conv[T]) block(s *scratch[T], i, rows int) rowBlock[T] {
+// block returns block i of the batch, blocks having so many rows, with the lines of a group of channels.
+func (c *conv[T]) block(s *scratch[T], i, rows, group int) rowBlock[T] {
 	blocks := ceilDiv(c.OutH, rows)
 	n, oh := i/blocks, i%blocks*rows
 	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(rows, c.OutH-oh)}
-	image := padding{height: c.InH, width: c.InW, channels: c.InC, left: c.PadLeft, columns: (c.OutW-1)*c.StrideW + c.KW}
+	image := padding{height: c.InH, width: c.InW, channels: c.groupIn(), left: c.PadLeft, columns: (c.OutW-1)*c.StrideW + (c.KW-1)*c.DilW + 1}
 	first, count := oh*c.StrideH-c.PadTop, (b.rows-1)*c.StrideH+(c.KH-1)*c.DilH+1
 	size := c.InH * c.InW * c.InC
-	b.lines, b.line = padLines(image, s.take(count*image.columns*c.InC), c.x[n*size:][:size], first, count)
+	x := past(c.x[n*size:][:size], group*c.groupIn())
+	if c.Groups < 2 && c.DilW == 1 {
+		b.lines, b.line = padLines(image, s.take(count*image.columns*c.InC), x, first, count)
+		return b
+	}
+	b.phase = ceilDiv(image.columns, c.DilW) * image.channels
+	b.line = b.phase * c.DilW
+	b.lines = s.take(count * b.line)
+	for i := range count {
+		gatherPhases(image, b.lines[i*b.line:][:b.line], x, first+i, c.InC, c.DilW)
+	}
 	return b
+}
+
+// gatherPhases copies line h of an image, whose pixels lie so many elements apart, so that columns of equal number modulo phases
+// lie together, one phase after the other: a filter with that dilation is one without in each.
+func gatherPhases[T Float](p padding, dst, image []T, h, pixel, phases int) {
+	if h < 0 || h >= p.height {
+		clear(dst)
+		return
+	}
+	each := ceilDiv(p.columns, phases)
+	for i := range phases {
+		for j := range each {
+			w, d := j*phases+i-p.left, dst[(i*each+j)*p.channels:][:p.channels]
+			if w < 0 || w >= p.width {
+				clear(d)
+				continue
+			}
+			copyRun(d, image[(h*p.width+w)*pixel:])
+		}
+	}
 }
 
 // padding is how the lines of an image go into longer ones.
@@ -102,17 +140,20 @@ var doConvDirect = convFunc{runConvDirect[float32], runConvDirect[float64]}
 
 func runConvDirect[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	t := newTile(c.KW*c.InC, c.KH)
+	in, out := c.groupIn(), c.groupOut()
+	t := newTile(c.KW*in, c.KH)
 	tiles, size := c.convTiles(), int(unsafe.Sizeof(T(0)))
-	t.aRow, t.aK, t.cRow, t.alpha = c.StrideW*c.InC*size, size, c.OutC*size, floatBits(T(1))
+	t.aRow, t.aK, t.cRow, t.alpha = c.StrideW*in*size, size, c.DilW*c.OutC*size, floatBits(T(1))
 	if c.Relu {
 		t.relu = 1
 	}
 	for i := lo; i < hi; i++ {
-		b := c.block(s, i, c.rows)
-		t.aSkip = (c.DilH*b.line - t.k) * size
-		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
-			c.convStrip(t, tiles, b, n)
+		for group := range c.split() {
+			b := c.block(s, i, c.rows, group)
+			t.aSkip = (c.DilH*b.line - t.k) * size
+			for n, end := group*out, (group+1)*out; n < end; n += 2 * tiles.lanes {
+				c.convStrip(t, tiles, b, n, min(2*tiles.lanes, end-n))
+			}
 		}
 	}
 	recycleTile(t)
@@ -127,11 +168,10 @@ func (c *conv[T]) convTiles() *tileSet {
 	return tilesFor[T](ActiveLevel())
 }
 
-// convStrip does the output channels from n on, two vectors of them, for a block. The tiles of a row are of almost equal
-// width.
-func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
-	cols, size := min(2*tiles.lanes, c.OutC-n), int(unsafe.Sizeof(T(0)))
-	count := ceilDiv(c.OutW, tiles.height(cols))
+// convStrip does the given output channels from n on, at most two vectors of them, for a block. The tiles of a row are of
+// almost equal width.
+func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n, cols int) {
+	size := int(unsafe.Sizeof(T(0)))
 	if c.filter != nil {
 		strip, ld, _ := c.filter.strip(n)
 		t.b, t.bK = unsafe.Pointer(&strip[0]), ld*size
@@ -142,16 +182,24 @@ func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
 		t.bias = unsafe.Pointer(&c.Bias[n])
 	}
 	for r := range b.rows {
-		line, first := b.lines[r*c.StrideH*b.line:], (b.row+r)*c.OutW
-		for i := range count {
-			from, to := i*c.OutW/count, (i+1)*c.OutW/count
-			at := (first+from)*c.OutC + n
-			t.a, t.c = unsafe.Pointer(&line[from*c.StrideW*c.InC]), unsafe.Pointer(&c.y[at])
-			if c.Add != nil {
-				t.old = unsafe.Pointer(&c.Add[at])
-			}
-			tiles.tile(t, to-from, cols)
+		for phase := range min(c.DilW, c.OutW) {
+			c.convRow(t, tiles, b.lines[r*c.StrideH*b.line+phase*b.phase:], (b.row+r)*c.OutW+phase, n, cols)
 		}
+	}
+}
+
+// convRow does the pixels of a phase of a row: all of it where the filter is not dilated. The first is pixel first of the batch.
+func (c *conv[T]) convRow(t *tileArgs, tiles *tileSet, line []T, first, n, cols int) {
+	width := ceilDiv(c.OutW-first%c.OutW, c.DilW)
+	count, step := ceilDiv(width, tiles.height(cols)), c.StrideW*c.groupIn()
+	for i := range count {
+		from, to := i*width/count, (i+1)*width/count
+		at := (first+from*c.DilW)*c.OutC + n
+		t.a, t.c = unsafe.Pointer(&line[from*step]), unsafe.Pointer(&c.y[at])
+		if c.Add != nil {
+			t.old = unsafe.Pointer(&c.Add[at])
+		}
+		tiles.tile(t, to-from, cols)
 	}
 }
 
@@ -161,43 +209,66 @@ var doFilterGradDirect = convFunc{runFilterGradDirect[float32], runFilterGradDir
 func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	t := newTile(c.OutW, 0)
-	tiles, size := tilesFor[T](ActiveLevel()), int(unsafe.Sizeof(T(0)))
-	t.aRow, t.aK, t.bK, t.cRow, t.alpha = size, c.StrideW*c.InC*size, c.OutC*size, c.OutC*size, floatBits(T(1))
+	size, in := int(unsafe.Sizeof(T(0))), c.groupIn()
+	t.aRow, t.aK, t.bK, t.cRow, t.alpha = size, c.StrideW*in*size, c.DilW*c.OutC*size, c.OutC*size, floatBits(T(1))
 	blocks := c.Batch * c.directBlocks()
 	for i := lo; i < hi; i++ {
 		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
-		from, to := i*blocks/c.groups, (i+1)*blocks/c.groups
+		from, to := i*blocks/c.parts, (i+1)*blocks/c.parts
 		if from == to {
 			clear(dw)
 		}
-		t.old = nil
 		for j := from; j < to; j++ {
-			b := c.block(s, j, c.blockRows())
-			t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
-			for kh := range c.KH {
-				c.filterLine(t, tiles, b, dw, kh)
+			for group := range c.split() {
+				b := c.block(s, j, c.blockRows(), group)
+				c.addBlock(t, b, dw, group, j > from)
 			}
-			t.old = t.c // from now on something is there
 		}
 	}
 	recycleTile(t)
 	scratches[T]().put(s)
 }
 
-// filterLine adds a block's part of the gradient of line kh of the filter, or sets it to the first one.
-func (c *conv[T]) filterLine(t *tileArgs, tiles *tileSet, b rowBlock[T], dw []T, kh int) {
-	width := c.KW * c.InC
+// addBlock adds a block's part of the gradient of a group's filter, or sets it to the first one.
+func (c *conv[T]) addBlock(t *tileArgs, b rowBlock[T], dw []T, group int, more bool) {
+	size, dy := int(unsafe.Sizeof(T(0))), c.y[b.row*c.OutW*c.OutC:]
+	part := func(line int, dy []T, more bool) {
+		t.old = nil
+		if more {
+			t.old = unsafe.Pointer(&dw[0]) // from now on something is there
+		}
+		for kh := range c.KH {
+			c.filterLine(t, b.lines[line+kh*c.DilH*b.line:], dy, dw[kh*c.KW*c.groupIn()*c.OutC:], group)
+		}
+	}
+	if c.DilW == 1 {
+		t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
+		part(0, dy, more)
+		return
+	}
+	t.runs, t.aSkip = 1, 0
+	for r := range b.rows {
+		for phase := range min(c.DilW, c.OutW) {
+			t.k = ceilDiv(c.OutW-phase, c.DilW)
+			part(r*c.StrideH*b.line+phase*b.phase, dy[(r*c.OutW+phase)*c.OutC:], more || r+phase > 0)
+		}
+	}
+}
+
+// filterLine adds a block's part of the gradient of a line of the filter, or sets it to the first one.
+func (c *conv[T]) filterLine(t *tileArgs, line, dy, dw []T, group int) {
+	tiles, out := tilesFor[T](ActiveLevel()), c.groupOut()
+	width, end := c.KW*c.groupIn(), (group+1)*out
 	count := ceilDiv(width, tiles.rows)
-	line, dy := b.lines[kh*c.DilH*b.line:], c.y[b.row*c.OutW*c.OutC:]
 	for i := range count {
 		from, to := i*width/count, (i+1)*width/count
 		t.a = unsafe.Pointer(&line[from])
-		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
-			t.b, t.c = unsafe.Pointer(&dy[n]), unsafe.Pointer(&dw[(kh*width+from)*c.OutC+n])
+		for n := group * out; n < end; n += 2 * tiles.lanes {
+			t.b, t.c = unsafe.Pointer(&dy[n]), unsafe.Pointer(&dw[from*c.OutC+n])
 			if t.old != nil {
 				t.old = t.c
 			}
-			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
+			tiles.tile(t, to-from, min(2*tiles.lanes, end-n))
 		}
 	}
 }

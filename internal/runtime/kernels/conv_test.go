@@ -24,6 +24,9 @@ func drawWindow(t *rapid.T, m int) Window {
 	g.OutC = g.InC * m
 	if m == 0 {
 		g.OutC = rapid.IntRange(1, 18).Draw(t, "out c")
+		if g.Groups = rapid.IntRange(1, 6).Draw(t, "groups"); g.Groups > 1 {
+			g.InC, g.OutC = g.Groups*rapid.IntRange(1, 4).Draw(t, "group in"), g.Groups*rapid.IntRange(1, 9).Draw(t, "group out")
+		}
 	}
 	same := rapid.Bool().Draw(t, "same")
 	g.OutH, g.PadTop = OutSize(g.InH, g.KH, g.StrideH, g.DilH, same)
@@ -59,9 +62,9 @@ func checkConv[T Float](t rapid.TB, g Window, seed uint64) {
 	x, w, dy, bias := vector[T](r, g.inSize()), vector[T](r, g.weights()), vector[T](r, g.outSize()), vector[T](r, g.OutC)
 	y, dx, dw := make([]float64, g.outSize()), make([]float64, g.inSize()), make([]float64, g.weights())
 	eachPair(g, func(out, in, tap int) {
-		for ic := range g.InC {
+		for ic := range g.groupIn() {
 			for oc := range g.OutC {
-				i, f, o := in*g.InC+ic, (tap*g.InC+ic)*g.OutC+oc, out*g.OutC+oc
+				i, f, o := in*g.InC+oc/g.groupOut()*g.groupIn()+ic, (tap*g.groupIn()+ic)*g.OutC+oc, out*g.OutC+oc
 				y[o] += float64(x[i]) * float64(w[f])
 				dx[i] += float64(dy[o]) * float64(w[f])
 				dw[f] += float64(x[i]) * float64(dy[o])
@@ -91,9 +94,15 @@ func TestConvBlocks(t *testing.T) {
 		DilH: 1, DilW: 1, PadTop: 1, PadLeft: 1}
 	strided := g
 	strided.OutW, strided.StrideW, strided.PadLeft, strided.DilH, strided.PadTop = 20, 2, 0, 2, 2
+	dilated := g
+	dilated.DilH, dilated.DilW, dilated.PadTop, dilated.PadLeft = 3, 4, 3, 4
+	groups := dilated
+	groups.InC, groups.OutC, groups.Groups = 6, 74, 2
 	eachLevel(t, func(t *testing.T) {
 		checkConv[float32](t, g, 1)
 		checkConv[float64](t, strided, 2)
+		checkConv[float32](t, dilated, 3)
+		checkConv[float32](t, groups, 4)
 	})
 }
 

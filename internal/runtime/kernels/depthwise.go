@@ -78,10 +78,10 @@ func DepthwiseFilterGrad[T Float](g Window, dw, x, dy []T) {
 	size := g.KH * g.KW * g.OutC
 	_, _, _ = x[:g.inSize()], dw[:size], dy[:g.outSize()]
 	c := newConv(g, &doDepthwiseFilterGrad, x, dw, dy)
-	c.groups = filterGroups(g.Batch*g.OutH, size)
-	c.partial = c.part.take(c.groups * size)
-	Parallel(c.groups, 1, c)
-	columns(colSum, dw[:size], c.partial, nil, nil, c.groups)
+	c.parts = filterGroups(g.Batch*g.OutH, size)
+	c.partial = c.part.take(c.parts * size)
+	Parallel(c.parts, 1, c)
+	columns(colSum, dw[:size], c.partial, nil, nil, c.parts)
 	c.recycle()
 }
 
@@ -92,7 +92,7 @@ func runDepthwiseFilterGrad[T Float](c *conv[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		sums := c.partial[i*size : (i+1)*size]
 		clear(sums)
-		for r := i * rows / c.groups; r < (i+1)*rows/c.groups; r++ {
+		for r := i * rows / c.parts; r < (i+1)*rows/c.parts; r++ {
 			c.taps(r, func(p pixelRun) {
 				dw := sums[p.tap*c.OutC : (p.tap+1)*c.OutC]
 				if c.OutC == c.InC {

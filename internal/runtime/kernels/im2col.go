@@ -1,20 +1,21 @@
 package kernels
 
-// im2col writes the patches under the output pixels [from, to), counted over the whole batch, to the rows of col, each
-// [KH, KW, InC]; what lies outside the image is zero.
-func im2col[T Float](g *Window, col, x []T, from, to int) {
+// im2col writes the patches of a group of channels under the output pixels [from, to), counted over the whole batch, to the
+// rows of col, each [KH, KW, InC/Groups]; what lies outside the image is zero.
+func im2col[T Float](g *Window, col, x []T, from, to, group int) {
+	in := g.groupIn()
 	for p := from; p < to; {
 		n, oh, ow := g.position(p)
 		count := min(to-p, g.OutW-ow) // the rest of this row of the output
 		image := x[n*g.InH*g.InW*g.InC:][:g.InH*g.InW*g.InC]
 		for kh := range g.KH {
 			h := oh*g.StrideH - g.PadTop + kh*g.DilH
-			dst := col[(p-from)*g.patch()+kh*g.KW*g.InC:]
+			dst := col[(p-from)*g.patch()+kh*g.KW*in:]
 			if h < 0 || h >= g.InH {
-				zeroRuns(dst, g.KW*g.InC, g.patch(), count)
+				zeroRuns(dst, g.KW*in, g.patch(), count)
 				continue
 			}
-			gatherLine(g, dst, image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], ow, count)
+			gatherLine(g, dst, past(image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], group*in), ow, count)
 		}
 		p += count
 	}
@@ -36,11 +37,11 @@ func zeroRuns[T Float](dst []T, length, stride, count int) {
 // gatherLine copies the KW pixels of one image line under each of count output pixels from column ow on; the runs lie
 // one patch apart in dst.
 func gatherLine[T Float](g *Window, dst, line []T, ow, count int) {
-	length, patch := g.KW*g.InC, g.patch()
+	length, patch := g.KW*g.groupIn(), g.patch()
 	for i := range count {
 		run := dst[i*patch:][:length]
 		w := (ow+i)*g.StrideW - g.PadLeft
-		if g.DilW == 1 && w >= 0 && w+g.KW <= g.InW {
+		if g.DilW == 1 && g.Groups < 2 && w >= 0 && w+g.KW <= g.InW {
 			copyRun(run, line[w*g.InC:])
 			continue
 		}
@@ -50,13 +51,14 @@ func gatherLine[T Float](g *Window, dst, line []T, ow, count int) {
 
 // gatherPixels copies KW pixels, DilW apart, from column w on.
 func gatherPixels[T Float](g *Window, dst, line []T, w int) {
+	in := g.groupIn()
 	for range g.KW {
 		if w < 0 || w >= g.InW {
-			clear(dst[:g.InC])
+			clear(dst[:in])
 		} else {
-			copyRun(dst[:g.InC], line[w*g.InC:])
+			copyRun(dst[:in], line[w*g.InC:])
 		}
-		dst = dst[g.InC:]
+		dst = dst[in:]
 		w += g.DilW
 	}
 }
@@ -73,8 +75,8 @@ func copyRun[T Float](dst, src []T) {
 	}
 }
 
-// col2im adds the rows of col, one for each output pixel in [from, to), to the patches of x that they came from. ones
-// holds InC times 1.
+// col2im adds the rows of col, one for each output pixel in [from, to), to the patches of x that they came from, where the
+// group's first channel is x[0]. ones holds 1 for each channel of the group.
 func col2im[T Float](g *Window, x, col, ones []T, from, to int) {
 	for p := from; p < to; {
 		n, oh, ow := g.position(p)
@@ -93,7 +95,7 @@ func col2im[T Float](g *Window, x, col, ones []T, from, to int) {
 				}
 				w := first*g.StrideW - g.PadLeft + kw*g.DilW
 				mulAddPixels(x[((n*g.InH+h)*g.InW+w)*g.InC:], g.StrideW*g.InC,
-					rows[(first-ow)*g.patch()+(kh*g.KW+kw)*g.InC:], g.patch(), ones, last-first)
+					rows[(first-ow)*g.patch()+(kh*g.KW+kw)*len(ones):], g.patch(), ones, last-first)
 			}
 		}
 		p += end - ow

@@ -58,6 +58,7 @@ func TestMatMulPacked(t *testing.T) {
 func testConvPacked[T Float](t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawWindow(t, 0)
+		g.Groups = 1
 		if rapid.Bool().Draw(t, "wide") {
 			g.OutC += 30
 		}

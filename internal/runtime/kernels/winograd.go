@@ -59,7 +59,7 @@ const (
 
 // winograd reports whether the convolution takes Winograd's form, in which it transforms a filter or its gradient so often.
 func (c *conv[T]) winograd(filters int) bool {
-	if !is32[T]() || c.KH != 3 || c.KW != 3 || c.StrideH != 1 || c.StrideW != 1 || c.DilH != 1 || c.DilW != 1 ||
+	if !is32[T]() || c.Groups > 1 || c.KH != 3 || c.KW != 3 || c.StrideH != 1 || c.StrideW != 1 || c.DilH != 1 || c.DilW != 1 ||
 		c.OutW*max(c.InC, c.OutC) > winogradRow {
 		return false
 	}
@@ -292,8 +292,8 @@ func runFilterGradWinograd[T Float](c *conv[T], lo, hi int) {
 	points := sums.take(winogradPoints * pairStride[T](pairs))
 	blocks := c.tileBlocks()
 	for i := lo; i < hi; i++ {
-		first := i * blocks / c.groups
-		last := (i + 1) * blocks / c.groups
+		first := i * blocks / c.parts
+		last := (i + 1) * blocks / c.parts
 		for b := first; b < last; b++ {
 			from, to := c.tileBlock(b)
 			for r := from; r < to; r++ {

@@ -11,45 +11,93 @@ import (
 
 // imageRules are of ops on images [N,H,W,C].
 var imageRules = map[*ops.Def]rule{
-	ops.Conv2D: windows((*window.Attrs).Conv2D), ops.DepthwiseConv2dNative: windows((*window.Attrs).Depthwise), ops.MaxPool: windows(poolWindow), ops.AvgPool: windows(poolWindow), ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm,
+	ops.Conv2D: windows(4, images((*window.Attrs).Conv2D)), ops.DepthwiseConv2dNative: windows(4, images((*window.Attrs).Depthwise)),
+	ops.MaxPool: windows(4, images(pool2D)), ops.AvgPool: windows(4, images(pool2D)),
+	ops.Conv3D: windows(5, volumes((*window.Attrs).Conv3D)), ops.MaxPool3D: windows(5, volumes(pool3D)), ops.AvgPool3D: windows(5, volumes(pool3D)),
+	ops.Conv2DBackpropInput: enlarged(4, images((*window.Attrs).Conv2D)), ops.Conv3DBackpropInputV2: enlarged(5, volumes((*window.Attrs).Conv3D)),
+	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm,
 	ops.FusedBatchNormV3: batchNorm, ops.ResizeBilinear: resize, ops.ResizeNearestNeighbor: resize, ops.ResizeBicubic: resize, ops.ResizeArea: resize,
 	ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
 	ops.SpaceToDepth: spaceToDepth, ops.DepthToSpace: depthToSpace,
 }
 
-// windows is the rule of an op that moves windows over images, and has a filter.
-func windows(over func(a *window.Attrs, x, filter []int) (kernels.Window, error)) rule {
+// resultOf returns the sizes of what windows over images x make, with channels last; pools have no filter.
+type resultOf func(a *window.Attrs, x, filter []int) ([]int, error)
+
+func images(over func(a *window.Attrs, x, filter []int) (kernels.Window, error)) resultOf {
+	return func(a *window.Attrs, x, filter []int) ([]int, error) {
+		g, err := over(a, x, filter)
+		return window.Result(g), err
+	}
+}
+
+func volumes(over func(a *window.Attrs, x, filter []int) (kernels.Volume, error)) resultOf {
+	return func(a *window.Attrs, x, filter []int) ([]int, error) {
+		g, err := over(a, x, filter)
+		return window.Volumes(g), err
+	}
+}
+
+func pool2D(a *window.Attrs, x, _ []int) (kernels.Window, error) { return a.Pool(x) }
+func pool3D(a *window.Attrs, x, _ []int) (kernels.Volume, error) { return a.Pool3D(x) }
+
+// windows is the rule of an op that moves windows over images of that rank, and may have a filter.
+func windows(rank int, over resultOf) rule {
 	return func(s *site) ([]Value, error) {
 		a, err := window.Read(s.n)
 		if err != nil {
 			return nil, err
 		}
-		x, err := s.rank(0, 4)
+		x, err := s.rank(0, rank)
 		if err != nil {
 			return nil, err
 		}
-		filter := []int{0, 0, 0, 0}
+		var filter []int
 		if len(s.in) > 1 {
-			if filter, err = s.rank(1, 4); err != nil {
+			if filter, err = s.rank(1, rank); err != nil {
 				return nil, err
 			}
 		}
-		if a.First {
-			x = []int{x[0], x[2], x[3], x[1]}
-		}
-		g, err := over(a, x, filter)
+		y, err := over(a, a.ChannelsLast(x), filter)
 		if err != nil {
 			return nil, err
 		}
-		y := window.Result(g)
-		if a.First {
-			y = []int{y[0], y[3], y[1], y[2]}
-		}
-		return one(y...)
+		return one(a.ChannelsFirst(y)...)
 	}
 }
 
-func poolWindow(a *window.Attrs, x, _ []int) (kernels.Window, error) { return a.Pool(x) }
+// enlarged is the rule of the gradient of a convolution with respect to its images, whose sizes input 0 says.
+func enlarged(rank int, over resultOf) rule {
+	return func(s *site) ([]Value, error) {
+		a, err := window.Read(s.n)
+		if err != nil {
+			return nil, err
+		}
+		x, err := s.vector(0)
+		if err != nil {
+			return nil, err
+		}
+		filter, err := s.rank(1, rank)
+		if err != nil {
+			return nil, err
+		}
+		dy, err := s.rank(2, rank)
+		if err != nil {
+			return nil, err
+		}
+		if len(x) != rank || slices.Min(x) < 0 {
+			return nil, fmt.Errorf("input_sizes %v: expected %d sizes", x, rank)
+		}
+		y, err := over(a, a.ChannelsLast(x), filter)
+		if err == nil && !slices.Equal(a.ChannelsFirst(y), dy) {
+			err = fmt.Errorf("out_backprop of shape %v: expected %v", dy, a.ChannelsFirst(y))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return one(x...)
+	}
+}
 
 func batchNorm(s *site) ([]Value, error) {
 	x, err := s.shape(0)

@@ -1,0 +1,162 @@
+package eager
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/compiler/window"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// poolOps are pools of images and volumes, and their gradients; poolSizeOps take sizes and strides as inputs.
+var poolOps = map[*ops.Def]maker{
+	ops.MaxPool:       windowed(pooling(images, kernels.MaxPool[float32]), pooling(images, kernels.MaxPool[float64]), 0),
+	ops.AvgPool:       windowed(pooling(images, kernels.AvgPool[float32]), pooling(images, kernels.AvgPool[float64]), 0),
+	ops.MaxPool3D:     windowed(pooling(volumes, kernels.MaxPool3D[float32]), pooling(volumes, kernels.MaxPool3D[float64]), 0),
+	ops.AvgPool3D:     windowed(pooling(volumes, kernels.AvgPool3D[float32]), pooling(volumes, kernels.AvgPool3D[float64]), 0),
+	ops.MaxPoolGrad:   windowed(maxPoolGrad(images, kernels.MaxPoolGrad[float32]), maxPoolGrad(images, kernels.MaxPoolGrad[float64]), 0, 1, 2),
+	ops.MaxPool3DGrad: windowed(maxPoolGrad(volumes, kernels.MaxPool3DGrad[float32]), maxPoolGrad(volumes, kernels.MaxPool3DGrad[float64]), 0, 1, 2),
+	ops.AvgPoolGrad:   windowed(avgPoolGrad(images, kernels.AvgPoolGrad[float32]), avgPoolGrad(images, kernels.AvgPoolGrad[float64]), 1),
+	ops.AvgPool3DGrad: windowed(avgPoolGrad(volumes, kernels.AvgPool3DGrad[float32]), avgPoolGrad(volumes, kernels.AvgPool3DGrad[float64]), 1),
+}
+
+var poolSizeOps = map[*ops.Def]maker{
+	ops.MaxPoolV2:     pooledBySizes(ops.MaxPool, 1),
+	ops.MaxPoolGradV2: pooledBySizes(ops.MaxPoolGrad, 3),
+}
+
+// poolKernel computes output 0 under the windows of a node.
+type poolKernel func(c call, w *window.Attrs) error
+
+// windowed is the maker of ops on windows, of two element types; which of their inputs are images matters where channels come first.
+func windowed(f32, f64 poolKernel, at ...int) maker {
+	return func(s *site) (kernel, error) {
+		w, err := window.Read(s.node)
+		if err != nil {
+			return nil, err
+		}
+		k := floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(at[0])
+		if w.First {
+			k = channelsFirst(k, true, at...)
+		}
+		return k, nil
+	}
+}
+
+// geometry is a Window or a Volume with the sizes of the result.
+type geometry[G any] func(w *window.Attrs, x []int) (g G, y []int, err error)
+
+func images(w *window.Attrs, x []int) (kernels.Window, []int, error) {
+	g, err := w.Pool(x)
+	return g, window.Result(g), err
+}
+
+func volumes(w *window.Attrs, x []int) (kernels.Volume, []int, error) {
+	g, err := w.Pool3D(x)
+	return g, window.Volumes(g), err
+}
+
+func pooling[T float, G any](over geometry[G], f func(g G, y, x []T)) poolKernel {
+	return func(c call, w *window.Attrs) error {
+		g, sizes, err := over(w, c.t(0).Shape)
+		if err != nil {
+			return err
+		}
+		y, err := outputOf[T](c, 0, sizes...)
+		if err != nil || len(y) == 0 {
+			return err
+		}
+		f(g, y, tensor.Values[T](c.t(0)))
+		return nil
+	}
+}
+
+// maxPoolGrad takes what was pooled, the result and its gradient.
+func maxPoolGrad[T float, G any](over geometry[G], f func(g G, dx, x, y, dy []T)) poolKernel {
+	return func(c call, w *window.Attrs) error {
+		x, y, dy := c.t(0), c.t(1), c.t(2)
+		if err := sameType(c.in); err != nil {
+			return err
+		}
+		g, sizes, err := over(w, x.Shape)
+		if err != nil {
+			return err
+		}
+		for i, t := range []*tensor.Tensor{y, dy} {
+			if err := fits([]string{"orig_output", "grad"}[i], t, sizes); err != nil {
+				return err
+			}
+		}
+		dx, err := outputOf[T](c, 0, x.Shape...)
+		if err != nil || len(dx) == 0 || dy.Len() == 0 {
+			return err
+		}
+		f(g, dx, tensor.Values[T](x), tensor.Values[T](y), tensor.Values[T](dy))
+		return nil
+	}
+}
+
+// avgPoolGrad takes the sizes of what was pooled and the gradient of the result.
+func avgPoolGrad[T float, G any](over geometry[G], f func(g G, dx, dy []T)) poolKernel {
+	return func(c call, w *window.Attrs) error {
+		shape, err := vector("orig_input_shape", c.t(0))
+		if err != nil {
+			return err
+		}
+		shape = w.ChannelsLast(shape)
+		dx, err := outputOf[T](c, 0, shape...)
+		if err != nil {
+			return err
+		}
+		g, sizes, err := over(w, shape)
+		if err != nil {
+			return err
+		}
+		if err := fits("grad", c.t(1), sizes); err != nil || len(dx) == 0 || c.t(1).Len() == 0 {
+			return err
+		}
+		f(g, dx, tensor.Values[T](c.t(1)))
+		return nil
+	}
+}
+
+// fits fails unless t has that shape.
+func fits(what string, t *tensor.Tensor, shape []int) error {
+	if !slices.Equal(t.Shape, shape) {
+		return fmt.Errorf("%s: expected shape %v, got %v", what, shape, t.Shape)
+	}
+	return nil
+}
+
+// pooledBySizes is the maker of op with ksize and strides as inputs from one on, in place of attributes.
+func pooledBySizes(op *ops.Def, first int) maker {
+	return func(s *site) (kernel, error) {
+		return func(c call) error {
+			n := *s.node
+			n.Op, n.Attrs = op.Name, maps.Clone(s.node.Attrs)
+			for i, name := range []string{"ksize", "strides"} {
+				v, err := vector(name, c.t(first+i))
+				if err != nil {
+					return err
+				}
+				if len(v) != 4 {
+					return fmt.Errorf("Sliding window %s field must specify 4 dimensions", name)
+				}
+				wide := make([]int64, len(v))
+				for k, x := range v {
+					wide[k] = int64(x)
+				}
+				n.Attrs[name] = wide
+			}
+			k, err := poolOps[op](&site{node: &n})
+			if err != nil {
+				return err
+			}
+			c.in = c.in[:first]
+			return k(c)
+		}, nil
+	}
+}

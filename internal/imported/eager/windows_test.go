@@ -1,0 +1,42 @@
+package eager
+
+import (
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+)
+
+// byWindows are the ops that windows.json.gz has cases of.
+const byWindows = "TestWindows compares recorded cases: see interop/eager_windows.py"
+
+func init() {
+	for _, family := range []map[*ops.Def]maker{convolutionOps, poolOps} {
+		for op := range family {
+			unrecorded[op.Name] = byWindows
+		}
+	}
+	for _, op := range []*ops.Def{ops.Conv2D, ops.Conv2DBackpropInput, ops.DepthwiseConv2dNative, ops.MaxPool, ops.AvgPool} { // golden.json.gz has them
+		delete(unrecorded, op.Name)
+	}
+	for _, op := range []*ops.Def{ops.MaxPoolGrad, ops.AvgPoolGrad} {
+		unrecorded[op.Name] = byUpdates
+	}
+}
+
+// TestWindows: what TensorFlow 2.15 computes and refuses of windows over images and volumes, so do we.
+func TestWindows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range readCases[goldenSequence](t, "testdata/windows.json.gz") {
+		if err := c.compare(t, 1e-4); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		for _, s := range c.Steps {
+			seen[s.Op] = true
+		}
+	}
+	for op, why := range unrecorded {
+		if why == byWindows && !seen[op] {
+			t.Errorf("%s has no recorded case: add one to interop/eager_windows.py", op)
+		}
+	}
+}
