@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -11,12 +12,38 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	"github.com/goestimator/goestimator/internal/serving/openinference"
 )
 
 // isAdmin reports whether a method is for the server's operator: it changes what the server does, or describes it.
 func isAdmin(method string) bool {
-	return method == "/"+grpcapi.ModelService+"/HandleReloadConfigRequest" || strings.HasPrefix(method, "/grpc.reflection.")
+	switch method {
+	case "/" + grpcapi.ModelService + "/HandleReloadConfigRequest", "/" + openinference.Name + "/RepositoryModelLoad", "/" + openinference.Name + "/RepositoryModelUnload":
+		return true
+	}
+	return strings.HasPrefix(method, "/grpc.reflection.")
 }
+
+// admitREST is admit and logAdmin of an admin call over REST, whose token was checked before.
+func (s *Server) admitREST(r *http.Request, remote bool) (end func(error), err error) {
+	if s.o.Token == nil && remote && !s.o.RemoteAdmin {
+		err = errRemoteAdmin
+	}
+	log := s.o.Log.With("method", r.Method+" "+r.URL.Path, "peer", r.RemoteAddr)
+	log.Info("admin call")
+	end = func(err error) {
+		if err != nil {
+			log.Warn("admin call failed", "code", status.Code(err).String(), "error", statustext.Of(err))
+		}
+	}
+	if err != nil {
+		end(err)
+	}
+	return end, err
+}
+
+var errRemoteAdmin = status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: loading, reloading and reflection "+
+	"are refused; start it with --token-file, or with --allow-remote-admin")
 
 // admit returns why a call is refused, nil where it is not. remote says whether other machines reach the call's port.
 func (s *Server) admit(ctx context.Context, method string, remote bool) error {
@@ -24,8 +51,7 @@ func (s *Server) admit(ctx context.Context, method string, remote bool) error {
 	case s.o.Token != nil:
 		return s.o.Token.check.Check(ctx, method)
 	case remote && isAdmin(method) && !s.o.RemoteAdmin:
-		return status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: reloading and reflection "+
-			"are refused; start it with --token-file, or with --allow-remote-admin")
+		return errRemoteAdmin
 	}
 	return nil
 }

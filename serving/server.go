@@ -27,19 +27,20 @@ import (
 
 // Server is a model server.
 type Server struct {
-	o         Options
-	listeners listeners
-	models    *manager.Manager
-	registry  *monitoring.Registry
-	requests  *requestlog.Logger
-	scheduler *batching.Scheduler // nil: no batching
-	memory    *budget.Server      // of requests
-	waiting   atomic.Int64        // requests that wait for their turn because of Options.Overload
-	observers []inference.Observer
-	page      *page.Page // nil: none
-	health    *health.Server
-	grpc      []*grpc.Server // of the port and of the socket
-	rest      *http.Server   // nil: none
+	o          Options
+	listeners  listeners
+	models     *manager.Manager
+	registry   *monitoring.Registry
+	requests   *requestlog.Logger
+	scheduler  *batching.Scheduler // nil: no batching
+	memory     *budget.Server      // of requests
+	waiting    atomic.Int64        // requests that wait for their turn because of Options.Overload
+	observers  []inference.Observer
+	page       *page.Page // nil: none
+	repository repository
+	health     *health.Server
+	grpc       []*grpc.Server // of the port and of the socket
+	rest       *http.Server   // nil: none
 
 	connections      connections   // of rest
 	handshakeTimeout time.Duration // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
@@ -62,6 +63,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
+	s.repository.s = s
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })

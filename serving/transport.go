@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/openinference"
 	"github.com/goestimator/goestimator/internal/serving/rest"
 	"github.com/goestimator/goestimator/internal/serving/security"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
@@ -29,6 +30,11 @@ func (s *Server) service(entrypoint string) *inference.Service {
 		Models: source{s.models}, Observers: s.observers, Entrypoint: entrypoint,
 		Content: s.o.Requests.Content, CheckMethods: s.o.Requests.CheckMethods, Log: s.o.Log,
 	}
+}
+
+// openInference makes the service of the Open Inference Protocol of one entry point.
+func (s *Server) openInference(entrypoint string) *openinference.Service {
+	return &openinference.Service{Inference: s.service(entrypoint), Catalog: s.models, Repository: &s.repository, Ready: s.Ready, Version: s.o.Version}
 }
 
 // streamWindow is the flow-control window of a stream, in bytes.
@@ -66,6 +72,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
+	limits.RegisterOpenInference(gate, s.openInference("GRPC"))
 	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
 	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, MaxCalls: healthCalls}, s.health)
 	return g
@@ -105,7 +112,7 @@ func (s endingStream) Context() context.Context { return s.ctx }
 
 // services are the names that gRPC's health service knows: TensorFlow Serving's
 // short names, the full names, and the server as a whole.
-var services = []string{"", "PredictionService", "ModelService", grpcapi.PredictionService, grpcapi.ModelService}
+var services = []string{"", "PredictionService", "ModelService", grpcapi.PredictionService, grpcapi.ModelService, openinference.Name}
 
 func newHealth() *health.Server {
 	h := health.NewServer()
@@ -130,6 +137,7 @@ func (s *Server) newREST() *http.Server {
 	}
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
+		OpenInference: s.openInference("REST"), Admin: func(r *http.Request) (func(error), error) { return s.admitREST(r, remote(s.listeners.rest)) },
 		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {

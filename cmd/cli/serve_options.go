@@ -274,7 +274,7 @@ func (f *serveFlags) setSecurity(o *serving.Options, _ *pflag.FlagSet) (err erro
 		o.RESTTLS = o.TLS
 	}
 	if f.tokenFile != "" {
-		if o.Token, err = serving.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz"}, page.Public...)...); err != nil {
+		if o.Token, err = serving.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}, page.Public...)...); err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
 	}

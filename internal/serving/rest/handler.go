@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/openinference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -31,8 +32,12 @@ var _ Service = (*inference.Service)(nil)
 
 // Options are what a handler is made of. The zero value of each limit is the default named with it.
 type Options struct {
-	Service   Service
-	Catalog   servable.Catalog
+	Service Service
+	Catalog servable.Catalog
+	// OpenInference answers /v2; nil: nothing does.
+	OpenInference *openinference.Service
+	// Admin admits a call that loads or unloads a model; end is called with what came of it. Nil: all are let in.
+	Admin     func(r *http.Request) (end func(error), err error)
 	Ready     func() bool          // what /readyz says; nil: always ready
 	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
 
@@ -62,6 +67,9 @@ func (o *Options) setDefaults() {
 	o.MaxBody = min(o.MaxBody, 1<<31-1)
 	if o.GzipMin == 0 {
 		o.GzipMin = 1 << 10
+	}
+	if o.Admin == nil {
+		o.Admin = func(*http.Request) (func(error), error) { return func(error) {}, nil }
 	}
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
@@ -93,6 +101,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.health(w, h.Ready())
 	case len(at) >= 4 && strings.EqualFold(at[:4], "/v1/"):
 		h.api(w, r, at)
+	case h.OpenInference != nil && (path == "/v2" || strings.HasPrefix(path, "/v2/")):
+		h.v2(w, r, path)
 	default:
 		if x := h.below(path); x != nil {
 			h.further(x, w, r)
@@ -123,11 +133,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // api serves what is below /v1/.
 func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
-	if h.CORS {
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
-		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
-	}
+	h.allowPages(w)
 	s := scratches.Get().(*scratch)
 	defer s.free()
 	var err error
@@ -148,6 +154,15 @@ func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
 		return
 	}
 	h.reply(w, r, http.StatusOK, s.out)
+}
+
+// allowPages sets the headers of CORS.
+func (h *handler) allowPages(w http.ResponseWriter) {
+	if h.CORS {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	}
 }
 
 // fail replies with an error.

@@ -16,7 +16,9 @@ var compressors = sync.Pool{New: func() any {
 
 // reply sends JSON, compressed where it is large and the client accepts that.
 func (h *handler) reply(w http.ResponseWriter, r *http.Request, code int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	if h.GzipMin >= 0 && len(body) >= h.GzipMin {
 		w.Header().Add("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {

@@ -1,0 +1,240 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// v2 serves the Open Inference Protocol.
+func (h *handler) v2(w http.ResponseWriter, r *http.Request, path string) {
+	h.allowPages(w)
+	s := scratches.Get().(*scratch)
+	defer s.free()
+	if r.Method == http.MethodOptions && h.CORS {
+		w.Header().Set("Access-Control-Allow-Headers", "Content-Type, "+headerLength)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	x := &exchange{handler: h, w: w, r: r, s: s, at: strings.Split(strings.Trim(strings.TrimPrefix(path, "/v2"), "/"), "/")}
+	for i := range x.at {
+		x.at[i] = unescape(x.at[i])
+	}
+	out, code, err := x.answer()
+	if s.out = out; err != nil {
+		h.fail(w, r, s, err)
+		return
+	}
+	h.reply(w, r, code, out)
+}
+
+// exchange is a request of the Open Inference Protocol with its reply.
+type exchange struct {
+	*handler
+	w  http.ResponseWriter
+	r  *http.Request
+	s  *scratch
+	at []string // the path behind /v2
+}
+
+func (x *exchange) answer() (out []byte, code int, err error) {
+	switch x.at[0] {
+	case "", "health":
+		return x.server()
+	case "models":
+		return x.model()
+	case "repository":
+		return x.repository()
+	}
+	return x.malformed()
+}
+
+func (x *exchange) malformed() ([]byte, int, error) {
+	return x.s.out[:0], 0, status.Errorf(codes.NotFound, "Malformed request: %s %s", x.r.Method, x.r.URL.Path)
+}
+
+// is reports whether the request has that method and as many parts in its path.
+func (x *exchange) is(method string, parts int) bool {
+	return x.r.Method == method && len(x.at) == parts
+}
+
+// truth replies with a condition, and with another code where it does not hold.
+func (x *exchange) truth(name string, holds bool, otherwise int) ([]byte, int, error) {
+	w := &writer{buf: x.s.out[:0], narrow: true}
+	w.open('{')
+	w.quoted([]byte(name))
+	w.raw(map[bool]string{true: "true", false: "false"}[holds])
+	w.close('}')
+	if holds {
+		return w.buf, http.StatusOK, nil
+	}
+	return w.buf, otherwise, nil
+}
+
+// server answers for the server as a whole.
+func (x *exchange) server() ([]byte, int, error) {
+	switch {
+	case x.is(http.MethodGet, 1) && x.at[0] == "":
+		m, err := x.OpenInference.ServerMetadata(x.r.Context(), &pb.ServerMetadataRequest{})
+		if err != nil {
+			return nil, 0, err
+		}
+		w := &writer{buf: x.s.out[:0], narrow: true}
+		w.open('{')
+		w.pair("name", m.Name)
+		w.pair("version", m.Version)
+		w.list("extensions", m.Extensions)
+		w.close('}')
+		return w.buf, http.StatusOK, nil
+	case x.is(http.MethodGet, 2) && x.at[1] == "live":
+		return x.truth("live", true, 0)
+	case x.is(http.MethodGet, 2) && x.at[1] == "ready":
+		return x.truth("ready", x.Ready(), http.StatusServiceUnavailable)
+	}
+	return x.malformed()
+}
+
+// pair writes a member that is a string.
+func (w *writer) pair(name, value string) {
+	w.quoted([]byte(name))
+	w.quoted([]byte(value))
+}
+
+// list writes a member that is a list of strings.
+func (w *writer) list(name string, values []string) {
+	w.quoted([]byte(name))
+	w.open('[')
+	for _, v := range values {
+		w.quoted([]byte(v))
+	}
+	w.close(']')
+}
+
+// model answers for a model or a version of it: "models", its name, "versions" and the version, and what is asked.
+func (x *exchange) model() ([]byte, int, error) {
+	if len(x.at) < 2 {
+		return x.malformed()
+	}
+	name, version, rest := x.at[1], "", x.at[2:]
+	if len(rest) >= 2 && rest[0] == "versions" {
+		version, rest = rest[1], rest[2:]
+	}
+	switch what := strings.Join(rest, "/"); {
+	case x.r.Method == http.MethodGet && what == "":
+		return x.metadata(name, version)
+	case x.r.Method == http.MethodGet && what == "ready":
+		code := http.StatusOK
+		err := x.OpenInference.Find(name, version)
+		if err != nil {
+			code = httpCode(status.Code(err))
+		}
+		return x.truth("ready", err == nil, code)
+	case x.r.Method == http.MethodPost && what == "infer":
+		return x.infer(name, version)
+	}
+	return x.malformed()
+}
+
+// metadata replies with the tensors of a model.
+func (x *exchange) metadata(name, version string) ([]byte, int, error) {
+	m, err := x.OpenInference.ModelMetadata(x.r.Context(), &pb.ModelMetadataRequest{Name: name, Version: version})
+	if err != nil {
+		return x.s.out[:0], 0, err
+	}
+	w := &writer{buf: x.s.out[:0], narrow: true}
+	w.open('{')
+	w.pair("name", m.Name)
+	w.list("versions", m.Versions)
+	w.pair("platform", m.Platform)
+	w.tensors("inputs", m.Inputs)
+	w.tensors("outputs", m.Outputs)
+	w.close('}')
+	return w.buf, http.StatusOK, nil
+}
+
+func (w *writer) tensors(name string, all []*pb.ModelMetadataResponse_TensorMetadata) {
+	w.quoted([]byte(name))
+	w.open('[')
+	for _, t := range all {
+		w.open('{')
+		w.pair("name", t.Name)
+		w.pair("datatype", t.Datatype)
+		w.shape(t.Shape)
+		w.close('}')
+	}
+	w.close(']')
+}
+
+// repository answers the model repository extension.
+func (x *exchange) repository() ([]byte, int, error) {
+	s := x.OpenInference
+	switch {
+	case x.is(http.MethodPost, 2) && x.at[1] == "index":
+		return x.index()
+	case x.is(http.MethodPost, 4) && x.at[1] == "models" && x.at[3] == "load":
+		return x.admin(func(ctx context.Context) error {
+			_, err := s.RepositoryModelLoad(ctx, &pb.RepositoryModelLoadRequest{ModelName: x.at[2]})
+			return err
+		})
+	case x.is(http.MethodPost, 4) && x.at[1] == "models" && x.at[3] == "unload":
+		return x.admin(func(ctx context.Context) error {
+			_, err := s.RepositoryModelUnload(ctx, &pb.RepositoryModelUnloadRequest{ModelName: x.at[2]})
+			return err
+		})
+	}
+	return x.malformed()
+}
+
+// loadLimit bounds how long a call waits for a model to be loaded.
+const loadLimit = 10 * time.Minute
+
+func (x *exchange) admin(do func(context.Context) error) ([]byte, int, error) {
+	out := append(x.s.out[:0], '{', '}')
+	end, err := x.Admin(x.r)
+	if err != nil {
+		return out, 0, err
+	}
+	ctx, stop := context.WithTimeout(x.r.Context(), loadLimit)
+	defer stop()
+	err = do(ctx)
+	end(err)
+	return out, http.StatusOK, err
+}
+
+func (x *exchange) index() ([]byte, int, error) {
+	out := x.s.out[:0]
+	x.s.open(x.Memory)
+	if err := x.s.readBody(x.w, x.r, &x.Options); err != nil {
+		return out, 0, err
+	}
+	ready := false
+	if len(x.s.text) > 0 {
+		if err := x.s.doc.parse(x.s.text); err != nil {
+			return out, 0, err
+		}
+		v, ok := x.s.doc.cursor().member("ready")
+		ready = ok && v.kind() == "True"
+	}
+	r, err := x.OpenInference.RepositoryIndex(budget.With(x.r.Context(), x.s.account), &pb.RepositoryIndexRequest{Ready: ready})
+	if err != nil {
+		return out, 0, err
+	}
+	w := &writer{buf: out, narrow: true}
+	w.open('[')
+	for _, m := range r.Models {
+		w.open('{')
+		w.pair("name", m.Name)
+		w.pair("version", m.Version)
+		w.pair("state", m.State)
+		w.pair("reason", m.Reason)
+		w.close('}')
+	}
+	w.close(']')
+	return w.buf, http.StatusOK, nil
+}
