@@ -58,9 +58,13 @@ func WithName(name string) Option {
 	return func(a *app) error { a.name = name; return nil }
 }
 
-// Main runs the command line of this process and exits.
+// Main runs the command line of this process and exits. A binary, or a link to it, with the name tensorflow_model_server takes that one's flags.
 func Main(opts ...Option) {
-	os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, opts...))
+	args, server := asModelServer(os.Args[0], os.Args[1:])
+	if server {
+		opts = append(opts, WithName(modelServer))
+	}
+	os.Exit(Run(context.Background(), args, os.Stdout, os.Stderr, opts...))
 }
 
 // Run runs a command line and returns the exit code.

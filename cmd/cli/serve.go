@@ -88,6 +88,9 @@ command line or the config; 130 ended by a second signal.`,
 				err = f.noModels()
 			} else {
 				a.drains = true
+				if a.name == modelServer {
+					f.portsOff(cmd.Flags())
+				}
 				o, err = f.options(cmd.Flags(), a.log)
 			}
 			if err != nil {
@@ -156,6 +159,11 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	f.addModels(flags)
 	f.addPorts(flags)
 	f.addRequests(flags)
+	for name, reason := range refusedFlags {
+		flags.Var(refusedFlag(reason), name, "of TensorFlow Serving; refused: "+reason)
+		flags.Lookup(name).NoOptDefVal = "true"
+		flags.Lookup(name).Hidden = true
+	}
 	for _, name := range withoutMeaning {
 		flags.Var(&ignoredFlag{name, &f.ignored}, name, "of TensorFlow Serving; changes nothing")
 		flags.Lookup(name).NoOptDefVal = "true"
