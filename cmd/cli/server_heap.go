@@ -11,12 +11,12 @@ import (
 const (
 	// heapRoom is how much the heap of a server may grow between two collections of garbage, at least.
 	heapRoom = 32 << 20
-	// burstRoom is the same for a server whose steps move much, at most. Its heap grows by a sixteenth of what it allocates in a period:
-	// the collector takes some milliseconds each time, which steps with large tensors would pay for every time.
-	burstRoom, burstShare = 256 << 20, 16
-	// leastGrowth and mostGrowth bound the same in percent. A collection of a heap that is variables for the most part costs little: they
-	// hold no pointers.
-	leastGrowth, mostGrowth = 20, 100
+	// burstRoom is the same for a server whose steps move much, at most. Its heap grows by a quarter of what it allocates in a period:
+	// a collection takes 20 ms of a processor, as long as a step that moves 100 MB.
+	burstRoom, burstShare = 512 << 20, 4
+	// leastGrowth and mostGrowth bound the same in percent, burstGrowth does in bursts. A collection of a heap that is variables for the
+	// most part costs little: they hold no pointers.
+	leastGrowth, mostGrowth, burstGrowth = 20, 100, 200
 	// heapPeriod is how often the heap is looked at.
 	heapPeriod = time.Second
 	// heapRest is how many periods with few allocations are the end of a burst.
@@ -76,6 +76,9 @@ func (r *heapRule) look(allocated uint64) bool {
 
 // growth is by how many percent a heap with so many live bytes may grow.
 func (r *heapRule) growth(live uint64) int {
-	room := min(max(heapRoom, r.most/burstShare), burstRoom)
-	return int(min(max(room*100/max(live, 1), leastGrowth), mostGrowth))
+	room, most := uint64(heapRoom), uint64(mostGrowth)
+	if share := r.most / burstShare; share > room {
+		room, most = min(share, burstRoom), burstGrowth
+	}
+	return int(min(max(room*100/max(live, 1), leastGrowth), most))
 }

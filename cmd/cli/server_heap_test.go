@@ -25,21 +25,21 @@ func TestHeapInBursts(t *testing.T) {
 		ended     bool
 	}{
 		{1 << 20, leastGrowth, false},
-		{2 << 30, 50, false},
-		{1 << 40, 100, false}, // bounded by burstRoom
-		{1 << 30, 100, false}, // the most of the burst counts
-		{0, 100, false},
+		{1 << 30, 100, false},
+		{1 << 40, burstGrowth, false}, // bounded by burstRoom
+		{1 << 30, burstGrowth, false}, // the most of the burst counts
+		{0, burstGrowth, false},
 		{0, leastGrowth, true},
 		{0, leastGrowth, false},
-		{1 << 30, 25, false},
+		{512 << 20, 50, false},
 	} {
 		at += c.allocates
 		if ended, growth := r.look(at), r.growth(live); ended != c.ended || growth != c.growth {
 			t.Errorf("period %d: the heap may grow by %d %%, burst ended: %v; expected %d %%, %v", i, growth, ended, c.growth, c.ended)
 		}
 	}
-	if r.look(at + 1<<40); r.growth(4<<30) != leastGrowth {
-		t.Error("a burst lets a large heap grow by more than the least")
+	if r.look(at + 1<<40); r.growth(1<<20) != burstGrowth || r.growth(4<<30) != leastGrowth {
+		t.Error("in a burst a small heap grows by more than the most, or a large one by more than the least")
 	}
 }
 

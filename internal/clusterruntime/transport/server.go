@@ -24,11 +24,15 @@ const prefaceTime = 10 * time.Second
 type Server struct {
 	services map[string]bool
 	methods  map[string]method // by full name
-	done     sync.WaitGroup
+	done     sync.WaitGroup    // links
+	work     chan *serverCall
+	workers  sync.WaitGroup
+	over     chan struct{} // closed when no link is left, once the server has stopped
 
 	mu      sync.Mutex
 	links   map[*serverLink]bool
 	running int // calls
+	free    int // workers that wait for work
 	stopped bool
 	idle    chan struct{} // closed when no call runs, once it is set
 }
@@ -43,7 +47,7 @@ var _ grpc.ServiceRegistrar = (*Server)(nil)
 
 // NewServer returns a Server without services. Stop ends it.
 func NewServer() *Server {
-	return &Server{services: map[string]bool{}, methods: map[string]method{}, links: map[*serverLink]bool{}}
+	return &Server{services: map[string]bool{}, methods: map[string]method{}, links: map[*serverLink]bool{}, work: make(chan *serverCall), over: make(chan struct{})}
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
@@ -69,7 +73,7 @@ func (s *Server) find(name string) (method, error) {
 // accept serves a connection, the first bytes of whose preface have been read.
 func (s *Server) accept(conn net.Conn, info credentials.AuthInfo) {
 	ctx, cancel := context.WithCancel(peer.NewContext(context.Background(), &peer.Peer{Addr: conn.RemoteAddr(), LocalAddr: conn.LocalAddr(), AuthInfo: info}))
-	l := &serverLink{link: newLink(conn), server: s, ctx: ctx, cancel: cancel, calls: map[uint32]*serverCall{}, work: make(chan *serverCall)}
+	l := &serverLink{link: newLink(conn), server: s, ctx: ctx, cancel: cancel, calls: map[uint32]*serverCall{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
@@ -103,6 +107,46 @@ func (l *serverLink) greet() error {
 		return errMalformed
 	}
 	return l.write([]byte(preface))
+}
+
+// maxFree are the goroutines that wait for calls of any connection. Others end after their call.
+const maxFree = 32
+
+// dispatch has a call answered by a goroutine that waits, or a new one.
+func (s *Server) dispatch(c *serverCall) {
+	select {
+	case s.work <- c:
+		return
+	default:
+	}
+	s.workers.Go(func() {
+		for c != nil {
+			c.answer()
+			c = s.next()
+		}
+	})
+}
+
+// next waits for the next call, nil where enough others wait, or the server has stopped.
+func (s *Server) next() *serverCall {
+	s.mu.Lock()
+	if s.free == maxFree {
+		s.mu.Unlock()
+		return nil
+	}
+	s.free++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.free--
+		s.mu.Unlock()
+	}()
+	select {
+	case c := <-s.work:
+		return c
+	case <-s.over:
+		return nil
+	}
 }
 
 // begin notes that a call runs.
@@ -141,10 +185,15 @@ func (s *Server) GracefulStop() {
 // Stop closes all connections, and waits for the methods that run.
 func (s *Server) Stop() {
 	s.mu.Lock()
+	first := !s.stopped
 	s.stopped = true
 	for l := range s.links {
 		l.close(errStopped)
 	}
 	s.mu.Unlock()
 	s.done.Wait()
+	if first {
+		close(s.over)
+	}
+	s.workers.Wait()
 }

@@ -61,6 +61,7 @@ func (l *serverLink) newCall(number uint32, head requestHead) *serverCall {
 
 // answer runs the method, and sends what it returns.
 func (c *serverCall) answer() {
+	defer c.link.done.Done()
 	defer c.link.server.end()
 	defer c.end()
 	out, err := c.run()

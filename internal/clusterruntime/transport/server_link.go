@@ -8,20 +8,15 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// maxIdle are the goroutines of a link that wait for calls. Others end after their call.
-const maxIdle = 16
-
 // serverLink is the link of a server, which gets requests and sends responses.
 type serverLink struct {
 	*link
 	server *Server
 	ctx    context.Context // of all calls
 	cancel context.CancelFunc
-	work   chan *serverCall
 
 	mu    sync.Mutex
 	calls map[uint32]*serverCall
-	idle  int // goroutines that wait for work
 }
 
 // run reads requests until the link is closed, and waits for the calls, which end then.
@@ -77,45 +72,9 @@ func (l *serverLink) request(h header) error {
 		c.body = mem.BufferSlice{mem.Copy(b[h.head:], pool)}
 	}
 	l.server.begin()
-	l.dispatch(c)
+	l.done.Add(1)
+	l.server.dispatch(c)
 	return nil
-}
-
-// dispatch has a call answered by a goroutine that waits, or a new one.
-func (l *serverLink) dispatch(c *serverCall) {
-	select {
-	case l.work <- c:
-		return
-	default:
-	}
-	l.done.Go(func() {
-		for c != nil {
-			c.answer()
-			c = l.next()
-		}
-	})
-}
-
-// next waits for the next call, nil where enough others wait, or the link is closed.
-func (l *serverLink) next() *serverCall {
-	l.mu.Lock()
-	if l.idle == maxIdle {
-		l.mu.Unlock()
-		return nil
-	}
-	l.idle++
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.idle--
-		l.mu.Unlock()
-	}()
-	select {
-	case c := <-l.work:
-		return c
-	case <-l.closed:
-		return nil
-	}
 }
 
 // data reads a frame of a request. It waits until the method takes the message, which says who pays for it.
