@@ -12,7 +12,6 @@ func init() {
 
 const known = `
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
-Betainc(a: T, b: T, x: T) -> z: T
 BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
@@ -26,22 +25,18 @@ DecodeGif(contents: string) -> image: uint8
 DecodeImage(contents: string) -> image: dtype; dtype: {uint8, uint16, float32} = uint8
 DecodeJpeg(contents: string) -> image: uint8
 DecodePng(contents: string) -> image: dtype; dtype: {uint8, uint16} = uint8
-DenseCountSparseOutput(values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 EagerPyFunc(input: [Tin]) -> output: [Tout]
 EncodeJpeg(image: uint8) -> contents: string
 EncodePng(image: T) -> contents: string
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
-Igamma(a: T, x: T) -> z: T
-Igammac(a: T, x: T) -> z: T
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
-NextAfter(x1: T, x2: T) -> output: T; T: {float32, float64} = float32
 NextIteration(data: T) -> output: T
 NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32) -> selected_indices: int32
 NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> selected_indices: int32
@@ -49,11 +44,9 @@ NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: 
 NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32
 NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {float16, float32} = float32
 PartitionedCall(args: [Tin]) -> output: [Tout]
-Polygamma(a: T, x: T) -> z: T
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]
 QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T, output_min: float32, output_max: float32
-RaggedCountSparseOutput(splits: int64, values: T, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues; Tsplits: indices = int64
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
@@ -63,16 +56,11 @@ RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
 SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
-SparseCountSparseOutput(indices: int64, values: T, dense_shape: int64, weights: output_type) -> output_indices: int64, output_values: output_type, output_dense_shape: int64
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
-StringNGrams(data: string, data_splits: Tsplits) -> ngrams: string, ngrams_splits: Tsplits; Tsplits: indices = int64
 Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
 _SwitchN(data: T, output_index: int32) -> outputs: num_outs*T
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T
-UnicodeDecode(input: string) -> row_splits: Tsplits, char_values: int32; Tsplits: indices = int64
-UnicodeDecodeWithOffsets(input: string) -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64; Tsplits: indices = int64
-Zeta(x: T, q: T) -> z: T
 _HostRecv() -> tensor: tensor_type
 _HostSend(tensor: T)
 _ListToArray(input: [Tin]) -> output: N*T

@@ -1,0 +1,293 @@
+package eager
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// unicodeOps convert texts and numbers of characters.
+var unicodeOps = map[*ops.Def]maker{
+	ops.UnicodeDecode:            unicodeDecode,
+	ops.UnicodeDecodeWithOffsets: unicodeDecode,
+	ops.UnicodeEncode:            unicodeEncode,
+	ops.UnicodeTranscode:         unicodeTranscode,
+	ops.UnicodeScript:            plain(unicodeScript),
+}
+
+// faults says what becomes of what is no character.
+type faults struct {
+	errors   string // strict, replace or ignore
+	by       rune
+	controls bool // control characters are replaced too
+}
+
+func faultsOf(s *site) (faults, error) {
+	f := faults{s.str("errors", "replace"), rune(s.node.Int("replacement_char", 0xfffd)), s.boolean("replace_control_characters", false)}
+	switch {
+	case f.errors != "strict" && f.errors != "replace" && f.errors != "ignore":
+		return f, fmt.Errorf("attribute errors: expected strict, replace or ignore, got %q", f.errors)
+	case !validRune(f.by):
+		return f, fmt.Errorf("attribute replacement_char: %d is no character", f.by)
+	}
+	return f, nil
+}
+
+func validRune(r rune) bool { return utf8.ValidRune(r) }
+
+// decoder reads one character from the front of a text: the character, -1 for what is none, and how many bytes it takes.
+type decoder func(b []byte) (r rune, size int)
+
+// decoders are the encodings of texts by the names that converters go by, in upper case.
+var decoders = map[string]decoder{
+	"UTF-8": decodeUTF8, "UTF8": decodeUTF8, "US-ASCII": decodeASCII, "ASCII": decodeASCII,
+	"ISO-8859-1": decodeLatin, "LATIN1": decodeLatin, "LATIN-1": decodeLatin,
+	"UTF-16-BE": decodeUTF16(binary.BigEndian), "UTF-16BE": decodeUTF16(binary.BigEndian), "UTF-16-LE": decodeUTF16(binary.LittleEndian), "UTF-16LE": decodeUTF16(binary.LittleEndian),
+	"UTF-32-BE": decodeUTF32(binary.BigEndian), "UTF-32BE": decodeUTF32(binary.BigEndian), "UTF-32-LE": decodeUTF32(binary.LittleEndian), "UTF-32LE": decodeUTF32(binary.LittleEndian),
+}
+
+func decoderOf(name string) (decoder, error) {
+	if d := decoders[strings.ToUpper(name)]; d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("Could not create converter for input encoding: %s %w", name, ErrUnsupported)
+}
+
+// decodeUTF8 takes the longest beginning of a character as one fault, as Unicode recommends.
+func decodeUTF8(b []byte) (rune, int) {
+	r, size := utf8.DecodeRune(b)
+	if r != utf8.RuneError || size > 1 {
+		return r, size
+	}
+	for n := 2; n <= min(len(b), 3); n++ {
+		if utf8.FullRune(b[:n]) { // no character begins with these
+			return -1, n - 1
+		}
+		if n == len(b) {
+			return -1, n
+		}
+	}
+	return -1, min(len(b), 3)
+}
+
+func decodeASCII(b []byte) (rune, int) {
+	if b[0] >= utf8.RuneSelf {
+		return -1, 1
+	}
+	return rune(b[0]), 1
+}
+
+func decodeLatin(b []byte) (rune, int) { return rune(b[0]), 1 }
+
+func decodeUTF16(order binary.ByteOrder) decoder {
+	return func(b []byte) (rune, int) {
+		if len(b) < 2 {
+			return -1, len(b)
+		}
+		r := rune(order.Uint16(b))
+		switch {
+		case r < 0xd800 || r > 0xdfff:
+			return r, 2
+		case r >= 0xdc00 || len(b) < 4:
+			return -1, 2
+		}
+		low := rune(order.Uint16(b[2:]))
+		if low < 0xdc00 || low > 0xdfff {
+			return -1, 2
+		}
+		return (r-0xd800)<<10 + low - 0xdc00 + 0x10000, 4
+	}
+}
+
+func decodeUTF32(order binary.ByteOrder) decoder {
+	return func(b []byte) (rune, int) {
+		if len(b) < 4 {
+			return -1, len(b)
+		}
+		if v := order.Uint32(b); v <= unicode.MaxRune && validRune(rune(v)) {
+			return rune(v), 4
+		}
+		return -1, 4
+	}
+}
+
+// each calls f for each character of a text with the place of its first byte.
+func (f faults) each(decode decoder, b []byte, visit func(r rune, at int)) error {
+	for at := 0; at < len(b); {
+		r, size := decode(b[at:])
+		switch {
+		case r < 0 && f.errors == "strict":
+			return fmt.Errorf("Invalid formatting on input string")
+		case r >= 0 && !(f.controls && r < 0x20):
+			visit(r, at)
+		case f.errors != "ignore":
+			visit(f.by, at)
+		}
+		at += size
+	}
+	return nil
+}
+
+// unicodeDecode makes a ragged tensor of the characters of texts.
+func unicodeDecode(s *site) (kernel, error) {
+	f, err := faultsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	decode, err := decoderOf(s.str("input_encoding", ""))
+	if err != nil {
+		return nil, err
+	}
+	splits := s.dtype("Tsplits", tensor.Int64)
+	return func(c call) error {
+		if err := want("input", c.t(0), tensor.String); err != nil {
+			return err
+		}
+		n := 0
+		for _, b := range c.t(0).Strings {
+			n += len(b)
+		}
+		if err := c.room(n, 16); err != nil {
+			return err
+		}
+		chars, places, ends := make([]int, 0, n), make([]int, 0, n), []int{0}
+		for _, b := range c.t(0).Strings {
+			if err := f.each(decode, b, func(r rune, at int) { chars, places = append(chars, int(r)), append(places, at) }); err != nil {
+				return err
+			}
+			ends = append(ends, len(chars))
+		}
+		if err := c.outputInts(0, splits, ends, len(ends)); err != nil {
+			return err
+		}
+		if err := c.outputInts(1, tensor.Int32, chars, len(chars)); err != nil || len(c.out) < 3 {
+			return err
+		}
+		return c.outputInts(2, tensor.Int64, places, len(places))
+	}, nil
+}
+
+// encoders write characters.
+var encoders = map[string]func(b []byte, r rune) []byte{
+	"UTF-8": utf8.AppendRune,
+	"UTF-16-BE": func(b []byte, r rune) []byte {
+		if r < 0x10000 {
+			return binary.BigEndian.AppendUint16(b, uint16(r))
+		}
+		r -= 0x10000
+		return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, uint16(0xd800+r>>10)), uint16(0xdc00+r&0x3ff))
+	},
+	"UTF-32-BE": func(b []byte, r rune) []byte { return binary.BigEndian.AppendUint32(b, uint32(r)) },
+}
+
+// unicodeEncode makes texts of the rows of a ragged tensor of characters.
+func unicodeEncode(s *site) (kernel, error) {
+	f, err := faultsOf(s)
+	encode := encoders[s.str("output_encoding", "")]
+	if encode == nil && err == nil {
+		err = fmt.Errorf("attribute output_encoding: expected UTF-8, UTF-16-BE or UTF-32-BE, got %q", s.str("output_encoding", ""))
+	}
+	return func(c call) error {
+		values := tensor.Values[int32](c.t(0))
+		ends, err := vector("input_splits", c.t(1))
+		if err != nil {
+			return err
+		}
+		if c.t(0).DType != tensor.Int32 || len(c.t(0).Shape) != 1 || len(ends) == 0 || ends[0] != 0 || ends[len(ends)-1] != len(values) {
+			return fmt.Errorf("expected a vector of int32 and splits from 0 to its length %d, got shape %s and splits %v", len(values), shapeText(c.t(0).Shape), ends)
+		}
+		out, err := c.output(0, tensor.String, len(ends)-1)
+		if err != nil {
+			return err
+		}
+		room := c.textRoom()
+		for i := range out.Strings {
+			if ends[i+1] < ends[i] || ends[i+1] > len(values) {
+				return fmt.Errorf("Values in input_splits must be equal or in ascending order.")
+			}
+			b := []byte{}
+			for _, v := range values[ends[i]:ends[i+1]] {
+				switch {
+				case validRune(v):
+					b = encode(b, v)
+				case f.errors == "strict":
+					return fmt.Errorf("Code point is out of range for Unicode, or a noncharacter.")
+				case f.errors == "replace":
+					b = encode(b, f.by)
+				case v >= 0 && v <= unicode.MaxRune: // a surrogate is never left out
+					b = encode(b, v)
+				}
+			}
+			if err := room.take(len(b)); err != nil {
+				return err
+			}
+			out.Strings[i] = b
+		}
+		return nil
+	}, err
+}
+
+// unicodeTranscode writes texts in another encoding.
+func unicodeTranscode(s *site) (kernel, error) {
+	f, err := faultsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	decode, err := decoderOf(s.str("input_encoding", ""))
+	if err != nil {
+		return nil, err
+	}
+	encode := encoders[s.str("output_encoding", "")]
+	if encode == nil {
+		return nil, fmt.Errorf("attribute output_encoding: expected UTF-8, UTF-16-BE or UTF-32-BE, got %q", s.str("output_encoding", ""))
+	}
+	return eachStringErr(func(text []byte) ([]byte, error) {
+		b := make([]byte, 0, len(text))
+		err := f.each(decode, text, func(r rune, _ int) { b = encode(b, r) })
+		return b, err
+	}), nil
+}
+
+// scripts are the numbers that ICU gives to scripts.
+var scripts = []struct {
+	name   string
+	number int32
+}{
+	{"Inherited", 1}, {"Arabic", 2}, {"Armenian", 3}, {"Bengali", 4}, {"Bopomofo", 5}, {"Cherokee", 6}, {"Coptic", 7}, {"Cyrillic", 8}, {"Deseret", 9}, {"Devanagari", 10},
+	{"Ethiopic", 11}, {"Georgian", 12}, {"Gothic", 13}, {"Greek", 14}, {"Gujarati", 15}, {"Gurmukhi", 16}, {"Han", 17}, {"Hangul", 18}, {"Hebrew", 19}, {"Hiragana", 20},
+	{"Kannada", 21}, {"Katakana", 22}, {"Khmer", 23}, {"Lao", 24}, {"Latin", 25}, {"Malayalam", 26}, {"Mongolian", 27}, {"Myanmar", 28}, {"Ogham", 29}, {"Old_Italic", 30},
+	{"Oriya", 31}, {"Runic", 32}, {"Sinhala", 33}, {"Syriac", 34}, {"Tamil", 35}, {"Telugu", 36}, {"Thaana", 37}, {"Thai", 38}, {"Tibetan", 39}, {"Canadian_Aboriginal", 40}, {"Yi", 41},
+	{"Tagalog", 42}, {"Hanunoo", 43}, {"Buhid", 44}, {"Tagbanwa", 45}, {"Braille", 46}, {"Cypriot", 47}, {"Limbu", 48}, {"Linear_B", 49}, {"Osmanya", 50}, {"Shavian", 51}, {"Tai_Le", 52},
+	{"Ugaritic", 53}, {"Buginese", 55}, {"Glagolitic", 56}, {"Kharoshthi", 57}, {"Syloti_Nagri", 58}, {"New_Tai_Lue", 59}, {"Tifinagh", 60}, {"Old_Persian", 61}, {"Balinese", 62},
+	{"Common", 0},
+}
+
+// unicodeScript gives the number of the script of characters, -1 for what is none, and 103 for characters that no script has.
+func unicodeScript(c call) error {
+	if err := want("input", c.t(0), tensor.Int32); err != nil {
+		return err
+	}
+	dst, err := outputOf[int32](c, 0, c.t(0).Shape...)
+	if err != nil {
+		return err
+	}
+	for i, r := range tensor.Values[int32](c.t(0)) {
+		dst[i] = 103
+		if r < 0 || r > unicode.MaxRune {
+			dst[i] = -1
+			continue
+		}
+		for _, s := range scripts {
+			if unicode.Is(unicode.Scripts[s.name], r) {
+				dst[i] = s.number
+				break
+			}
+		}
+	}
+	return nil
+}
