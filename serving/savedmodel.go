@@ -64,8 +64,20 @@ func SavedModels(o SavedModelOptions) Loader {
 		if err != nil {
 			return nil, err
 		}
-		return s, nil
+		return savedModel{s}, nil
 	}
+}
+
+// savedModel is a session that says what its signatures parse.
+type savedModel struct{ *session.Session }
+
+// Features is what [servable.FeaturesOf] asks for.
+func (m savedModel) Features(signature string) []servable.Feature {
+	var all []servable.Feature
+	for _, f := range m.Session.Features(signature) {
+		all = append(all, servable.Feature(f))
+	}
+	return all
 }
 
 // onHost warns of what the device does not do for the model in dir.

@@ -36,22 +36,13 @@ func exampleFor(nodes []*graph.Node) []string {
 
 // denseKeys returns the names of the dense features that a node parses; false where it parses none.
 func denseKeys(n *graph.Node) ([][]byte, bool) {
-	constant := func(i int) [][]byte {
-		if i >= len(n.Inputs) {
-			return nil
-		}
-		if t, ok := n.Inputs[i].Node.Attrs["value"].(*tensor.Tensor); ok {
-			return t.Strings
-		}
-		return nil
-	}
 	switch n.Op {
 	case "ParseExampleV2":
-		return constant(3), true // serialized, names, sparse_keys, dense_keys
+		return stringsOf(n, 3), true // serialized, names, sparse_keys, dense_keys
 	case "ParseExample":
 		var keys [][]byte
 		for i := range n.Int("Ndense", 0) {
-			keys = append(keys, constant(2+n.Int("Nsparse", 0)+i)...)
+			keys = append(keys, stringsOf(n, 2+n.Int("Nsparse", 0)+i)...)
 		}
 		return keys, true
 	case "ParseSingleExample":

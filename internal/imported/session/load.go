@@ -177,6 +177,10 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 	if err := warm(plans); err != nil {
 		return err
 	}
+	s.features = map[string][]Feature{}
+	for i, key := range slices.Sorted(maps.Keys(s.sigs)) {
+		s.features[key] = parsedFeatures(plans[i].nodes)
+	}
 	if err := s.dryRun(ctx, plans, inner); err != nil {
 		return err
 	}

@@ -33,13 +33,14 @@ type Options struct {
 
 // Session is a loaded model. It implements servable.Model.
 type Session struct {
-	options Options
-	sigs    map[string]*pb.SignatureDef
-	shapes  map[graph.Output]graph.Shape // of feeds, where a signature says more than the graph
-	graph   *graph.Graph
-	env     *eager.Env
-	dev     device.Device
-	vars    *variables
+	options  Options
+	sigs     map[string]*pb.SignatureDef
+	features map[string][]Feature         // that signatures parse
+	shapes   map[graph.Output]graph.Shape // of feeds, where a signature says more than the graph
+	graph    *graph.Graph
+	env      *eager.Env
+	dev      device.Device
+	vars     *variables
 	// doubtful are nodes that no kernel of single nodes does, though a program may, and why; it is not changed once the model is loaded.
 	doubtful map[*graph.Node]error
 

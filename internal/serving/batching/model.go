@@ -37,6 +37,9 @@ func New(id servable.ID, m servable.Model, p Parameters, s *Scheduler) servable.
 // Signatures implements servable.Model.
 func (m *Model) Signatures() map[string]*pb.SignatureDef { return m.inner.Signatures() }
 
+// Unwrap returns the model that runs.
+func (m *Model) Unwrap() servable.Model { return m.inner }
+
 // Close waits for the batches whose callers gave up, and closes the model.
 func (m *Model) Close() error {
 	m.running.Wait()

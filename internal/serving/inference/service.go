@@ -127,6 +127,22 @@ func (s *Service) Find(spec Spec) error {
 	return err
 }
 
+// Features returns what the signatures of a model parse of serialized examples, by signature; of one that parses none there is nothing.
+func (s *Service) Features(spec Spec) map[string][]servable.Feature {
+	h, err := s.acquire(&Call{}, spec)
+	if err != nil {
+		return nil
+	}
+	defer h.Release()
+	all := map[string][]servable.Feature{}
+	for key := range h.Model().Signatures() {
+		if f := servable.FeaturesOf(h.Model(), key); len(f) > 0 {
+			all[key] = f
+		}
+	}
+	return all
+}
+
 // run runs a model; what it panics with is the error of the call alone.
 func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds map[string]*tensor.Tensor, fetches []string) (outs []*tensor.Tensor, err error) {
 	if ctx.Err() != nil {

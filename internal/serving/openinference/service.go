@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
@@ -66,10 +67,14 @@ const longest = 4096
 
 // Choose returns the signature that a request without one means: serving_default, or the model's only one.
 func Choose(sigs map[string]*tfpb.SignatureDef) string {
-	if sigs[inference.DefaultSignature] == nil && len(sigs) == 1 {
-		for key := range sigs {
-			return key
+	var own []string
+	for key := range sigs {
+		if !strings.HasPrefix(key, "__") { // TensorFlow's, such as __saved_model_init_op
+			own = append(own, key)
 		}
+	}
+	if sigs[inference.DefaultSignature] == nil && len(own) == 1 {
+		return own[0]
 	}
 	return inference.DefaultSignature
 }

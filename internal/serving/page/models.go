@@ -14,6 +14,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/status"
 )
@@ -81,7 +83,7 @@ func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	list := []Signature{}
 	for key, def := range h.Model().Signatures() {
 		if !strings.HasPrefix(key, "__") { // TensorFlow's own, such as __saved_model_init_op
-			list = append(list, describe(key, def))
+			list = append(list, describe(key, def, servable.FeaturesOf(h.Model(), key)))
 		}
 	}
 	slices.SortFunc(list, func(a, b Signature) int {
@@ -97,16 +99,22 @@ func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	send(w, list)
 }
 
-func describe(key string, def *pb.SignatureDef) Signature {
+func describe(key string, def *pb.SignatureDef, features []servable.Feature) Signature {
 	s := Signature{Key: key, Verb: "predict", Inputs: tensors(def.GetInputs()), Outputs: tensors(def.GetOutputs())}
 	body := map[string]any{}
+	if len(features) > 0 {
+		s.Inputs = nil
+	}
+	for _, f := range features {
+		s.Inputs = append(s.Inputs, featureLine(f))
+	}
 	switch def.GetMethodName() {
 	case inference.ClassifyMethod:
 		s.Verb = "classify"
-		body["examples"] = []any{map[string]any{}}
+		body["examples"] = []any{sampleExample(features)}
 	case inference.RegressMethod:
 		s.Verb = "regress"
-		body["examples"] = []any{map[string]any{}}
+		body["examples"] = []any{sampleExample(features)}
 	default:
 		inputs := map[string]any{}
 		for name, t := range def.GetInputs() {
@@ -121,6 +129,40 @@ func describe(key string, def *pb.SignatureDef) Signature {
 		s.Body = string(b)
 	}
 	return s
+}
+
+// featureLine is a line such as "age: float32 [1]", of a feature of examples.
+func featureLine(f servable.Feature) string {
+	line := "feature " + f.Name + ": " + f.DType.String()
+	if f.Sparse {
+		return line + ", any number of values"
+	}
+	var dims []string
+	for _, d := range f.Shape {
+		if d < 0 {
+			dims = append(dims, "?")
+		} else {
+			dims = append(dims, strconv.Itoa(d))
+		}
+	}
+	return line + " [" + strings.Join(dims, ", ") + "]"
+}
+
+// sampleExample has a value for each feature.
+func sampleExample(features []servable.Feature) map[string]any {
+	example := map[string]any{}
+	for _, f := range features {
+		info := &pb.TensorInfo{Dtype: types_go_proto.DataType(f.DType), TensorShape: &tensor_shape_go_proto.TensorShapeProto{}}
+		n := 1
+		for _, d := range f.Shape {
+			n = min(n*max(d, 1), 1000)
+		}
+		if n > 1 {
+			info.TensorShape.Dim = append(info.TensorShape.Dim, &tensor_shape_go_proto.TensorShapeProto_Dim{Size: int64(n)})
+		}
+		example[f.Name] = sample(info)
+	}
+	return example
 }
 
 // tensors are lines such as "x: float32 [?, 4]".

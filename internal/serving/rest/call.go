@@ -72,8 +72,22 @@ func shares(tensors map[string]*tensor.Tensor) bool {
 	return false
 }
 
+// floats are the features that a signature wants as floats.
+func (c *call) floats(signature string) map[string]bool {
+	if signature == "" {
+		signature = inference.DefaultSignature
+	}
+	names := map[string]bool{}
+	for _, f := range c.Service.Features(c.spec())[signature] {
+		if f.DType == tensor.Float32 {
+			names[f.Name] = true
+		}
+	}
+	return names
+}
+
 func (c *call) classify(ctx context.Context, s *scratch, out []byte) ([]byte, error) {
-	sig, examples, err := readExamples(&s.doc, s.text)
+	sig, examples, err := readExamples(&s.doc, s.text, c.floats)
 	if c.signature = sig; err != nil {
 		return out, c.refuse(err)
 	}
@@ -85,7 +99,7 @@ func (c *call) classify(ctx context.Context, s *scratch, out []byte) ([]byte, er
 }
 
 func (c *call) regress(ctx context.Context, s *scratch, out []byte) ([]byte, error) {
-	sig, examples, err := readExamples(&s.doc, s.text)
+	sig, examples, err := readExamples(&s.doc, s.text, c.floats)
 	if c.signature = sig; err != nil {
 		return out, c.refuse(err)
 	}

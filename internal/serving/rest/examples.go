@@ -8,8 +8,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// readExamples reads the body of a classify or regress request: the name of the signature and serialized examples.
-func readExamples(d *document, text []byte) (sig string, e inference.Examples, err error) {
+// readExamples reads the body of a classify or regress request: the name of the signature and serialized examples. floats says
+// which features the signature wants as floats; nil: nobody knows.
+func readExamples(d *document, text []byte, floats func(signature string) map[string]bool) (sig string, e inference.Examples, err error) {
 	if err := d.parse(text); err != nil {
 		return "", e, err
 	}
@@ -18,6 +19,9 @@ func readExamples(d *document, text []byte) (sig string, e inference.Examples, e
 	}
 	root := d.cursor()
 	maker := exampleMaker{d: d}
+	if floats != nil {
+		maker.floats = floats(sig)
+	}
 	defer maker.free()
 	if c, ok := root.member("context"); ok {
 		if e.Context, err = maker.example(&c); err != nil {
@@ -49,9 +53,10 @@ func readExamples(d *document, text []byte) (sig string, e inference.Examples, e
 
 // exampleMaker serializes tf.Examples. Each is put together in one place, and copied to where it stays.
 type exampleMaker struct {
-	d     *document
-	buf   []byte // the features of the present example
-	block []byte // where small examples lie
+	d      *document
+	buf    []byte          // the features of the present example
+	block  []byte          // where small examples lie
+	floats map[string]bool // features that are floats also where they are written as integers
 }
 
 // blockSize is how much memory is taken for small examples at a time.
@@ -106,7 +111,7 @@ func (m *exampleMaker) feature(c *cursor) (err error) {
 			return err
 		}
 	}
-	f := feature{name: string(shown(name)), account: m.d.account, list: m.buf[:start+room]}
+	f := feature{name: string(shown(name)), float: m.floats[string(name)], account: m.d.account, list: m.buf[:start+room]}
 	if err := f.read(c); err != nil {
 		return err
 	}
@@ -120,6 +125,7 @@ func (m *exampleMaker) feature(c *cursor) (err error) {
 type feature struct {
 	name    string // as errors show it
 	kind    protowire.Number
+	float   bool            // integers are floats
 	account *budget.Account // pays for list
 	list    []byte          // what is there already, then the values: bytes as fields, numbers packed
 }
@@ -187,7 +193,7 @@ func (f *feature) add(c *cursor) error {
 // number adds an integer, or a float32 where the number has a fraction or an exponent or does not fit 64 bits.
 func (f *feature) number(c *cursor) error {
 	x, end, ok := readDecimal(c.d.b, c.p)
-	if ok && x.integer {
+	if ok && x.integer && !f.float {
 		if err := f.want(kindInt64); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func FuzzPredict(f *testing.F) {
 func FuzzExamples(f *testing.F) {
 	addBodies(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, e, err := readExamples(new(document), bytes.Clone(body))
+		_, e, err := readExamples(new(document), bytes.Clone(body), nil)
 		if err != nil {
 			return
 		}

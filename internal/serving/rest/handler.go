@@ -22,6 +22,8 @@ import (
 type Service interface {
 	// Find fails where nothing can answer for a model, so that nobody waits for the body of such a request.
 	Find(spec inference.Spec) error
+	// Features returns what signatures parse of serialized examples.
+	Features(spec inference.Spec) map[string][]servable.Feature
 	PredictFrom(ctx context.Context, spec inference.Spec, decode inference.Decode, filter []string) (*inference.Prediction, error)
 	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.ClassificationResponse, error)
 	RegressExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.RegressionResponse, error)

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/serving/inference"
@@ -67,7 +69,37 @@ func (h *handler) metadata(ctx context.Context, out []byte, to route) ([]byte, e
 	out = appendMessage(out, r.GetModelSpec())
 	out = append(out, ",\n\"metadata\": {\"signature_def\": "...)
 	out = appendMessage(out, &sigs)
-	return append(out, "}\n}\n"...), nil
+	out = append(out, '}')
+	if f := h.Service.Features(inference.Spec{Name: to.model, Version: to.version}); len(f) > 0 {
+		out = append(out, ",\n\"features\": "...)
+		out = appendFeatures(out, f)
+	}
+	return append(out, "\n}\n"...), nil
+}
+
+// appendFeatures appends what signatures parse of examples, by signature.
+func appendFeatures(out []byte, all map[string][]servable.Feature) []byte {
+	w := &writer{buf: out, narrow: true}
+	w.open('{')
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		w.quoted([]byte(key))
+		w.open('[')
+		for _, f := range all[key] {
+			w.open('{')
+			w.pair("name", f.Name)
+			w.pair("dtype", typeName(f.DType))
+			if f.Sparse {
+				w.quoted([]byte("sparse"))
+				w.raw("true")
+			} else {
+				w.shape(f.Shape)
+			}
+			w.close('}')
+		}
+		w.close(']')
+	}
+	w.close('}')
+	return w.buf
 }
 
 // list appends all models with the states of their versions.

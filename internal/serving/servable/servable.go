@@ -21,6 +21,29 @@ type Model interface {
 	Close() error
 }
 
+// Feature is a feature of serialized examples that a signature parses.
+type Feature struct {
+	Name   string
+	DType  tensor.DType
+	Shape  []int // -1: any size; of a dense feature
+	Sparse bool  // any number of values, also none
+}
+
+// FeaturesOf returns what a signature of m parses of serialized examples, sorted by name; none where it parses none, or where m does
+// not say. A model that stands before another one has Unwrap.
+func FeaturesOf(m Model, signature string) []Feature {
+	for {
+		switch x := m.(type) {
+		case interface{ Features(string) []Feature }:
+			return x.Features(signature)
+		case interface{ Unwrap() Model }:
+			m = x.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
 // A Loader makes Models of version directories.
 type Loader interface {
 	// Load reads the model in dir (<base path>/<version>). The error says what is wrong with it.

@@ -19,6 +19,9 @@ func (l *Limiter) Wrap(m servable.Model) servable.Model { return limited{m, l} }
 // Signatures implements servable.Model.
 func (m limited) Signatures() map[string]*pb.SignatureDef { return m.inner.Signatures() }
 
+// Unwrap returns the model that runs.
+func (m limited) Unwrap() servable.Model { return m.inner }
+
 // Close implements servable.Model.
 func (m limited) Close() error { return m.inner.Close() }
 

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Feature is a feature of serialized examples that a signature parses.
+type Feature struct {
+	Name   string
+	DType  tensor.DType
+	Shape  []int // -1: any size; of a dense feature
+	Sparse bool  // any number of values, also none
+}
+
+// Features returns what a signature parses of serialized examples, sorted by name; none where it parses none.
+func (s *Session) Features(signature string) []Feature { return s.features[signature] }
+
+// parsedFeatures are the features that nodes parse.
+func parsedFeatures(nodes []*graph.Node) (all []Feature) {
+	for _, n := range nodes {
+		keys, _ := denseKeys(n)
+		types, _ := n.Attrs["Tdense"].([]tensor.DType)
+		shapes, _ := n.Attrs["dense_shapes"].([]graph.Shape)
+		for i, key := range keys {
+			if i < len(types) && i < len(shapes) {
+				all = append(all, Feature{Name: string(key), DType: types[i], Shape: sizes(shapes[i])})
+			}
+		}
+		sparse, _ := n.Attrs["sparse_types"].([]tensor.DType)
+		for i, key := range sparseKeys(n) {
+			if i < len(sparse) {
+				all = append(all, Feature{Name: string(key), DType: sparse[i], Sparse: true})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Feature) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b Feature) bool { return a.Name == b.Name })
+}
+
+func sizes(s graph.Shape) []int {
+	out := make([]int, len(s.Dims))
+	for i, d := range s.Dims {
+		if out[i] = -1; d.Static() {
+			out[i] = d.Const
+		}
+	}
+	return out
+}
+
+// sparseKeys returns the names of the sparse features that a node parses.
+func sparseKeys(n *graph.Node) (keys [][]byte) {
+	switch n.Op {
+	case "ParseExampleV2":
+		return stringsOf(n, 2)
+	case "ParseExample":
+		for i := range n.Int("Nsparse", 0) {
+			keys = append(keys, stringsOf(n, 2+i)...)
+		}
+	case "ParseSingleExample":
+		keys, _ = n.Attrs["sparse_keys"].([][]byte)
+	}
+	return keys
+}
+
+// stringsOf are the values of an input that is a constant.
+func stringsOf(n *graph.Node, i int) [][]byte {
+	if i >= len(n.Inputs) {
+		return nil
+	}
+	if t, ok := n.Inputs[i].Node.Attrs["value"].(*tensor.Tensor); ok {
+		return t.Strings
+	}
+	return nil
+}
