@@ -22,13 +22,11 @@ type servedRun struct {
 
 // refusedModels are the models of serve_models.py that need what goestimator did not have when this was written, and all of what they need.
 var refusedModels = map[string][]string{
-	"audio": {"ComplexAbs", "RFFT"}, "bicubic": {"ResizeBicubic"}, "brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
-	"branch_unknown": {"Cast DstT = complex64", "DecodePng", "FFT", "Real"}, "complex_numbers": {"Complex", "Mul T = complex64", "Real"},
-	"crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
+	"bicubic": {"ResizeBicubic"}, "brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
+	"branch_unknown": {"Cast DstT = complex64", "DecodePng", "FFT", "Real"}, "crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
 	"detection_combined": {"CombinedNonMaxSuppression"}, "half": {"MatMul T = float16", "Softmax T = float16"}, "image_bytes": {"DecodeJpeg"},
 	"linear_algebra": {"Cholesky"}, "mixed_precision": {"BiasAdd T = float16", "MatMul T = float16", "Relu T = float16"}, "narrow_sums": {"Cumsum T = int16"},
 	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"},
-	"text_ngrams": {"StringNGrams"},
 }
 
 // TestServeModels: each model is refused when it is loaded, with all reasons, or answers every signature as TensorFlow does.

@@ -517,6 +517,55 @@ def wide_deep_v1():
     return m
 
 
+def speech_mfcc():
+    w = tf.Variable(f32(13, 3))
+    wav = lambda x: tf.audio.encode_wav(x, 8000).numpy()
+
+    def f(x):
+        samples, rate = tf.audio.decode_wav(x, desired_channels=1, desired_samples=1600)
+        power = tf.raw_ops.AudioSpectrogram(input=samples, window_size=256, stride=128, magnitude_squared=True)
+        return tf.nn.softmax(tf.reduce_mean(tf.matmul(tf.raw_ops.Mfcc(spectrogram=power, sample_rate=rate), w), 1))
+
+    m = one(f, {"x": ((), S)}, [np.array(wav(np.clip(f32(1600, 1), -1, 0.9)), object)], [np.array(wav(np.full((900, 2), 0.3, "float32")), object)])
+    m.w = w
+    return m
+
+
+def speech_log_mel():
+    def f(x):
+        power = tf.abs(tf.signal.stft(x, 256, 128, 512))
+        mel = tf.tensordot(power, tf.signal.linear_to_mel_weight_matrix(40, 257, 8000, 80.0, 3800.0), 1)
+        return tf.signal.mfccs_from_log_mel_spectrograms(tf.math.log(mel + 1e-6))[..., :13]
+
+    return one(f, {"x": ((None, 2000), F)}, [f32(2, 2000)])
+
+
+def spectral_filter():
+    return one(lambda x: tf.signal.inverse_stft(tf.signal.stft(x, 60, 20) * tf.complex(0.5, 0.25), 60, 20), {"x": ((None, 500), F)}, [f32(2, 500)])
+
+
+def image_spectrum():
+    return one(lambda x: tf.math.angle(tf.signal.fft2d(tf.cast(x, tf.complex64)) + tf.complex(100.0, 1.0)), {"x": ((None, 12, 9), F)}, [f32(2, 12, 9)])
+
+
+def ctc_decoders():
+    def f(x, n):
+        best, score = tf.nn.ctc_greedy_decoder(x, n)
+        beams, chances = tf.nn.ctc_beam_search_decoder(x, n, beam_width=8, top_paths=2)
+        return {"best": tf.sparse.to_dense(best[0], -1), "score": score, "beam": tf.sparse.to_dense(beams[1], -1), "chances": chances}
+
+    return Served(serving_default=(f, {"x": ((None, None, 6), F), "n": ((None,), tf.int32)}, [[f32(9, 3, 6), np.array([9, 4, 7], "int32")]]))
+
+
+def unicode_text():
+    def f(x):
+        letters = tf.strings.unicode_decode(x, "UTF-8")
+        pairs = tf.strings.ngrams(tf.strings.unicode_split(x, "UTF-8"), 2, separator="")
+        return {"codes": letters.to_tensor(-1), "pairs": pairs.to_tensor("-"), "upper": tf.strings.upper(x, "utf-8"), "again": tf.strings.unicode_encode(letters + 1, "UTF-8")}
+
+    return Served(serving_default=(f, {"x": ((None,), S)}, [[text("straße", "", "日本 a")]]))
+
+
 HELPERS = {"main"}
 NAMES = [k for k, v in list(globals().items()) if inspect.isfunction(v) and not inspect.signature(v).parameters and k not in HELPERS]
 
