@@ -29,6 +29,19 @@ const (
 	Uint64     DType = 23
 )
 
+// Element types that tensors keep and move, and nothing computes with. An Int4 or Uint4 takes a byte.
+const (
+	QInt8        DType = 11
+	QUint8       DType = 12
+	QInt32       DType = 13
+	QInt16       DType = 15
+	QUint16      DType = 16
+	Float8E5M2   DType = 24
+	Float8E4M3FN DType = 25
+	Int4         DType = 29
+	Uint4        DType = 30
+)
+
 var dtypes = map[DType]struct {
 	name string
 	size int
@@ -38,6 +51,8 @@ var dtypes = map[DType]struct {
 	Complex64: {"complex64", 8}, Int64: {"int64", 8}, Bool: {"bool", 1}, BFloat16: {"bfloat16", 2},
 	Uint16: {"uint16", 2}, Complex128: {"complex128", 16}, Float16: {"float16", 2}, Resource: {"resource", 0}, Variant: {"variant", 0},
 	Uint32: {"uint32", 4}, Uint64: {"uint64", 8},
+	QInt8: {"qint8", 1}, QUint8: {"quint8", 1}, QInt32: {"qint32", 4}, QInt16: {"qint16", 2}, QUint16: {"quint16", 2},
+	Float8E5M2: {"float8_e5m2", 1}, Float8E4M3FN: {"float8_e4m3fn", 1}, Int4: {"int4", 1}, Uint4: {"uint4", 1},
 }
 
 // String returns the lower-case name that NumPy and TensorFlow use.

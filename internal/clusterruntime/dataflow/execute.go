@@ -105,7 +105,10 @@ func (r *run) control(ctx context.Context, t task, in, out []token) error {
 		item := rendezvous.Item{Dead: t.dead}
 		if !t.dead {
 			if item.Tensor = in[0].value.T; item.Tensor == nil {
-				return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor, got %T: a resource cannot leave its device", in[0].value.Resource)}
+				var err error
+				if item.Tensor, err = r.step.Env.Payer.EncodeVariant(in[0].value); err != nil {
+					return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor: a resource cannot leave its device: %w", err)}
+				}
 			}
 		}
 		return r.step.Rendezvous.Send(n.keyIn(t.at), item)
@@ -114,7 +117,7 @@ func (r *run) control(ctx context.Context, t task, in, out []token) error {
 		if err != nil {
 			return err
 		}
-		return n.receive(item, out)
+		return r.receive(n, item, out)
 	case arg:
 		if n.number < 0 || n.number >= len(r.step.Args) {
 			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("there is no argument %d: the step has %d", n.number, len(r.step.Args))}
@@ -133,9 +136,17 @@ func (r *run) control(ctx context.Context, t task, in, out []token) error {
 }
 
 // receive gives the output of a _Recv what was sent.
-func (n *node) receive(item rendezvous.Item, out []token) error {
+func (r *run) receive(n *node, item rendezvous.Item, out []token) error {
 	if want, _ := n.source.Attrs["tensor_type"].(tensor.DType); !item.Dead && item.Tensor.DType != want {
 		return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor of type %v, got %v", want, item.Tensor.DType)}
+	}
+	if !item.Dead && item.Tensor.DType == tensor.Variant {
+		list, err := r.step.Env.Payer.DecodeVariant(item.Tensor)
+		if err != nil {
+			return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: err}
+		}
+		out[0] = token{list, true}
+		return nil
 	}
 	out[0] = token{eager.Value{T: item.Tensor}, !item.Dead}
 	return nil

@@ -121,7 +121,7 @@ func (r *run) meet(t task, m *room) {
 	if from, ok := r.step.Rendezvous.(Taker); ok && n.role == recv && !r.traced() {
 		if item, ok := from.Take(n.keyIn(t.at)); ok {
 			m.tokens = grown(m.tokens, n.outputs)
-			r.finish(t, m.tokens, n.receive(item, m.tokens))
+			r.finish(t, m.tokens, r.receive(n, item, m.tokens))
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -162,6 +163,14 @@ func (m *meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item
 	if out.GetIsDead() {
 		return rendezvous.Item{Dead: true}, nil
 	}
-	t, err := m.payer.Make(decodedSize(out.GetTensor()), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(out.GetTensor(), nil) })
+	t, err := m.payer.Make(decodedSize(out.GetTensor()), func() (*tensor.Tensor, error) { return viewed(out.GetTensor()) })
 	return rendezvous.Item{Tensor: t}, err
+}
+
+// viewed reads a tensor of another task.
+func viewed(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
+	if tensor.DType(p.GetDtype()) == tensor.Variant {
+		return graphdef.ViewVariantProto(p, nil)
+	}
+	return graphdef.ViewTensorProto(p, nil)
 }

@@ -39,7 +39,7 @@ func decodedSize(p *tensor_go_proto.TensorProto) int {
 		}
 		n *= int(d.GetSize())
 	}
-	if d := tensor.DType(p.GetDtype()); d != tensor.String {
+	if d := tensor.DType(p.GetDtype()); d.Size() > 0 {
 		return n * d.Size()
 	}
 	return n*24 + proto.Size(p)

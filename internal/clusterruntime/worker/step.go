@@ -197,7 +197,11 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 		return nil, StatusOf(err)
 	}
 	out := &rpcs.RecvTensorResponse{IsDead: item.Dead}
-	if !item.Dead {
+	switch {
+	case item.Dead:
+	case item.Tensor.DType == tensor.Variant:
+		out.Tensor = graphdef.ToVariantProto(item.Tensor)
+	default:
 		if out.Tensor, err = graphdef.ToTensorProto(item.Tensor, true); err != nil {
 			return nil, status.Error(codes.Internal, err.Error())
 		}

@@ -68,8 +68,8 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) 
 
 // oddFields refuses what would be lost.
 func oddFields(p *tensor_go_proto.TensorProto) error {
-	if p.GetVersionNumber() != 0 || len(p.GetResourceHandleVal()) > 0 || len(p.GetVariantVal()) > 0 || len(p.GetFloat8Val()) > 0 {
-		return errors.New("it holds a version number, resources, variants or 8-bit floats: expected numbers, booleans or strings")
+	if p.GetVersionNumber() != 0 || len(p.GetResourceHandleVal()) > 0 || len(p.GetVariantVal()) > 0 {
+		return errors.New("it holds a version number, resources or variants: expected numbers, booleans or strings")
 	}
 	return nil
 }
@@ -130,11 +130,13 @@ func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b [
 		return len(p.GetFloatVal()), func(b []byte, i int) { le.PutUint32(b, math.Float32bits(p.GetFloatVal()[i])) }
 	case tensor.Float64:
 		return len(p.GetDoubleVal()), func(b []byte, i int) { le.PutUint64(b, math.Float64bits(p.GetDoubleVal()[i])) }
-	case tensor.Int32:
+	case tensor.Int32, tensor.QInt32:
 		return len(p.GetIntVal()), func(b []byte, i int) { le.PutUint32(b, uint32(p.GetIntVal()[i])) }
-	case tensor.Int16, tensor.Uint16:
+	case tensor.Int16, tensor.Uint16, tensor.QInt16, tensor.QUint16:
 		return len(p.GetIntVal()), func(b []byte, i int) { le.PutUint16(b, uint16(p.GetIntVal()[i])) }
-	case tensor.Int8, tensor.Uint8:
+	case tensor.Float8E5M2, tensor.Float8E4M3FN:
+		return len(p.GetFloat8Val()), func(b []byte, i int) { b[0] = p.GetFloat8Val()[i] }
+	case tensor.Int8, tensor.Uint8, tensor.QInt8, tensor.QUint8, tensor.Int4, tensor.Uint4:
 		return len(p.GetIntVal()), func(b []byte, i int) { b[0] = byte(p.GetIntVal()[i]) }
 	case tensor.Int64:
 		return len(p.GetInt64Val()), func(b []byte, i int) { le.PutUint64(b, uint64(p.GetInt64Val()[i])) }
@@ -328,15 +330,17 @@ func toFields(p *tensor_go_proto.TensorProto, t *tensor.Tensor, n int) {
 			p.FloatVal = append(p.FloatVal, math.Float32frombits(le.Uint32(b)))
 		case tensor.Float64:
 			p.DoubleVal = append(p.DoubleVal, math.Float64frombits(le.Uint64(b)))
-		case tensor.Int32:
+		case tensor.Int32, tensor.QInt32:
 			p.IntVal = append(p.IntVal, int32(le.Uint32(b)))
-		case tensor.Int16:
+		case tensor.Int16, tensor.QInt16:
 			p.IntVal = append(p.IntVal, int32(int16(le.Uint16(b))))
-		case tensor.Uint16:
+		case tensor.Uint16, tensor.QUint16:
 			p.IntVal = append(p.IntVal, int32(le.Uint16(b)))
-		case tensor.Int8:
+		case tensor.Float8E5M2, tensor.Float8E4M3FN:
+			p.Float8Val = append(p.Float8Val, b[0])
+		case tensor.Int8, tensor.QInt8, tensor.Int4:
 			p.IntVal = append(p.IntVal, int32(int8(b[0])))
-		case tensor.Uint8:
+		case tensor.Uint8, tensor.QUint8, tensor.Uint4:
 			p.IntVal = append(p.IntVal, int32(b[0]))
 		case tensor.Int64:
 			p.Int64Val = append(p.Int64Val, int64(le.Uint64(b)))

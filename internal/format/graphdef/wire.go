@@ -297,9 +297,9 @@ func ProtoSize(t *tensor.Tensor, content bool) int {
 		return 0
 	}
 	switch t.DType {
-	case tensor.Int8, tensor.Uint8:
+	case tensor.Int8, tensor.Uint8, tensor.QInt8, tensor.QUint8, tensor.Int4, tensor.Uint4:
 		return 4 * len(t.Bytes)
-	case tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16:
+	case tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16, tensor.QInt16, tensor.QUint16:
 		return 2 * len(t.Bytes)
 	case tensor.Complex64, tensor.Complex128:
 		return len(t.Bytes)

@@ -1,0 +1,111 @@
+package eager
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// listMessage is what TensorFlow 2.15 makes of a list of three floats[2, ?], of which the second is ones.
+const listMessage = "\n\x16tensorflow::TensorList\x12\x1f\x02\x00\x02\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x12\x02\x08\x02\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\x16\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01*\x08\x00\x00\x80?\x00\x00\x80?"
+
+// TestListWire: lists, also in each other, are encoded as TensorFlow does, and read again.
+func TestListWire(t *testing.T) {
+	s := newSession(t)
+	list := s.run("TensorListReserve", graph.Attrs{"element_dtype": tensor.Float32}, tensorOf([]int32{2, -1}, 2), tensor.Scalar(int32(3)))
+	list = s.run("TensorListSetItem", nil, list, tensor.Scalar(int32(1)), tensorOf([]float32{1, 1}, 2, 1))
+	outer := s.run("EmptyTensorList", graph.Attrs{"element_dtype": tensor.Variant}, tensor.Scalar(int32(-1)), tensor.Scalar(int32(5)))
+	outer = s.run("TensorListPushBack", nil, outer, list)
+	text := s.run("TensorListFromTensor", graph.Attrs{"element_dtype": tensor.String}, texts("a", "b"), tensorOf([]int32{}, 0))
+	payer := Payer{Account: budget.NewServer(budget.Limits{Server: 1 << 20}).OpenLasting(), Lasting: true}
+	for _, c := range []struct {
+		v    Value
+		want string
+	}{
+		{list, listMessage}, {text, ""},
+		{outer, "\n\x16tensorflow::TensorList\x12\x05\x00\x15\x05\x18\x01\x1aW\x08\x15\x12\x00zQ"[:33]},
+	} {
+		x, err := payer.EncodeVariant(c.v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(x.Strings[0]); !strings.HasPrefix(got, c.want) {
+			t.Errorf("got %q, expected %q", got, c.want)
+		}
+		back, err := payer.DecodeVariant(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := payer.EncodeVariant(back)
+		if err != nil || string(again.Strings[0]) != string(x.Strings[0]) {
+			t.Errorf("read and written again: got %q, %v", again.Strings, err)
+		}
+	}
+	back, err := payer.DecodeVariant(&tensor.Tensor{DType: tensor.Variant, Strings: [][]byte{[]byte(listMessage)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.expect(s.run("TensorListStack", graph.Attrs{"element_dtype": tensor.Float32, "num_elements": int64(3)}, back, tensorOf([]int32{2, 1}, 2)), "float32[3 2 1] 0 0 1 1 0 0")
+	if _, err := payer.EncodeVariant(Value{Resource: &optional{}}); err == nil {
+		t.Error("an optional was encoded")
+	}
+}
+
+// TestListWireHostile: messages that are no lists are refused, whatever they are, and lists that are too deep or much larger than their messages.
+func TestListWireHostile(t *testing.T) {
+	p := Payer{}
+	try := func(b []byte) error {
+		_, err := p.DecodeVariant(&tensor.Tensor{DType: tensor.Variant, Strings: [][]byte{b}})
+		return err
+	}
+	for i := range len(listMessage) {
+		b := []byte(listMessage)
+		_ = try(b[:i])
+		for _, flip := range []byte{1, 0x40, 0xff} {
+			b[i] ^= flip
+			_ = try(b) // no panic; memory is bounded by the message
+			b[i] ^= flip
+		}
+	}
+	large, err := hex.DecodeString("0a1674656e736f72666c6f773a3a54656e736f724c6973741204000101021a1008011209120308904e120308904e2a00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, b := range map[string][]byte{
+		"another type":    []byte(strings.Replace(listMessage, "TensorList", "TensorMist", 1)),
+		"few values":      large,
+		"unset elements":  []byte("\n\x16tensorflow::TensorList\x12\x05\x01\x07\x01\x00\x00"),
+		"no metadata":     []byte("\n\x16tensorflow::TensorList"),
+		"a resource list": []byte("\n\x16tensorflow::TensorList\x12\x04\x00\x14\x00\x00"),
+	} {
+		if err := try(b); err == nil {
+			t.Errorf("%s: read", what)
+		}
+	}
+	s := newSession(t)
+	list := s.run("TensorListReserve", graph.Attrs{"element_dtype": tensor.Variant}, tensorOf([]int32{}, 0), tensor.Scalar(int32(1)))
+	deep, err := p.EncodeVariant(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxDepth + 1 {
+		b := deep.Strings[0]
+		l := &tensorList{dtype: tensor.Variant, shape: []int{}, most: -1, n: 1, depth: 1, mu: list.Resource.(*tensorList).mu, all: []Value{{T: nil}}}
+		if v, err := p.DecodeVariant(deep); err == nil {
+			l.all[0] = v
+		} else {
+			return // as it must be in the end
+		}
+		if deep, err = p.EncodeVariant(Value{Resource: l}); err != nil {
+			t.Fatal(err)
+		}
+		if len(deep.Strings[0]) <= len(b) {
+			t.Fatal("it does not grow")
+		}
+	}
+	t.Errorf("a list %d deep was read", maxDepth+1)
+}
