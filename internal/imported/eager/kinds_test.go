@@ -217,7 +217,7 @@ func TestCheck(t *testing.T) {
 		{"MatMul", graph.Attrs{"T": tensor.Float32}, ""},
 		{"MatMul", graph.Attrs{"T": tensor.Float16}, `node "n" (MatMul): T = float16 is not supported: expected float32, float64, int32, complex64, int64, complex128`},
 		{"GatherV2", graph.Attrs{"Tparams": tensor.Float16, "Tindices": tensor.Int64, "Taxis": tensor.Int32}, ""},
-		{"GatherV2", graph.Attrs{"Tparams": tensor.DType(11)}, `Tparams = dtype(11) is not supported`},
+		{"GatherV2", graph.Attrs{"Tparams": tensor.DType(11)}, `Tparams = qint8 is not supported`},
 		{"LeakyRelu", nil, ""}, // the default type
 		{"Placeholder", graph.Attrs{"dtype": tensor.Resource}, ""},
 		{"Identity", graph.Attrs{"T": tensor.Variant}, ""},
