@@ -8,9 +8,11 @@ import (
 
 // Window is the geometry of a convolution or a pool.
 type Window struct {
-	Size    [2]int      // rows, columns
-	Strides [2]int      // zero: 1 for convolutions, the window's size for pools
-	Padding ops.Padding // ops.Valid (default), ops.Same or, for convolutions, ops.Explicit
+	Size     [2]int      // rows, columns
+	Strides  [2]int      // zero: 1 for convolutions, the window's size for pools
+	Padding  ops.Padding // ops.Valid (default), ops.Same or, for convolutions, ops.Explicit
+	Dilation [2]int      // of convolutions in steps of one: how far taps lie apart; zero: 1
+	Groups   int         // of channels of a Conv2D, each convolved alone; zero: 1
 }
 
 // SquareWindow is the Window of size×size with one stride.
@@ -25,18 +27,41 @@ func (w Window) strides(def [2]int) [2]int {
 	return w.Strides
 }
 
+// dilated reports whether taps lie apart, which TensorFlow has for steps of one only.
+func (w Window) dilated(c models.Context, layer string) bool {
+	if w.Dilation == [2]int{} || w.Dilation == [2]int{1, 1} {
+		return false
+	}
+	if w.strides([2]int{1, 1}) != [2]int{1, 1} {
+		c.Core().Failf("%s: strides %v with dilation %v: expected one of them to be 1", layer, w.Strides, w.Dilation)
+	}
+	return true
+}
+
 // Conv2D returns activation(conv(x, kernel) + bias) for x [batch, height,
-// width, channels], with the variables conv2d/kernel [rows, columns, channels,
-// filters] and conv2d/bias [filters].
+// width, channels], with the variables conv2d/kernel [rows, columns,
+// channels/groups, filters] and conv2d/bias [filters].
 func Conv2D(c models.Context, x *G.Node, filters int, win Window, w Weights) (y *G.Node) {
 	if !usable(c, "conv2d", x, 4) || !positive(c, "conv2d", "filters", filters) {
 		return nil
 	}
-	scope(c, w.Name, "conv2d", func() {
-		kernel := w.kernel(c, "kernel", win.Size[0], win.Size[1], x.Shape()[3], filters)
-		y = w.finish(c, ops.Conv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding), filters)
-	})
+	scope(c, w.Name, "conv2d", func() { y = conv2D(c, "conv2d", x, filters, win, w) })
 	return y
+}
+
+// conv2D is the convolution within its layer's scope.
+func conv2D(c models.Context, layer string, x *G.Node, filters int, win Window, w Weights) *G.Node {
+	groups := max(win.Groups, 1)
+	if x.Shape()[3]%groups != 0 || filters%groups != 0 {
+		c.Core().Failf("%s: %d groups of %d channels and %d filters: expected multiples", layer, groups, x.Shape()[3], filters)
+		return nil
+	}
+	dilated := win.dilated(c, layer)
+	kernel := w.kernel(c, "kernel", win.Size[0], win.Size[1], x.Shape()[3]/groups, filters)
+	if dilated {
+		return w.finish(c, ops.AtrousConv2D(c, x, kernel, win.Dilation, win.Padding), filters)
+	}
+	return w.finish(c, ops.Conv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding), filters)
 }
 
 // DepthwiseConv2D convolves each channel of x with multiplier filters of its
@@ -47,9 +72,57 @@ func DepthwiseConv2D(c models.Context, x *G.Node, multiplier int, win Window, w 
 		return nil
 	}
 	scope(c, w.Name, "depthwise_conv2d", func() {
-		channels := x.Shape()[3]
-		kernel := w.kernel(c, "depthwise_kernel", win.Size[0], win.Size[1], channels, multiplier)
-		y = w.finish(c, ops.DepthwiseConv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding), channels*multiplier)
+		y = w.finish(c, depthwise(c, "depthwise_conv2d", x, multiplier, win, w), x.Shape()[3]*multiplier)
+	})
+	return y
+}
+
+func depthwise(c models.Context, layer string, x *G.Node, multiplier int, win Window, w Weights) *G.Node {
+	dilated := win.dilated(c, layer)
+	kernel := w.kernel(c, "depthwise_kernel", win.Size[0], win.Size[1], x.Shape()[3], multiplier)
+	if dilated {
+		return ops.AtrousDepthwiseConv2D(c, x, kernel, win.Dilation, win.Padding)
+	}
+	return ops.DepthwiseConv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding)
+}
+
+// SeparableConv2D convolves each channel of x with multiplier filters of its own, and mixes the results pixel by pixel:
+// variables separable_conv2d/depthwise_kernel [rows, columns, channels, multiplier], separable_conv2d/pointwise_kernel
+// [1, 1, channels·multiplier, filters] and separable_conv2d/bias [filters].
+func SeparableConv2D(c models.Context, x *G.Node, filters, multiplier int, win Window, w Weights) (y *G.Node) {
+	if !usable(c, "separable_conv2d", x, 4) || !positive(c, "separable_conv2d", "filters", filters) || !positive(c, "separable_conv2d", "multiplier", multiplier) {
+		return nil
+	}
+	scope(c, w.Name, "separable_conv2d", func() {
+		parts := depthwise(c, "separable_conv2d", x, multiplier, win, w)
+		kernel := w.kernel(c, "pointwise_kernel", 1, 1, x.Shape()[3]*multiplier, filters)
+		y = w.finish(c, ops.Conv2D(c, parts, kernel, [2]int{1, 1}, ops.Valid), filters)
+	})
+	return y
+}
+
+// Conv2DTranspose enlarges x [batch, height, width, channels]: each pixel is spread by the window over an image of
+// height·stride rows (padding Same), or of as many as the windows cover (Valid). Variables: conv2d_transpose/kernel [rows, columns,
+// filters, channels] and conv2d_transpose/bias [filters].
+func Conv2DTranspose(c models.Context, x *G.Node, filters int, win Window, w Weights) (y *G.Node) {
+	const layer = "conv2d_transpose"
+	if !usable(c, layer, x, 4) || !positive(c, layer, "filters", filters) {
+		return nil
+	}
+	if p := win.Padding.String(); p == "EXPLICIT" || win.Groups > 1 || win.dilated(c, layer) {
+		c.Core().Failf("%s: padding %s, dilation %v, groups %d: expected Same or Valid, and no dilation and groups", layer, p, win.Dilation, win.Groups)
+		return nil
+	}
+	strides, size := win.strides([2]int{1, 1}), [2]int{}
+	for i := range size {
+		size[i] = x.Shape()[1+i] * strides[i]
+		if win.Padding.String() == "VALID" {
+			size[i] += max(win.Size[i]-strides[i], 0)
+		}
+	}
+	scope(c, w.Name, layer, func() {
+		kernel := w.kernel(c, "kernel", win.Size[0], win.Size[1], filters, x.Shape()[3])
+		y = w.finish(c, ops.Conv2DTranspose(c, x, kernel, size, strides, win.Padding), filters)
 	})
 	return y
 }

@@ -14,7 +14,7 @@ import (
 // cases are all cases of the contract test.
 func cases() []opCase {
 	return slices.Concat(unaryCases(), binaryCases(), compareCases(), reduceCases(), shapeCases(), linearCases(), lossCases(), imageCases(), indexCases(), raggedCases(),
-		einsumCases(), arrayCases(), statisticsCases())
+		einsumCases(), windowCases(), arrayCases(), statisticsCases())
 }
 
 type unaryOp = func(c models.Context, x *G.Node) *G.Node

@@ -1,0 +1,88 @@
+package layers
+
+import (
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// Window1D is the geometry of a convolution or a pool over steps.
+type Window1D struct {
+	Size     int
+	Stride   int         // zero: 1 for convolutions, the window's size for pools
+	Padding  ops.Padding // ops.Valid (default) or ops.Same
+	Causal   bool        // of convolutions: zeros before the first step, so that no result depends on later steps
+	Dilation int         // of convolutions in steps of one; zero: 1
+	Groups   int         // of channels of a Conv1D; zero: 1
+}
+
+// flat is the window over images of one row.
+func (w Window1D) flat(stride int) Window {
+	if w.Stride > 0 {
+		stride = w.Stride
+	}
+	return Window{Size: [2]int{1, w.Size}, Strides: [2]int{1, stride}, Padding: w.Padding, Dilation: [2]int{1, max(w.Dilation, 1)}, Groups: w.Groups}
+}
+
+// Conv1D returns activation(conv(x, kernel) + bias) for x [batch, steps, channels], with the variables conv1d/kernel
+// [1, size, channels/groups, filters] and conv1d/bias [filters].
+func Conv1D(c models.Context, x *G.Node, filters int, win Window1D, w Weights) (y *G.Node) {
+	if !usable(c, "conv1d", x, 3) || !positive(c, "conv1d", "filters", filters) {
+		return nil
+	}
+	scope(c, w.Name, "conv1d", func() {
+		if before := (win.Size - 1) * max(win.Dilation, 1); win.Causal && before > 0 {
+			x, win.Padding = ops.Pad(c, x, [][2]int{{}, {before, 0}, {}}), ops.Valid
+		}
+		y = row(c, x, func(x *G.Node) *G.Node { return conv2D(c, "conv1d", x, filters, win.flat(1), w) })
+	})
+	return y
+}
+
+// row computes f of steps as images of one row.
+func row(c models.Context, x *G.Node, f func(x *G.Node) *G.Node) *G.Node {
+	x = ops.ExpandDims(c, x, 1)
+	if c.Core().Failed() {
+		return nil
+	}
+	return ops.Squeeze(c, f(x), 1)
+}
+
+// MaxPool1D returns the largest value of each window of x [batch, steps, channels].
+func MaxPool1D(c models.Context, x *G.Node, win Window1D) *G.Node {
+	return pool1D(c, "max_pooling1d", x, win, ops.MaxPool)
+}
+
+// AvgPool1D returns the mean of each window of x [batch, steps, channels].
+func AvgPool1D(c models.Context, x *G.Node, win Window1D) *G.Node {
+	return pool1D(c, "average_pooling1d", x, win, ops.AvgPool)
+}
+
+func pool1D(c models.Context, layer string, x *G.Node, win Window1D, pool func(models.Context, *G.Node, [2]int, [2]int, ops.Padding) *G.Node) (y *G.Node) {
+	if !usable(c, layer, x, 3) {
+		return nil
+	}
+	scope(c, "", layer, func() {
+		flat := win.flat(win.Size)
+		y = row(c, x, func(x *G.Node) *G.Node { return pool(c, x, flat.Size, flat.Strides, flat.Padding) })
+	})
+	return y
+}
+
+// GlobalAvgPool1D returns the mean over the steps of x [batch, steps, channels]: [batch, channels].
+func GlobalAvgPool1D(c models.Context, x *G.Node) (y *G.Node) {
+	if !usable(c, "global_average_pooling1d", x, 3) {
+		return nil
+	}
+	scope(c, "", "global_average_pooling1d", func() { y = ops.Mean(c, x, ops.Axes(1)) })
+	return y
+}
+
+// GlobalMaxPool1D returns the largest value over the steps of x [batch, steps, channels]: [batch, channels].
+func GlobalMaxPool1D(c models.Context, x *G.Node) (y *G.Node) {
+	if !usable(c, "global_max_pooling1d", x, 3) {
+		return nil
+	}
+	scope(c, "", "global_max_pooling1d", func() { y = ops.Max(c, x, ops.Axes(1)) })
+	return y
+}

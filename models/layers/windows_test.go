@@ -1,0 +1,114 @@
+package layers_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// TestWindowLayers: the sizes of what layers on windows make, and their variables.
+func TestWindowLayers(t *testing.T) {
+	steps, images, volumes := []int{12, 4}, []int{8, 6, 4}, []int{6, 4, 8, 4}
+	for _, k := range []struct {
+		name  string
+		in    []int
+		build func(b *models.Builder, x *G.Node) *G.Node
+		want  []int
+		vars  string
+	}{
+		{"causal", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv1D(b, x, 6, layers.Window1D{Size: 3, Causal: true, Dilation: 2, Groups: 2}, layers.Weights{})
+		}, []int{12, 6}, "conv1d/kernel[1 3 2 6] conv1d/bias[6]"},
+		{"strided", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv1D(b, x, 6, layers.Window1D{Size: 3, Stride: 2, Padding: ops.Same}, layers.Weights{NoBias: true})
+		}, []int{6, 6}, "conv1d/kernel[1 3 4 6]"},
+		{"max of steps", steps, func(b *models.Builder, x *G.Node) *G.Node { return layers.MaxPool1D(b, x, layers.Window1D{Size: 3}) }, []int{4, 4}, ""},
+		{"mean of steps", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.AvgPool1D(b, x, layers.Window1D{Size: 3, Stride: 1})
+		}, []int{10, 4}, ""},
+		{"global steps", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return ops.Add(b, layers.GlobalAvgPool1D(b, x), layers.GlobalMaxPool1D(b, x))
+		}, []int{4}, ""},
+		{"dilated", images, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv2D(b, x, 6, layers.Window{Size: [2]int{3, 3}, Dilation: [2]int{2, 1}, Groups: 2}, layers.Weights{})
+		}, []int{4, 4, 6}, "conv2d/kernel[3 3 2 6] conv2d/bias[6]"},
+		{"separable", images, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.SeparableConv2D(b, x, 5, 2, layers.SquareWindow(3, 2, ops.Same), layers.Weights{})
+		}, []int{4, 3, 5}, "separable_conv2d/depthwise_kernel[3 3 4 2] separable_conv2d/pointwise_kernel[1 1 8 5] separable_conv2d/bias[5]"},
+		{"transposed", images, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv2DTranspose(b, x, 5, layers.SquareWindow(3, 2, ops.Same), layers.Weights{})
+		}, []int{16, 12, 5}, "conv2d_transpose/kernel[3 3 5 4] conv2d_transpose/bias[5]"},
+		{"transposed whole", images, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv2DTranspose(b, x, 5, layers.SquareWindow(3, 2, ops.Valid), layers.Weights{NoBias: true})
+		}, []int{17, 13, 5}, "conv2d_transpose/kernel[3 3 5 4]"},
+		{"volumes", volumes, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv3D(b, x, 3, layers.Window3D{Size: [3]int{3, 1, 3}}, layers.Weights{})
+		}, []int{4, 4, 6, 3}, "conv3d/kernel[3 1 3 4 3] conv3d/bias[3]"},
+		{"pools of volumes", volumes, func(b *models.Builder, x *G.Node) *G.Node {
+			w := layers.Window3D{Size: [3]int{2, 2, 2}}
+			return ops.Add(b, layers.MaxPool3D(b, x, w), layers.AvgPool3D(b, x, w))
+		}, []int{3, 2, 4, 4}, ""},
+		{"global volumes", volumes, func(b *models.Builder, x *G.Node) *G.Node {
+			return ops.Add(b, layers.GlobalAvgPool3D(b, x), layers.GlobalMaxPool3D(b, x))
+		}, []int{4}, ""},
+		{"larger", images, func(b *models.Builder, x *G.Node) *G.Node { return layers.UpSampling(b, x, 2, 3) }, []int{16, 18, 4}, ""},
+		{"padded", steps, func(b *models.Builder, x *G.Node) *G.Node { return layers.ZeroPadding(b, x, [2]int{1, 2}) }, []int{15, 4}, ""},
+		{"cropped", volumes, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Cropping(b, x, [2]int{1, 2}, [2]int{}, [2]int{0, 3})
+		}, []int{3, 4, 5, 4}, ""},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			b, err := models.Build(models.Options{Mode: models.Train, Batch: 5}, func(b *models.Builder) error {
+				y := k.build(b, b.Input("x", tensor.Float32, append([]int{b.Batch()}, k.in...)...))
+				if y != nil && !slices.Equal(y.Shape(), append([]int{5}, k.want...)) {
+					t.Errorf("got shape %v, expected a batch of %v", y.Shape(), k.want)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var vars []string
+			for _, v := range b.Variables() {
+				vars = append(vars, fmt.Sprint(v.Name, v.Shape))
+			}
+			if got := strings.Join(vars, " "); got != k.vars {
+				t.Errorf("got variables %q, expected %q", got, k.vars)
+			}
+		})
+	}
+}
+
+// TestWindowLayersRefuse: what layers on windows cannot make is an error that says what was expected.
+func TestWindowLayersRefuse(t *testing.T) {
+	for want, build := range map[string]func(b *models.Builder, x *G.Node){
+		"expected one of them to be 1": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{2, 2}, Strides: [2]int{2, 2}, Dilation: [2]int{2, 2}}, layers.Weights{})
+		},
+		"3 groups of 4 channels": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 6, layers.Window{Size: [2]int{2, 2}, Groups: 3}, layers.Weights{})
+		},
+		"expected Same or Valid": func(b *models.Builder, x *G.Node) {
+			layers.Conv2DTranspose(b, x, 6, layers.Window{Size: [2]int{2, 2}, Padding: ops.Explicit(1, 1, 1, 1)}, layers.Weights{})
+		},
+		"something is left": func(b *models.Builder, x *G.Node) { layers.Cropping(b, x, [2]int{4, 5}, [2]int{}) },
+		"expected 1 to 3":   func(b *models.Builder, x *G.Node) { layers.ZeroPadding(b, x) },
+		"factors is 0":      func(b *models.Builder, x *G.Node) { layers.UpSampling(b, x, 2, -1) },
+		"expected rank":     func(b *models.Builder, x *G.Node) { layers.Conv1D(b, x, 2, layers.Window1D{Size: 2}, layers.Weights{}) },
+	} {
+		_, err := models.Build(models.Options{Mode: models.Train, Batch: 5}, func(b *models.Builder) error {
+			build(b, b.Input("x", tensor.Float32, b.Batch(), 8, 6, 4))
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
+	}
+}

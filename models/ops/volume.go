@@ -1,0 +1,83 @@
+package ops
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Conv3D correlates volumes x [batch, depth, height, width, in] with a filter
+// [depth, height, width, in, out], in steps of strides; padding is Same or Valid.
+func Conv3D(c models.Context, x, filter *G.Node, strides [3]int, p Padding) *G.Node {
+	if !floats(c, "Conv3D", x, filter) || !rank(c, "Conv3D", "volumes", x, 5) || !rank(c, "Conv3D", "filter", filter, 5) {
+		return nil
+	}
+	xs, fs := x.Shape(), filter.Shape()
+	if xs[4] != fs[3] {
+		c.Core().Failf("Conv3D: volumes %v have %d channels, filter %v expects %d", xs, xs[4], fs, fs[3])
+		return nil
+	}
+	out, ok := volumes(c, "Conv3D", x, [3]int(fs[:3]), strides, p)
+	if !ok {
+		return nil
+	}
+	attrs := with(volumeAttrs(x, strides, p), "dilations", []int64{1, 1, 1, 1, 1})
+	return apply(c, spec{op: "Conv3D", attrs: attrs, outs: []kind{{x.Dtype(), append(out, fs[4])}},
+		grad: func(a *adjoint) []*G.Node { return conv3D.grad(a, attrs) }}, x, filter)
+}
+
+// MaxPool3D returns the largest value in each window of x [batch, depth, height, width, channels].
+func MaxPool3D(c models.Context, x *G.Node, window, strides [3]int, p Padding) *G.Node {
+	return pool3D(c, "MaxPool3D", x, window, strides, p)
+}
+
+// AvgPool3D returns the mean of each window of x [batch, depth, height, width, channels];
+// the zeros that Same adds are not counted.
+func AvgPool3D(c models.Context, x *G.Node, window, strides [3]int, p Padding) *G.Node {
+	return pool3D(c, "AvgPool3D", x, window, strides, p)
+}
+
+func pool3D(c models.Context, op string, x *G.Node, window, strides [3]int, p Padding) *G.Node {
+	if !floats(c, op, x) || !rank(c, op, "volumes", x, 5) {
+		return nil
+	}
+	out, ok := volumes(c, op, x, window, strides, p)
+	if !ok {
+		return nil
+	}
+	attrs := with(volumeAttrs(x, strides, p), "ksize", five(window))
+	return apply(c, spec{op: op, attrs: attrs, outs: []kind{{x.Dtype(), append(out, x.Shape()[4])}},
+		grad: one(func(a *adjoint) *G.Node {
+			back := spec{op: op + "Grad", attrs: with(volumeAttrs(x, strides, p), "ksize", five(window)), outs: []kind{kindOf(a.in[0])}}
+			if op == "MaxPool3D" {
+				back.attrs["TInput"] = models.GraphType(x.Dtype())
+				return apply(a, back, a.in[0], a.out, a.grad)
+			}
+			back.emit = func(e *emission) []graph.Output { return e.all(e.shapeOf(e.in[0]), e.in[1]) }
+			return apply(a, back, a.in[0], a.grad)
+		})}, x)
+}
+
+// volumes returns the batch, depth, height and width of the output of windows over x.
+func volumes(c models.Context, op string, x *G.Node, window, strides [3]int, p Padding) ([]int, bool) {
+	out := []int{x.Shape()[0]}
+	for i, k := range window {
+		if k < 1 || strides[i] < 1 || p.kind == "EXPLICIT" {
+			c.Core().Failf("%s: window %v with strides %v and padding %v: expected >= 1, and Same or Valid (ops.Pad adds zeros)", op, window, strides, p)
+			return nil, false
+		}
+		n := p.output(x.Shape()[1+i], k, strides[i], 0)
+		if n < 1 {
+			c.Core().Failf("%s: a window of %v does not fit into a volume of shape %v with padding %v", op, window, x.Shape(), p)
+			return nil, false
+		}
+		out = append(out, n)
+	}
+	return out, true
+}
+
+func five(v [3]int) []int64 { return []int64{1, int64(v[0]), int64(v[1]), int64(v[2]), 1} }
+
+func volumeAttrs(x *G.Node, strides [3]int, p Padding) graph.Attrs {
+	return with(typeAttr(x.Dtype()), "data_format", []byte("NDHWC"), "padding", []byte(p.String()), "strides", five(strides))
+}
