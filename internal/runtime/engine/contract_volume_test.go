@@ -118,11 +118,10 @@ func (w *window3) poolCases() []*opCase {
 		{op: "MaxPool3D", attrs: a, in: []operand{x}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd { return []nd{largest(in[0], out[0])} }},
 		// orig_output is drawn as well: it meets no element of its window, or by chance one.
 		{op: "MaxPool3DGrad", attrs: a, in: []operand{x, y, y}, out: []graph.Type{x.typ}, ref: func(in []nd, out [][]int) []nd {
-			r, gone := newND(out[0]), map[int]bool{}
+			r := newND(out[0])
 			each(out[0], in[2].shape, func(x, y int) {
-				if in[0].data[x] == in[1].data[y] && !gone[y] {
+				if in[0].data[x] == in[1].data[y] {
 					r.data[x] += in[2].data[y]
-					gone[y] = true
 				}
 			})
 			return []nd{r}

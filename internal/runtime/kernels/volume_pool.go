@@ -28,7 +28,7 @@ func (c *volume[T]) largest(top []T, i int) {
 	maxWindow(top, c.x[at:], &pixelWindow{channels: c.InC, count: c.InH * c.InW, step: c.InC, lines: end - first, lineStep: c.DilD * c.inSlice(), taps: 1, tapStep: 1})
 }
 
-// MaxPool3DGrad sets dx: each dy goes to the first element of its window that equals y.
+// MaxPool3DGrad sets dx: each dy goes to all elements of its window that equal y, as in TensorFlow, where MaxPoolGrad has the first.
 func MaxPool3DGrad[T Float](v Volume, dx, x, y, dy []T) {
 	_, _, _, _ = x[:v.inVolume()], y[:v.outVolume()], dx[:v.inVolume()], dy[:v.outVolume()]
 	parallelEach(v.Batch, &volume[T]{Volume: v, x: x, w: dx, y: y, dy: dy, f: routeVolume[T]})
@@ -40,30 +40,26 @@ func routeVolume[T Float](c *volume[T], n int) {
 		for p := range c.OutH * c.OutW {
 			at := i*c.outSlice() + p*c.OutC
 			for k := range c.OutC {
-				if to := c.match(i, p, k, c.y[at+k]); to >= 0 {
-					c.w[to] += c.dy[at+k]
-				}
+				c.route(i, p, k, c.y[at+k], c.dy[at+k])
 			}
 		}
 	}
 }
 
-// match returns where the first element of channel k in the window of output pixel p of slice i is that equals v, -1 for none.
-func (c *volume[T]) match(i, p, k int, v T) int {
-	at := -1
+// route adds dy to the elements of channel k in the window of output pixel p of slice i that equal y.
+func (c *volume[T]) route(i, p, k int, y, dy T) {
 	top, left := p/c.OutW*c.StrideH-c.PadTop, p%c.OutW*c.StrideW-c.PadLeft
 	kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
 	kw0, kw1 := tapsInside(left, c.KW, c.DilW, c.InW)
 	c.depths(i, func(_, in int) {
-		for kh := kh0; kh < kh1 && at < 0; kh++ {
-			for kw := kw0; kw < kw1 && at < 0; kw++ {
-				if j := in*c.inSlice() + ((top+kh*c.DilH)*c.InW+left+kw*c.DilW)*c.InC + k; c.x[j] == v {
-					at = j
+		for kh := kh0; kh < kh1; kh++ {
+			for kw := kw0; kw < kw1; kw++ {
+				if j := in*c.inSlice() + ((top+kh*c.DilH)*c.InW+left+kw*c.DilW)*c.InC + k; c.x[j] == y {
+					c.w[j] += dy
 				}
 			}
 		}
 	})
-	return at
 }
 
 // AvgPool3D sets y to the mean of each window and channel over the elements inside the volume.

@@ -76,9 +76,9 @@ func testPool3D[T Float](t *testing.T) {
 				x[i] = T(math.NaN())
 			}
 		}
-		top, mean, count, at := make([]float64, v.outVolume()), make([]float64, v.outVolume()), make([]float64, v.outVolume()), make([]int, v.outVolume())
+		top, mean, count := make([]float64, v.outVolume()), make([]float64, v.outVolume()), make([]float64, v.outVolume())
 		for i := range top {
-			top[i], at[i] = float64(lowest[T]()), -1
+			top[i] = float64(lowest[T]())
 		}
 		each := func(f func(o, i int)) {
 			v.eachTriple(func(out, in, _ int) {
@@ -90,16 +90,14 @@ func testPool3D[T Float](t *testing.T) {
 		each(func(o, i int) {
 			count[o]++
 			if e := float64(x[i]); e > top[o] {
-				top[o], at[o] = e, i
+				top[o] = e
 			}
 		})
 		dTop, dMean := make([]float64, v.inVolume()), make([]float64, v.inVolume())
-		for o, i := range at {
-			if i >= 0 {
+		each(func(o, i int) {
+			if float64(x[i]) == top[o] {
 				dTop[i] += float64(dy[o])
 			}
-		}
-		each(func(o, i int) {
 			mean[o] += float64(x[i]) / count[o]
 			dMean[i] += float64(dy[o]) / count[o]
 		})
