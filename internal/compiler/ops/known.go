@@ -20,14 +20,7 @@ CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_c
 CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
 CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32) -> output: T, output_h: T, output_c: T, reserve_space: T, host_reserved: int8
-DecodeBmp(contents: string) -> image: uint8
-DecodeGif(contents: string) -> image: uint8
-DecodeImage(contents: string) -> image: dtype; dtype: {uint8, uint16, float32} = uint8
-DecodeJpeg(contents: string) -> image: uint8
-DecodePng(contents: string) -> image: dtype; dtype: {uint8, uint16} = uint8
 EagerPyFunc(input: [Tin]) -> output: [Tout]
-EncodeJpeg(image: uint8) -> contents: string
-EncodePng(image: T) -> contents: string
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
 FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32

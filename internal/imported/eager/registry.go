@@ -47,7 +47,8 @@ func families() []map[*ops.Def]maker {
 	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, convolutionOps, poolOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps, accumulatorOps, barrierOps, stagingOps, keepOps, serialOps, sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, stackOps, arrayOps, randomOps,
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, multiDeviceOps, trainingOps,
 		summaryOps, summaryWriterOps,
-		readerOps, fileOps, csvOps, fusedOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps}
+		readerOps, fileOps, csvOps, fusedOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps,
+		codecOps}
 }
 
 // registry is all families in one.

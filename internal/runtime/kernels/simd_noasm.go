@@ -61,3 +61,13 @@ func simdTransform[T Float](transform, *transformArgs) bool { return false }
 func simdRandom[T Float](randKind, []T, *philoxRun) int { return 0 }
 
 func simdNormals([]float32) bool { return false }
+
+// The kernels of JPEG return how much they have done.
+
+func simdFastInverse([]byte, *BlockLine, int) int { return 0 }
+
+func simdWiden(_, _ []byte) int { return 0 }
+
+func simdWidenBoth(_, _, _ []byte) int { return 0 }
+
+func simdRGBPixels(_, _, _, _ []byte) int { return 0 }

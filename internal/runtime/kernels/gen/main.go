@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64 or random")
+	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64, random or jpeg")
 	flag.Parse()
 	build.ConstraintExpr("amd64,!noasm")
 	sets := map[string]func(){
@@ -19,10 +19,11 @@ func main() {
 		"vec32":  func() { vectors(single); pause() },
 		"vec64":  func() { vectors(double) },
 		"random": random,
+		"jpeg":   jpeg,
 	}
 	emit := sets[*set]
 	if emit == nil {
-		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64 or random", *set)
+		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64, random or jpeg", *set)
 	}
 	emit()
 	build.Generate()

@@ -1,0 +1,345 @@
+package jpeg
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
+
+// Options say how an image is decoded. The zero value: in its own colours and size, with interpolated colours and the fast transform.
+type Options struct {
+	Channels int     // 1: gray, 3: red, green and blue; 0: as the image has
+	Ratio    int     // of the image's size to the pixels' size: 1, 2, 4 or 8; 0 is 1
+	Plain    bool    // colours of fewer pixels are repeated, not interpolated
+	Accurate bool    // the accurate inverse transform
+	Recover  bool    // what is missing at the end is made up
+	Crop     *Window // nil: all of it
+	// Reserve is asked before n bytes are allocated besides the pixels; nil: nobody counts.
+	Reserve func(n int) error
+	// Interrupted is asked from line to line whether to go on; nil: always.
+	Interrupted func() error
+}
+
+// Window is a part of an image.
+type Window struct{ X, Y, Width, Height int }
+
+// maxBytes is TensorFlow's limit of an image's pixels times its components.
+const maxBytes = 1 << 29
+
+// maxScans bounds the passes over a progressive image: each may be a few bytes.
+const maxScans = 200
+
+// decoder is the decoding of an image.
+type decoder struct {
+	*frame
+	Options
+	kind     colours
+	channels int
+	least    int // pixels of the side of a block of the component with the most
+	width    int
+	height   int
+	window   Window
+	left     int // columns that are made before those of the window
+	samplers []sampler
+	out      []byte
+	rows     int // of the window that are made
+}
+
+// Decode decodes an image into the pixels that make returns, of height x width x channels bytes.
+func Decode(data []byte, o Options, pixels func(height, width, channels int) ([]byte, error)) error {
+	f, err := open(data, o)
+	if err != nil {
+		return err
+	}
+	d := &decoder{frame: f, Options: o, kind: f.kind()}
+	if err := d.plan(); err != nil {
+		return err
+	}
+	if err := d.plausible(); err != nil {
+		return err
+	}
+	if d.out, err = pixels(d.window.Height, d.window.Width, d.channels); err != nil {
+		return err
+	}
+	return d.decode()
+}
+
+// plan works out the sizes of planes and pixels.
+func (d *decoder) plan() error {
+	d.channels = d.Channels
+	if d.channels == 0 {
+		d.channels = min(d.Components, 3)
+	}
+	ratio := max(d.Ratio, 1)
+	switch {
+	case d.channels != 1 && d.channels != 3 || ratio > 8 || ratio&(ratio-1) != 0:
+		return fmt.Errorf("expected 1 or 3 channels and a ratio of 1, 2, 4 or 8, got %d and %d", d.channels, ratio)
+	case d.channels == 1 && d.kind >= cmyk:
+		return fmt.Errorf("%w: a gray image of four colours", ErrUnsupported)
+	}
+	d.least = 8 / ratio
+	d.width, d.height = ceil(d.Width, ratio), ceil(d.Height, ratio)
+	if d.width*d.height*d.Components >= maxBytes {
+		return fmt.Errorf("%w: %d x %d pixels", ErrTooLarge, d.width, d.height)
+	}
+	d.window = Window{0, 0, d.width, d.height}
+	if w := d.Crop; w != nil {
+		if w.Width <= 0 || w.Height <= 0 || w.X < 0 || w.Y < 0 || w.X > d.width-w.Width || w.Y > d.height-w.Height {
+			return fmt.Errorf("%w: a window of %d x %d pixels at (%d, %d) of %d x %d", ErrFormat, w.Width, w.Height, w.X, w.Y, d.width, d.height)
+		}
+		d.window = *w
+	}
+	for i := range d.comps {
+		if err := d.planComponent(&d.comps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planComponent decides the size of a component's blocks: as large as the pixels need, so that colours are scaled rather by
+// the transform.
+func (d *decoder) planComponent(c *component) error {
+	c.size = d.least
+	fits := func(n int) bool { return d.maxH*d.least%(int(c.h)*n) == 0 && d.maxV*d.least%(int(c.v)*n) == 0 }
+	for c.size < 8 && fits(2*c.size) {
+		c.size *= 2
+	}
+	if !fits(c.size) {
+		return fmt.Errorf("%w: %d of %d x %d of %d blocks of a component", ErrUnsupported, c.h, d.maxH, c.v, d.maxV)
+	}
+	c.width, c.below = ceil(d.Width*int(c.h)*c.size, 8*d.maxH), ceil(d.Height*int(c.v)*c.size, 8*d.maxV)
+	c.stride = c.perLine * c.size
+	return nil
+}
+
+// plausible refuses images that announce far more than their bytes can hold.
+func (d *decoder) plausible() error {
+	const small, bitsOfBlock = 1 << 24, 1.0 / 64
+	if blocks := d.Width * d.Height / 64; d.Width*d.Height > small && float64(blocks)*bitsOfBlock > float64(8*len(d.data)) {
+		return fmt.Errorf("%w: %d bytes of %d x %d pixels", ErrTooLarge, len(d.data), d.Width, d.Height)
+	}
+	return nil
+}
+
+// needed reports whether pixels are made of a component.
+func (d *decoder) needed(i int) bool { return i == 0 || d.channels > 1 || d.kind != ycc }
+
+// allocate makes the planes, and room for coefficients: of one line of units where one pass has all.
+func (d *decoder) allocate(whole bool) error {
+	n := 0
+	for pass := range 2 {
+		for i := range d.comps {
+			c := &d.comps[i]
+			coefs, plane := 64*c.perLine*int(c.v), c.lines*c.size*c.stride
+			if whole {
+				coefs = 64 * c.perLine * c.lines
+			}
+			if !d.needed(i) {
+				plane = 0
+			}
+			if pass == 0 {
+				n += 2*coefs + plane
+				continue
+			}
+			c.coefs, c.plane = make([]int16, coefs), make([]byte, plane)
+		}
+		if pass == 0 && d.Reserve != nil {
+			if err := d.Reserve(n); err != nil {
+				return err
+			}
+		}
+	}
+	d.sample()
+	return nil
+}
+
+// sample plans the columns of planes that the window needs: they begin at a unit.
+func (d *decoder) sample() {
+	unit := d.least * d.maxH
+	if len(d.comps) == 1 {
+		unit = d.least
+	}
+	from := d.window.X / unit * unit
+	d.left = d.window.X - from
+	width := d.window.Width + d.left
+	for i := range d.comps {
+		c := &d.comps[i]
+		if !d.needed(i) {
+			continue
+		}
+		h := int(c.h) * c.size
+		at, columns := from*h/(d.maxH*d.least), ceil(width*h, d.maxH*d.least)
+		if width == d.width {
+			columns = c.width
+		}
+		d.samplers = append(d.samplers, newSampler(d, c, at, columns))
+	}
+}
+
+// decode decodes all scans.
+func (d *decoder) decode() error {
+	s, err := d.newScan()
+	if err != nil {
+		return err
+	}
+	if whole := d.Progressive || len(s.comps) < len(d.comps); whole {
+		return d.passes(s)
+	}
+	if err := d.allocate(false); err != nil {
+		return err
+	}
+	_, high := s.size()
+	for y := range high {
+		for i := range d.comps {
+			clear(d.comps[i].coefs)
+		}
+		if err := d.interrupted(); err != nil {
+			return err
+		}
+		if err := s.line(y, s.baseline); err != nil {
+			return err
+		}
+		d.line(y, high)
+	}
+	s.finish()
+	return d.end()
+}
+
+// end looks for the image's end.
+func (d *decoder) end() error {
+	for {
+		if m, err := d.markers(); err != nil || m == markerEOI {
+			return err
+		}
+	}
+}
+
+func (d *decoder) interrupted() error {
+	if d.Interrupted == nil {
+		return nil
+	}
+	return d.Interrupted()
+}
+
+// passes decodes the scans of an image that has several, then makes its pixels.
+func (d *decoder) passes(s *scan) error {
+	if err := d.allocate(true); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		_, high := s.size()
+		decode := s.decoder()
+		for y := range high {
+			if err := d.interrupted(); err != nil {
+				return err
+			}
+			if err := s.line(y, decode); err != nil {
+				return err
+			}
+		}
+		s.finish()
+		m, err := d.markers()
+		if err != nil {
+			return err
+		}
+		if m == markerEOI {
+			break
+		}
+		if n == maxScans {
+			return fmt.Errorf("%w: more than %d scans", ErrUnsupported, maxScans)
+		}
+		if s, err = d.newScan(); err != nil {
+			return err
+		}
+	}
+	for i := range d.comps {
+		if d.comps[i].quant == nil {
+			return fmt.Errorf("%w: component %d has no scan", ErrFormat, d.comps[i].id)
+		}
+	}
+	for y := range d.unitsHigh() {
+		d.line(y, d.unitsHigh())
+	}
+	return nil
+}
+
+// line makes pixels of line y of high lines of units.
+func (d *decoder) line(y, high int) {
+	for i := range d.comps {
+		if c := &d.comps[i]; d.needed(i) {
+			each := int(c.v)
+			if high == c.high && len(d.comps) == 1 {
+				each = 1
+			}
+			for j := range each {
+				d.transform(c, y*each+j)
+			}
+		}
+	}
+	d.emit(d.ready(y, high))
+}
+
+// ready returns how many rows of the image have all that they are interpolated of, after a line of units.
+func (d *decoder) ready(y, high int) int {
+	if y == high-1 {
+		return d.height
+	}
+	unit := d.least * d.maxV
+	if len(d.comps) == 1 && high == d.comps[0].high {
+		unit = d.least
+	}
+	return (y+1)*unit - d.maxV
+}
+
+// emit makes the rows of the window before row end of the image.
+func (d *decoder) emit(end int) {
+	end = min(end, d.window.Y+d.window.Height)
+	width := d.window.Width * d.channels
+	for ; d.window.Y+d.rows < end; d.rows++ {
+		var planes [4][]byte
+		for i := range d.samplers {
+			planes[i] = d.samplers[i].pixels(d.window.Y + d.rows)[d.left:][:d.window.Width]
+		}
+		d.convert(d.out[d.rows*width:][:width], planes)
+	}
+}
+
+// convert makes a row of pixels.
+func (d *decoder) convert(dst []byte, p [4][]byte) {
+	switch {
+	case d.channels == 1 && d.kind != rgb:
+		copy(dst, p[0])
+	case d.channels == 1:
+		for i := range dst {
+			dst[i] = byte((19595*int(p[0][i]) + 38470*int(p[1][i]) + 7471*int(p[2][i]) + 1<<15) >> 16)
+		}
+	case d.kind == gray:
+		for i, v := range p[0] {
+			dst[3*i], dst[3*i+1], dst[3*i+2] = v, v, v
+		}
+	case d.kind == ycc:
+		kernels.RGBPixels(dst, p[0], p[1], p[2])
+	case d.kind == rgb:
+		for i := range p[0] {
+			dst[3*i], dst[3*i+1], dst[3*i+2] = p[0][i], p[1][i], p[2][i]
+		}
+	default:
+		d.inks(dst, p)
+	}
+}
+
+// inks converts cyan, magenta, yellow and black, which images of Adobe's programs store inverted.
+func (d *decoder) inks(dst []byte, p [4][]byte) {
+	for i := range p[0] {
+		c, m, y, k := p[0][i], p[1][i], p[2][i], int(p[3][i])
+		if d.kind == ycck {
+			c, m, y = kernels.RGBPixel(c, m, y)
+			c, m, y = 255-c, 255-m, 255-y
+		}
+		if d.adobe < 0 {
+			c, m, y, k = 255-c, 255-m, 255-y, 255-k
+		}
+		dst[3*i], dst[3*i+1], dst[3*i+2] = byte(k*int(c)/255), byte(k*int(m)/255), byte(k*int(y)/255)
+	}
+}

@@ -1,0 +1,40 @@
+package eager
+
+import (
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+)
+
+// byImages are the ops that images.json.gz has cases of.
+const byImages = "TestImages compares recorded cases: see interop/eager_images.py"
+
+func init() {
+	for _, family := range []map[*ops.Def]maker{codecOps} {
+		for op := range family {
+			unrecorded[op.Name] = byImages
+		}
+	}
+}
+
+// imageDifferences are the recorded cases in which we differ from TensorFlow, and why.
+var imageDifferences = map[string]string{}
+
+// TestImages: what TensorFlow 2.15 computes with images and refuses, so do we: pixels bit for bit.
+func TestImages(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range readCases[goldenSequence](t, "testdata/images.json.gz") {
+		err := c.compare(t, 1e-5)
+		if why := imageDifferences[c.Name]; err != nil && why == "" {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		for _, s := range c.Steps {
+			seen[s.Op] = true
+		}
+	}
+	for op, why := range unrecorded {
+		if why == byImages && !seen[op] {
+			t.Errorf("%s has no recorded case: add one to interop/eager_images.py", op)
+		}
+	}
+}
