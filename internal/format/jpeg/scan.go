@@ -16,11 +16,10 @@ type scan struct {
 	*frame
 	reader
 	comps      []*component
-	start, end int // coefficients of a progressive scan
-	high, low  int // bits of them
-	ends       int // blocks that have no more coefficients
-	left       int // units until the next restart
-	next       byte
+	start, end int  // coefficients of a progressive scan
+	high, low  int  // bits of them
+	ends       int  // blocks that have no more coefficients
+	left       int  // units until the next restart
 	lost       bool // the data ended: what is left of the interval is empty
 }
 
