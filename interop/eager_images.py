@@ -205,7 +205,137 @@ def bmps():
         pure("BMP damaged", "DecodeBmp", text(bad))
 
 
-GROUPS = [jpegs, encoded, pngs, gifs, bmps]
+KINDS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
+
+
+def images(t, *shape):
+    return (rng.standard_normal(shape) * 50 + (128 if np.dtype(t).kind == "u" else 0)).clip(0 if np.dtype(t).kind == "u" else -100, 120).astype(t)
+
+
+def resizes():
+    x = images(np.float32, 2, 5, 7, 3)
+    for op in ("ResizeBicubic", "ResizeArea", "ResizeBilinear", "ResizeNearestNeighbor"):
+        for size in ((5, 7), (9, 4), (1, 1), (2, 20), (3, 3), (10, 14)):
+            pure("%s to %s" % (op, size), op, x, i32(*size))
+            pure("%s to %s, corners" % (op, size), op, x, i32(*size), align_corners=True)
+            if op != "ResizeArea":
+                pure("%s to %s, centers" % (op, size), op, x, i32(*size), half_pixel_centers=True)
+        for t in KINDS:
+            pure("%s of %s" % (op, np.dtype(t)), op, images(t, 1, 3, 4, 2), i32(4, 3))
+        for size in ((0, 3), (-1, 3)):
+            pure("%s to %s" % (op, size), op, x, i32(*size))
+        pure("%s to a scalar" % op, op, x, scalar(3))
+        pure("%s of a matrix" % op, op, x[0, 0], i32(3, 3))
+        pure("%s of no pixels" % op, op, x[:, :0], i32(3, 3))
+        pure("%s of no images" % op, op, x[:0], i32(3, 3))
+        pure("%s of odd numbers" % op, op, np.array([base.nan, base.inf, -base.inf, 0, 1, 2], np.float32).reshape(1, 2, 3, 1), i32(3, 4))
+    for kind in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic", "other"):
+        for antialias in (True, False):
+            for size, scale, shift in [((9, 4), (9 / 5, 4 / 7), (0, 0)), ((2, 3), (2 / 5, 3 / 7), (0, 0)), ((5, 7), (1, 1), (0.5, -1.25)), ((4, 4), (0.1, 3), (1, -2)), ((1, 1), (0.2, 1 / 7), (0, 0)), ((12, 3), (1.5, 0.05), (2, 0))]:
+                pure("ScaleAndTranslate %s %s %s" % (kind, antialias, size), "ScaleAndTranslate", x, i32(*size), f32(*scale), f32(*shift), kernel_type=kind, antialias=antialias)
+                g = rng.standard_normal((2, *size, 3)).astype(np.float32)
+                pure("ScaleAndTranslateGrad %s %s %s" % (kind, antialias, size), "ScaleAndTranslateGrad", g, x, f32(*scale), f32(*shift), kernel_type=kind, antialias=antialias)
+    for t in KINDS:
+        pure("ScaleAndTranslate of %s" % np.dtype(t), "ScaleAndTranslate", images(t, 1, 3, 4, 2), i32(4, 3), f32(4 / 3, 3 / 4), f32(0, 0))
+    for size, scale in [((0, 3), (1, 1)), ((3, 3), (0, 1)), ((3, 3), (-1, 1)), ((3, 3), (base.nan, 1)), ((3, 3), (1, 1, 1))]:
+        pure("ScaleAndTranslate to %s by %s" % (size, scale), "ScaleAndTranslate", x, i32(*size), f32(*scale), f32(0, 0))
+    pure("ScaleAndTranslate of a matrix", "ScaleAndTranslate", x[0, 0], i32(3, 3), f32(1, 1), f32(0, 0))
+    for t in (np.float32, np.float64):
+        for size in ((5, 7), (9, 4), (1, 1), (2, 20)):
+            g = rng.standard_normal((2, *size, 3)).astype(np.float32)
+            for attrs in ({}, dict(align_corners=True), dict(half_pixel_centers=True), dict(align_corners=True, half_pixel_centers=True)):
+                for op in ("ResizeBicubicGrad", "ResizeBilinearGrad"):
+                    pure("%s of %s %s %s" % (op, size, t.__name__, attrs), op, g, x.astype(t), **attrs)
+                if len(attrs) < 2:  # TensorFlow takes both
+                    pure("ResizeNearestNeighborGrad of %s %s %s" % (size, t.__name__, attrs), "ResizeNearestNeighborGrad", g.astype(t), i32(5, 7), **attrs)
+    pure("ResizeBicubicGrad of a matrix", "ResizeBicubicGrad", g[0, 0], x)
+
+
+def boxes_():
+    n = 30
+    boxes = rng.uniform(0, 1, (n, 2, 2)).astype(np.float32)
+    boxes = np.concatenate([boxes[:, 0], boxes[:, 0] + boxes[:, 1] * 0.5], -1)
+    boxes[3], boxes[4] = boxes[5], boxes[5][[2, 3, 0, 1]]
+    boxes[6] = 0
+    scores = rng.uniform(0, 1, n).astype(np.float32)
+    ties = np.round(scores * 4) / 4
+    odd = scores.copy()
+    odd[:3] = base.nan, base.inf, -base.inf
+    for name, v in dict(scores=scores, ties=ties, odd=odd).items():
+        for most in (0, 5, 100):
+            for iou in (0, 0.3, 1):
+                pure("NMS %s %d %s" % (name, most, iou), "NonMaxSuppression", boxes, v, scalar(most), iou_threshold=float(iou))
+                for t in (np.float32, np.float16):
+                    b, w, limit = boxes.astype(t), v.astype(t), np.array(iou, t)
+                    pure("NMS 2 %s %d %s" % (name, most, iou), "NonMaxSuppressionV2", b, w, scalar(most), limit)
+                    pure("NMS 3 %s %d %s" % (name, most, iou), "NonMaxSuppressionV3", b, w, scalar(most), limit, np.array(0.25, t))
+                    for pad in (False, True):
+                        pure("NMS 4 %s %d %s %s" % (name, most, iou, pad), "NonMaxSuppressionV4", b, w, scalar(most), limit, np.array(0.25, t), pad_to_max_output_size=pad)
+                        if most < 100 or t is np.float32:
+                            for sigma in (0, 0.5):
+                                pure("NMS 5 %s %d %s %s %s" % (name, most, iou, pad, sigma), "NonMaxSuppressionV5", b, w, scalar(most), limit, np.array(0.1, t), np.array(sigma, t), pad_to_max_output_size=pad)
+    exact = f32([0, 0, 1, 1], [0, 0, 1, 0.5], [0, 0.5, 1, 1.5], [0, 0, 0.5, 1])
+    pure("NMS of exactly the threshold", "NonMaxSuppressionV3", exact, f32(4, 3, 2, 1), scalar(4), np.float32(0.5), np.float32(1))
+    for what, args in dict(negative=(boxes, scores, scalar(-1), np.float32(0.5), np.float32(0)), above=(boxes, scores, scalar(3), np.float32(1.5), np.float32(0)), nan=(boxes, scores, scalar(3), np.float32(base.nan), np.float32(0)),
+                           few=(boxes, scores[:3], scalar(3), np.float32(0.5), np.float32(0)), corners=(boxes[:, :3].copy(), scores, scalar(3), np.float32(0.5), np.float32(0)), none=(boxes[:0], scores[:0], scalar(3), np.float32(0.5), np.float32(0)),
+                           vector=(boxes, scores, i32(3), np.float32(0.5), np.float32(0))).items():
+        pure("NMS 3 %s" % what, "NonMaxSuppressionV3", *args)
+    overlaps = rng.uniform(0, 1, (n, n)).astype(np.float32)
+    for limit in (0.2, 0.5, 0.9):
+        pure("NMS of overlaps %s" % limit, "NonMaxSuppressionWithOverlaps", overlaps, ties, scalar(10), np.float32(limit), np.float32(0.1))
+    pure("NMS of overlaps, not square", "NonMaxSuppressionWithOverlaps", overlaps[:, :5].copy(), ties, scalar(10), np.float32(0.5), np.float32(0.1))
+    for q, classes in ((1, 3), (3, 3), (1, 1), (2, 3)):
+        many = np.stack([np.stack([boxes[rng.permutation(n)] * 1.3 - 0.1 for _ in range(q)], 1) for _ in range(2)])
+        for name, v in dict(scores=rng.uniform(0, 1, (2, n, classes)).astype(np.float32), ties=(rng.integers(0, 30, (2, n, classes)) / 30).astype(np.float32)).items():
+            for each, total in ((2, 5), (10, 100), (100, 4)):
+                for pad in (False, True):
+                    for clip in (False, True):
+                        few = v if name == "scores" else np.where(np.arange(n)[:, None] < 5, v, 0).astype(np.float32)
+                        pure("combined NMS %d %d %s %d %d %s" % (q, classes, name, each, total, pad), "CombinedNonMaxSuppression", many, few, scalar(each), scalar(total), np.float32(0.4), np.float32(0.2), pad_per_class=pad, clip_boxes=clip)
+    for each, total, iou in ((0, 5, 0.5), (5, 0, 0.5), (5, 5, 2)):
+        pure("combined NMS refused", "CombinedNonMaxSuppression", many, v, scalar(each), scalar(total), np.float32(iou), np.float32(0.2))
+    crop = f32([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], [0.8, 0.7, 0.2, 0.1], [-0.5, -0.2, 1.5, 1.2], [0.5, 0.5, 0.5, 0.5])
+    owner = i32(0, 1, 0, 1, 1)
+    for t in KINDS:
+        if np.dtype(t) != tf.bfloat16.as_numpy_dtype:
+            x = images(t, 2, 5, 6, 2)
+            for size in ((3, 4), (1, 1), (5, 6), (8, 2)):
+                for method in ("bilinear", "nearest"):
+                    pure("CropAndResize %s %s %s" % (np.dtype(t), size, method), "CropAndResize", x, crop, owner, i32(*size), method=method, extrapolation_value=7.5)
+                g = rng.standard_normal((5, *size, 2)).astype(np.float32)
+                if t in (np.float32, np.float64):
+                    for method in ("bilinear", "nearest"):
+                        pure("CropAndResizeGradImage %s %s %s" % (np.dtype(t), size, method), "CropAndResizeGradImage", g, crop, owner, i32(2, 5, 6, 2), T=tf.as_dtype(t), method=method)
+                pure("CropAndResizeGradBoxes %s %s" % (np.dtype(t), size), "CropAndResizeGradBoxes", g, x, crop, owner)
+    x = images(np.float32, 2, 5, 6, 2)
+    for what, args in dict(owner=(x, crop, i32(0, 1, 2, 0, 0), i32(3, 3)), negative=(x, crop, i32(0, 1, -1, 0, 0), i32(3, 3)), size=(x, crop, owner, i32(0, 3)), nan=(x, crop * base.nan, owner, i32(3, 3)), few=(x, crop, owner[:2], i32(3, 3)),
+                           none=(x, crop[:0], owner[:0], i32(3, 3)), matrix=(x[0, 0], crop, owner, i32(3, 3)), scalar=(x, crop, owner, scalar(3)), pixels=(x[:, :0], crop, owner, i32(3, 3))).items():
+        pure("CropAndResize %s" % what, "CropAndResize", *args)
+    pure("CropAndResizeGradImage of others", "CropAndResizeGradImage", g[:2], crop, owner, i32(2, 5, 6, 2), T=tf.float32)
+    pure("CropAndResizeGradBoxes of others", "CropAndResizeGradBoxes", g[:2], x, crop, owner)
+
+
+def colours():
+    for t in (np.float16, np.float32, np.float64):
+        x = np.concatenate([rng.uniform(0, 1, (2, 3, 4, 3)), rng.integers(0, 3, (2, 3, 4, 3)) / 2, rng.uniform(-2, 300, (2, 3, 4, 3))]).astype(t)
+        for op in ("RGBToHSV", "HSVToRGB"):
+            if t is not np.float16:
+                pure("%s %s" % (op, t.__name__), op, x[:4] if op == "HSVToRGB" else x)
+                pure("%s %s of a pixel" % (op, t.__name__), op, x[0, 0, 0])
+                pure("%s %s of nothing" % (op, t.__name__), op, x[:0])
+                pure("%s %s of two channels" % (op, t.__name__), op, x[..., :2].copy())
+        if t is np.float32:
+            for v in (0, 0.3, -0.4, 1, -1, 2.7):
+                pure("AdjustHue %s %s" % (t.__name__, v), "AdjustHue", x[:4], np.float32(v))
+                pure("AdjustSaturation %s %s" % (t.__name__, v), "AdjustSaturation", x[:4], np.float32(v))
+                pure("AdjustContrastv2 %s %s" % (t.__name__, v), "AdjustContrastv2", x, np.float32(v))
+    for op in ("AdjustHue", "AdjustSaturation", "AdjustContrastv2"):
+        pure("%s of a matrix" % op, op, x[0, 0].astype(np.float32), np.float32(0.5))
+        pure("%s by a vector" % op, op, x.astype(np.float32), f32(0.5))
+        pure("%s of nothing" % op, op, x[:0].astype(np.float32), np.float32(0.5))
+
+
+GROUPS = [jpegs, encoded, pngs, gifs, bmps, resizes, boxes_, colours]
 
 
 def main():

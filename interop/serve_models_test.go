@@ -22,9 +22,9 @@ type servedRun struct {
 
 // refusedModels are the models of serve_models.py that need what goestimator did not have when this was written, and all of what they need.
 var refusedModels = map[string][]string{
-	"bicubic": {"ResizeBicubic"}, "brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
-	"branch_unknown": {"Cast DstT = complex64", "DecodePng", "FFT", "Real"}, "crop_and_resize": {"CropAndResize"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
-	"detection_combined": {"CombinedNonMaxSuppression"}, "half": {"MatMul T = float16", "Softmax T = float16"}, "image_bytes": {"DecodeJpeg"},
+	"brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
+	"branch_unknown": {"Cast DstT = complex64", "FFT", "Real"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
+	"half":           {"MatMul T = float16", "Softmax T = float16"},
 	"linear_algebra": {"Cholesky"}, "mixed_precision": {"BiasAdd T = float16", "MatMul T = float16", "Relu T = float16"}, "narrow_sums": {"Cumsum T = int16"},
 	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"},
 }

@@ -174,6 +174,70 @@ def image_bytes():
     return one(f, {"b": ((None,), S)}, [text(tf.io.encode_jpeg(r.integers(0, 255, (9, 9, 3)).astype("uint8")).numpy())])
 
 
+def picture(*shape):
+    y, x = np.mgrid[0:shape[0], 0:shape[1]]
+    return (128 + 90 * np.sin(x[..., None] / 5 + np.arange(shape[2])) * np.cos(y[..., None] / 7)).astype("uint8")
+
+
+def jpeg_mobilenet():
+    net = tf.keras.applications.MobileNetV2(weights=None, input_shape=(32, 32, 3), classes=5)
+
+    def f(b):
+        x = tf.map_fn(lambda s: tf.image.resize(tf.cast(tf.io.decode_jpeg(s, channels=3), F), (32, 32)), b, fn_output_signature=tf.TensorSpec((32, 32, 3), F))
+        return net(x / 127.5 - 1)
+
+    m = one(f, {"b": ((None,), S)}, [text(*[tf.io.encode_jpeg(picture(40 + 9 * i, 50, 3), progressive=i == 1).numpy() for i in range(3)])])
+    m.net = net
+    return m
+
+
+def image_kinds():
+    def f(b):
+        x = tf.io.decode_image(b, channels=3, expand_animations=False)
+        x.set_shape((None, None, 3))
+        return tf.compat.v1.image.resize_bilinear(tf.image.convert_image_dtype(x, F)[None], (9, 11), align_corners=True)
+
+    x = picture(13, 17, 3)
+    return one(f, {"b": ((), S)}, [np.array(tf.io.encode_png(x).numpy(), object)], [np.array(tf.io.encode_jpeg(x).numpy(), object)])
+
+
+def antialiased():
+    methods = ["bilinear", "lanczos3", "lanczos5", "bicubic", "gaussian", "area", "mitchellcubic", "nearest"]
+    return one(lambda x: tf.stack([tf.image.resize(x, (5, 6), m, antialias=True) for m in methods]), {"x": ((None, None, None, 3), F)}, [f32(2, 12, 9, 3)], [f32(1, 4, 4, 3)])
+
+
+def saliency():
+    net = tf.keras.Sequential([L.Conv2D(4, 3, activation="relu"), L.GlobalAveragePooling2D(), L.Dense(3)])
+    net.build((None, 12, 12, 3))
+
+    def f(x):
+        with tf.GradientTape() as t:
+            t.watch(x)
+            y = tf.reduce_max(net(tf.image.resize(x, (12, 12), "bicubic", antialias=True) + tf.image.resize(x, (12, 12), "bicubic") + tf.image.resize(x, (12, 12))))
+        return tf.abs(t.gradient(y, x))
+
+    m = one(f, {"x": ((None, 16, 16, 3), F)}, [f32(2, 16, 16, 3)])
+    m.net = net
+    return m
+
+
+def photo_filter():
+    def f(b, turn):
+        x = tf.image.convert_image_dtype(tf.io.decode_png(b, 3), F)
+        x = tf.image.adjust_saturation(tf.image.adjust_contrast(tf.image.adjust_hue(x, 0.1), 1.3), 0.7)
+        return tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(x) * [1, 1, 0.5]) * turn
+
+    return one(f, {"b": ((), S), "turn": ((), F)}, [np.array(tf.io.encode_png(picture(8, 9, 3)).numpy(), object), np.float32(2)])
+
+
+def soft_detection():
+    def f(boxes, scores, image):
+        at, s = tf.image.non_max_suppression_with_scores(boxes, scores, 4, 0.5, 0.1, 0.3)
+        return tf.reduce_sum(tf.image.crop_and_resize(image, tf.gather(boxes, at), tf.zeros_like(at), (3, 3)), (1, 2, 3)) * s
+
+    return one(f, {"boxes": ((None, 4), F), "scores": ((None,), F), "image": ((1, None, None, 3), F)}, [np.abs(f32(6, 4)), np.abs(f32(6)), f32(1, 7, 8, 3)])
+
+
 def detection():
     def f(boxes, scores):
         at, n = tf.image.non_max_suppression_padded(boxes, scores, 5, pad_to_max_output_size=True)

@@ -40,10 +40,16 @@ var (
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats").precision(Follows).heavy()
 	AvgPool3DGrad = define("AvgPool3DGrad(orig_input_shape: int32 unread, grad: T) -> output: T",
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "T: floats").precision(Follows)
-	ResizeArea = define("ResizeArea(images: T, size: int32) -> resized_images: float32",
-		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false")
-	ResizeBicubic = define("ResizeBicubic(images: T, size: int32) -> resized_images: float32",
-		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false")
+	ResizeArea = define("ResizeArea(images: T, size: int32 size) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false").grows()
+	ResizeBicubic = define("ResizeBicubic(images: T, size: int32 size) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false").grows()
+	ResizeBicubicGrad = define("ResizeBicubicGrad(grads: float32, original_image: T) -> output: T",
+		"T: {float32, float64}", "align_corners: bool = false", "half_pixel_centers: bool = false")
+	ScaleAndTranslate = define("ScaleAndTranslate(images: T, size: int32 size, scale: float32, translation: float32) -> resized_images: float32",
+		"T: {int8, int16, int32, int64, uint8, uint16, float16, bfloat16, float32, float64}", "kernel_type: string = 'lanczos3'", "antialias: bool = true").grows()
+	ScaleAndTranslateGrad = define("ScaleAndTranslateGrad(grads: T, original_image: T, scale: float32, translation: float32) -> output: T",
+		"T: {float32}", "kernel_type: string = 'lanczos3'", "antialias: bool = true")
 	LRN = define("LRN(input: T) -> output: T",
 		"depth_radius: int = 5", "bias: float = 1.0", "alpha: float = 1.0", "beta: float = 0.5", "T: {float16, bfloat16, float32} = float32").sameShape()
 	AdjustContrastv2        = define("AdjustContrastv2(images: T, contrast_factor: float32) -> output: T", "T: {float16, float32} = float32").sameShape()

@@ -16,8 +16,6 @@ BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T,
 BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
-CombinedNonMaxSuppression(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, score_threshold: float32) -> nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32
-CropAndResize(image: T, boxes: float32, box_ind: int32, crop_size: int32) -> crops: float32
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
 CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32) -> output: T, output_h: T, output_c: T, reserve_space: T, host_reserved: int8
 EagerPyFunc(input: [Tin]) -> output: [Tout]
@@ -31,11 +29,6 @@ MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
 MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
 NextIteration(data: T) -> output: T
-NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32) -> selected_indices: int32
-NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> selected_indices: int32
-NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32
-NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> selected_indices: int32, valid_outputs: int32
-NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, selected_scores: T, valid_outputs: int32; T: {float16, float32} = float32
 PartitionedCall(args: [Tin]) -> output: [Tout]
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]

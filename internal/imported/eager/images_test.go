@@ -10,7 +10,7 @@ import (
 const byImages = "TestImages compares recorded cases: see interop/eager_images.py"
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{codecOps} {
+	for _, family := range []map[*ops.Def]maker{codecOps, resizeOps, boxOps, colourOps} {
 		for op := range family {
 			unrecorded[op.Name] = byImages
 		}
@@ -24,7 +24,7 @@ var imageDifferences = map[string]string{}
 func TestImages(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readCases[goldenSequence](t, "testdata/images.json.gz") {
-		err := c.compare(t, 1e-5)
+		err := c.compare(t, 3e-5)
 		if why := imageDifferences[c.Name]; err != nil && why == "" {
 			t.Errorf("%s: %v", c.Name, err)
 		}

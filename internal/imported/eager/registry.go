@@ -48,7 +48,7 @@ func families() []map[*ops.Def]maker {
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, multiDeviceOps, trainingOps,
 		summaryOps, summaryWriterOps,
 		readerOps, fileOps, csvOps, fusedOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps,
-		codecOps}
+		codecOps, resizeOps, boxOps, colourOps}
 }
 
 // registry is all families in one.

@@ -16,7 +16,7 @@ var imageRules = map[*ops.Def]rule{
 	ops.Conv3D: windows(5, volumes((*window.Attrs).Conv3D)), ops.MaxPool3D: windows(5, volumes(pool3D)), ops.AvgPool3D: windows(5, volumes(pool3D)),
 	ops.Conv2DBackpropInput: enlarged(4, images((*window.Attrs).Conv2D)), ops.Conv3DBackpropInputV2: enlarged(5, volumes((*window.Attrs).Conv3D)),
 	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm,
-	ops.FusedBatchNormV3: batchNorm, ops.ResizeBilinear: resize, ops.ResizeNearestNeighbor: resize, ops.ResizeBicubic: resize, ops.ResizeArea: resize,
+	ops.FusedBatchNormV3: batchNorm, ops.ResizeBilinear: resize, ops.ResizeNearestNeighbor: resize, ops.ResizeBicubic: resize, ops.ResizeArea: resize, ops.ScaleAndTranslate: resize,
 	ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
 	ops.SpaceToDepth: spaceToDepth, ops.DepthToSpace: depthToSpace,
 }
