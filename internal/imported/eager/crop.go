@@ -45,7 +45,7 @@ func readCropping(s *site, boxes, images *tensor.Tensor, shape []int, size [2]in
 	return k, nil
 }
 
-// line returns where a pixel of a crop lies in one dimension of the image, and whether it is inside.
+// cropLine returns where a pixel of a crop lies in one dimension of the image, and whether it is inside.
 func cropLine(from, to float32, i, out, in int) (float32, bool) {
 	at := 0.5 * (from + to) * float32(in-1)
 	if out > 1 {
