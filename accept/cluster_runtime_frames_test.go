@@ -191,13 +191,17 @@ func (x *target) unread() {
 		b = append(b, request(i, getStatus, nil)...)
 		b = append(b, frame(framePing, 0, 0, 0, nil)...)
 	}
+	var open []net.Conn
 	for range 3 {
 		c := x.framed(nil)
-		defer c.Close()
+		open = append(open, c)
 		_ = c.SetWriteDeadline(time.Now().Add(5 * time.Second))
 		_, _ = c.Write(b) // the server may stop to read
 	}
 	x.ours("answers that nobody reads")
+	for _, c := range open {
+		_ = c.Close()
+	}
 	dims := sized(int32Type, 1)
 	dims.IntVal = []int32{8 << 20}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -27,12 +27,12 @@ type Server struct {
 	done     sync.WaitGroup    // links
 	work     chan *serverCall
 	workers  sync.WaitGroup
-	over     chan struct{} // closed when no link is left, once the server has stopped
 
 	mu      sync.Mutex
 	links   map[*serverLink]bool
-	running int // calls
-	free    int // workers that wait for work
+	none    chan struct{} // closed when no link is left
+	running int           // calls
+	free    int           // workers that wait for work
 	stopped bool
 	idle    chan struct{} // closed when no call runs, once it is set
 }
@@ -47,7 +47,7 @@ var _ grpc.ServiceRegistrar = (*Server)(nil)
 
 // NewServer returns a Server without services. Stop ends it.
 func NewServer() *Server {
-	return &Server{services: map[string]bool{}, methods: map[string]method{}, links: map[*serverLink]bool{}, work: make(chan *serverCall), over: make(chan struct{})}
+	return &Server{services: map[string]bool{}, methods: map[string]method{}, links: map[*serverLink]bool{}, work: make(chan *serverCall)}
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
@@ -81,6 +81,9 @@ func (s *Server) accept(conn net.Conn, info credentials.AuthInfo) {
 		l.close(errStopped)
 		return
 	}
+	if len(s.links) == 0 {
+		s.none = make(chan struct{})
+	}
 	s.links[l] = true
 	s.done.Go(func() {
 		if err := l.greet(); err != nil {
@@ -89,7 +92,9 @@ func (s *Server) accept(conn net.Conn, info credentials.AuthInfo) {
 		l.run()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.links, l)
+		if delete(s.links, l); len(s.links) == 0 {
+			close(s.none)
+		}
 	})
 }
 
@@ -110,7 +115,7 @@ func (l *serverLink) greet() error {
 }
 
 // maxFree are the goroutines that wait for calls of any connection. Others end after their call.
-const maxFree = 32
+const maxFree = 16
 
 // dispatch has a call answered by a goroutine that waits, or a new one.
 func (s *Server) dispatch(c *serverCall) {
@@ -127,13 +132,14 @@ func (s *Server) dispatch(c *serverCall) {
 	})
 }
 
-// next waits for the next call, nil where enough others wait, or the server has stopped.
+// next waits for the next call, nil where enough others wait, or no connection is left.
 func (s *Server) next() *serverCall {
 	s.mu.Lock()
 	if s.free == maxFree {
 		s.mu.Unlock()
 		return nil
 	}
+	none := s.none
 	s.free++
 	s.mu.Unlock()
 	defer func() {
@@ -144,7 +150,7 @@ func (s *Server) next() *serverCall {
 	select {
 	case c := <-s.work:
 		return c
-	case <-s.over:
+	case <-none:
 		return nil
 	}
 }
@@ -185,15 +191,11 @@ func (s *Server) GracefulStop() {
 // Stop closes all connections, and waits for the methods that run.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	first := !s.stopped
 	s.stopped = true
 	for l := range s.links {
 		l.close(errStopped)
 	}
 	s.mu.Unlock()
 	s.done.Wait()
-	if first {
-		close(s.over)
-	}
 	s.workers.Wait()
 }
