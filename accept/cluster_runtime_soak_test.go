@@ -222,8 +222,9 @@ func (s *runtimeSoak) extend(ctx context.Context, session *cluster.Session, i in
 	return nil
 }
 
-// connected is more goroutines than a task has for its connections with the three others.
-const connected = 40
+// connected is more goroutines than a task has for its connections with the three others, of gRPC and of our own transport, and those
+// that wait for calls.
+const connected = 60
 
 // settled checks that nothing is left once sessions and variables are forgotten.
 func (s *runtimeSoak) settled() {
