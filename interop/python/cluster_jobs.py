@@ -164,20 +164,21 @@ def old_savers(target, folder):
         with setter():
             all_kinds = [tf1.get_variable("kind%d" % i, initializer=tf1.cast([3, 0, 7], k) if k != tf1.string else tf1.constant(["a", ""])) for i, k in enumerate(kinds)]
             parts = tf1.get_variable("parts", initializer=tf1.reshape(tf1.range(12.0), [4, 3]), partitioner=tf1.fixed_size_partitioner(2))
+        whole = tf1.convert_to_tensor(parts)
         clear = [v.assign(tf1.zeros_like(v)) for v in list(parts) + all_kinds[:-2]]
         for sharded in (False, True):
             path = os.path.join(folder, "old%d" % sharded)
             saver = tf1.train.Saver(write_version=tf1.train.SaverDef.V1, sharded=sharded)
-            with tf1.Session(target) as s, tf1.Session() as own:
+            with tf1.Session(target) as s:
                 s.run(tf1.global_variables_initializer())
                 saver.save(s, path, write_meta_graph=False)
                 s.run(clear)
                 saver.restore(s, path + ("-?????-of-00002" if sharded else ""))
-                show("version 1, sharded %s" % sharded, [np.asarray(v).astype(str).tolist() for v in s.run(all_kinds + [parts])])
-                read = [tf1.raw_ops.Restore(file_pattern=path + "*", tensor_name=v.op.name, dt=v.dtype.base_dtype) for v in all_kinds]
-                show("read by this process", [np.asarray(v).astype(str).tolist() for v in own.run(read)])
-                write = tf1.raw_ops.Save(filename=path + "own", tensor_names=["x", "y"], data=[tf1.range(5), tf1.constant([1.5, -2.0])])
-                own.run(write)
+                show("version 1, sharded %s" % sharded, [np.asarray(v).astype(str).tolist() for v in s.run(all_kinds + [whole])])
+                with tf1.Graph().as_default(), tf1.Session() as own:
+                    read = [tf1.raw_ops.Restore(file_pattern=path + "*", tensor_name=v.op.name, dt=v.dtype.base_dtype) for v in all_kinds]
+                    show("read by this process", [np.asarray(v).astype(str).tolist() for v in own.run(read)])
+                    own.run(tf1.raw_ops.Save(filename=path + "own", tensor_names=["x", "y"], data=[tf1.range(5), tf1.constant([1.5, -2.0])]))
                 saved = tf1.raw_ops.Restore(file_pattern=path + "own", tensor_name="y", dt=tf1.float32)
                 show("written by this process", s.run(saved).tolist())
                 for name, dtype in (("none", tf1.float32), ("x", tf1.float32)):
