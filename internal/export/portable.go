@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/compiler/attention"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -11,6 +12,9 @@ import (
 // portable rewrites the nodes of a graph that only this project's engine runs to
 // such that TensorFlow runs on a CPU. It fails for an op that TensorFlow lacks.
 func portable(e emitter) error {
+	if err := attention.Expand(e.Builder); err != nil {
+		return err
+	}
 	for _, n := range e.Graph.Nodes() {
 		if n.Op == graph.SumByIndex {
 			rows, indices := e.once(n.Name, n.Inputs[0], n.Inputs[1])

@@ -19,6 +19,7 @@ var activations = map[string]Activation{
 	"relu":   ops.Relu, "relu6": ops.Relu6, "elu": ops.Elu, "selu": ops.Selu, "gelu": ops.Gelu, "gelu_tanh": ops.GeluTanh,
 	"tanh": ops.Tanh, "sigmoid": ops.Sigmoid, "softplus": ops.Softplus, "softsign": ops.Softsign,
 	"swish": ops.Swish, "silu": ops.Swish, "softmax": ops.Softmax, "log_softmax": ops.LogSoftmax, "exponential": ops.Exp,
+	"mish": ops.Mish, "hard_swish": ops.HardSwish, "hard_sigmoid": ops.HardSigmoid,
 	"leaky_relu": func(c models.Context, x *G.Node) *G.Node { return ops.LeakyRelu(c, x, 0.2) },
 }
 

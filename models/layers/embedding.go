@@ -21,3 +21,29 @@ func Embedding(c models.Context, ids *G.Node, rows, width int, w Weights) (y *G.
 	})
 	return y
 }
+
+// EmbeddingTable makes the variable embeddings [rows, width] in a scope, token_embedding unless
+// Weights name it, for Tokens and TokenLogits: the result of a language model shares it with the input.
+func EmbeddingTable(c models.Context, rows, width int, w Weights) (table *G.Node) {
+	const name = "token_embedding"
+	if !positive(c, name, "rows", rows) || !positive(c, name, "width", width) {
+		return nil
+	}
+	scope(c, w.Name, name, func() { table = w.kernel(c, "embeddings", rows, width) })
+	return table
+}
+
+// Tokens looks integer ids of any shape up in a table: shape ids + [width]. Its
+// gradient is dense, as that of TokenLogits.
+func Tokens(c models.Context, table, ids *G.Node) *G.Node { return ops.GatherAxis(c, table, ids, 0) }
+
+// TokenLogits is x [..., width] times each row of a table: [..., rows].
+func TokenLogits(c models.Context, table, x *G.Node) *G.Node {
+	if !usable(c, "token_logits", x) || !usable(c, "token_logits", table, 2) {
+		return nil
+	}
+	rows, s := table.Shape()[0], append([]int{}, x.Shape()...)
+	flat := ops.MatMulT(c, ops.Reshape(c, x, -1, table.Shape()[1]), table, false, true)
+	s[len(s)-1] = rows
+	return ops.Reshape(c, flat, s...)
+}

@@ -74,3 +74,16 @@ func GeluTanh(c models.Context, x *G.Node) *G.Node {
 	t := Tanh(c, Mul(c, Add(c, x, cube), scalarLike(c, x, math.Sqrt(2/math.Pi))))
 	return Mul(c, Mul(c, x, scalarLike(c, x, 0.5)), Add(c, t, scalarLike(c, x, 1)))
 }
+
+// Mish returns x·tanh(log(1 + e^x)) (Misra 2019).
+func Mish(c models.Context, x *G.Node) *G.Node { return Mul(c, x, Tanh(c, Softplus(c, x))) }
+
+// HardSwish returns x·relu6(x+3)/6 (Howard et al. 2019).
+func HardSwish(c models.Context, x *G.Node) *G.Node {
+	return Mul(c, x, Mul(c, Relu6(c, Add(c, x, scalarLike(c, x, 3))), scalarLike(c, x, 1.0/6)))
+}
+
+// HardSigmoid returns 0.2·x + 0.5, limited to 0..1, as Keras of TensorFlow 2.15 has it.
+func HardSigmoid(c models.Context, x *G.Node) *G.Node {
+	return ClipByValue(c, Add(c, Mul(c, x, scalarLike(c, x, 0.2)), scalarLike(c, x, 0.5)), 0, 1)
+}

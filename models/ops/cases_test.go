@@ -14,7 +14,11 @@ import (
 // cases are all cases of the contract test.
 func cases() []opCase {
 	return slices.Concat(unaryCases(), binaryCases(), compareCases(), reduceCases(), shapeCases(), linearCases(), lossCases(), imageCases(), indexCases(), raggedCases(),
+<<<<<<< HEAD
 		einsumCases(), windowCases(), arrayCases(), statisticsCases())
+=======
+		einsumCases(), arrayCases(), statisticsCases(), attentionCases())
+>>>>>>> cc430d30 (ops: attention in blocks with masks, dropout and shared heads; layers: multi-head attention, positions, norms, gates, bidirectional)
 }
 
 type unaryOp = func(c models.Context, x *G.Node) *G.Node
@@ -86,6 +90,9 @@ func unaryCases() []opCase {
 		{"GeluTanh", ops.GeluTanh, all, 2, func(x float64) float64 {
 			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 		}},
+		{"Mish", ops.Mish, all, 2, func(x float64) float64 { return x * math.Tanh(math.Log1p(math.Exp(x))) }},
+		{"HardSwish", ops.HardSwish, -4, 4, func(x float64) float64 { return x * min(max(x+3, 0), 6) / 6 }},
+		{"HardSigmoid", ops.HardSigmoid, -4, 4, func(x float64) float64 { return min(max(0.2*x+0.5, 0), 1) }},
 		{"LeakyRelu", func(c models.Context, x *G.Node) *G.Node { return ops.LeakyRelu(c, x, 0.25) }, all, 2,
 			func(x float64) float64 { return max(x, 0.25*x) }},
 		{"ClipByValue", func(c models.Context, x *G.Node) *G.Node { return ops.ClipByValue(c, x, -0.7, 1.1) }, all, 2,

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/compiler/attention"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
@@ -45,6 +47,9 @@ func TestTensorFlowAgrees(t *testing.T) {
 	var list []caseJSON
 	// The very numbers, which the contract test does not know.
 	random := []opCase{
+		{fn: "Attention", detail: "dropout", in: []operand{batch(5, 2, 4), batch(7, 1, 4), batch(7, 1, 3)}, build: func(c models.Context, in []*G.Node) *G.Node {
+			return ops.Mul(c, ops.Attention(c, in[0], in[1], in[2], ops.Attending{Causal: true, Dropout: 0.4}), ops.Scalar(c, models.GraphType(in[0].Dtype()), 1))
+		}},
 		{fn: "RandomUniform", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(ops.RandomUniform)},
 		{fn: "Dropout", in: []operand{batch(9)}, build: func(c models.Context, in []*G.Node) *G.Node { return ops.Dropout(c, in[0], 0.4) }},
 	}
@@ -78,6 +83,10 @@ func (c opCase) export(t *testing.T, dir, file string) caseJSON {
 		cot.data[i] = float64(i%3) - 0.5
 	}
 	got := c.run(t, p, device.NewHost(), tensor.Float32, in, cot)
+	b := graph.NewBuilder(p.Graph)
+	if err := attention.Expand(b); err != nil {
+		t.Fatal(err)
+	}
 	data, err := graphdef.Marshal(p.Graph)
 	if err != nil {
 		t.Fatal(err)

@@ -23,4 +23,11 @@ var (
 	RaggedSpread  = define("_RaggedSpread(rows: T, ids: Tids, offsets: int64) -> values: T")
 	// SumByIndex sums rows of equal index: see graph.SumByIndex.
 	SumByIndex = define("_SumByIndex(values: T, indices: Tindices) -> sums: T, first: Tindices", "rows: int")
+	// Attention is softmax(q·kᵀ/√depth)·v of heads, [batch, length, heads, depth], without the matrix of scores; keys and
+	// values may have fewer heads. After v come, where masked, which query sees which key (bool, of rank 4, broadcasting),
+	// and where drop is not 0, key and counter of the random numbers. lse is [batch, heads, queries]; see kernels.Attention.
+	Attention = define("_Attention(q: T, k: T, v: T, args: [Targs]) -> out: T, lse: T", "T: floats", "causal: bool = false", "masked: bool = false", "drop: float = 0")
+	// AttentionGrad gives the gradients of q, k and v.
+	AttentionGrad = define("_AttentionGrad(q: T, k: T, v: T, out: T, lse: T, dout: T, args: [Targs]) -> dq: T, dk: T, dv: T",
+		"T: floats", "causal: bool = false", "masked: bool = false", "drop: float = 0")
 )

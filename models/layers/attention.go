@@ -1,0 +1,144 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// Heads are the options of MultiHeadAttention, with the names of Keras' layer.
+type Heads struct {
+	Name      string  // scope; "" is multi_head_attention, made unique
+	NumHeads  int     // of queries
+	KeyDim    int     // of each head's queries and keys
+	ValueDim  int     // of each head's values; 0: KeyDim
+	KVHeads   int     // of keys and values, a divisor of NumHeads; 0: NumHeads; 1 is multi-query attention
+	OutputDim int     // of the result; 0: that of the query
+	Dropout   float64 // share of the weights that training drops
+	NoBias    bool    // Keras' use_bias is the opposite
+	Rotary    float64 // base of rotary positions of queries and keys, as 10000; 0: none
+
+	// Mask says where keys may be seen: bool [batch, keys] (padding), [batch, queries,
+	// keys], or of rank 4, broadcasting to [batch, heads, queries, keys]. nil: everywhere.
+	Mask       *G.Node
+	Causal     bool               // a query sees no later keys: Keras' use_causal_mask
+	KernelInit models.Initializer // nil: Glorot uniform
+}
+
+// MultiHeadAttention lets each query of x [batch, queries, features] read from memory
+// [batch, keys, features], which may be x itself, by several heads (Vaswani et al.
+// 2017): [batch, queries, features]. Variables are those of Keras' layer: query, key,
+// value [features, heads, dim] and attention_output [heads, dim, features]. Memory
+// that training needs is linear in the lengths: see ops.Attention. A query that sees no key gets the
+// bias of the output alone, where Keras gives it the mean of all values.
+func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node) {
+	const name = "multi_head_attention"
+	if !usable(c, name, x, 3) || !usable(c, name, memory, 3) || !positive(c, name, "num_heads", o.NumHeads) || !positive(c, name, "key_dim", o.KeyDim) {
+		return nil
+	}
+	o = o.filled(x)
+	if o.KVHeads < 1 || o.NumHeads%o.KVHeads != 0 {
+		c.Core().Failf("%s: %d heads of keys for %d of queries: expected a divisor", name, o.KVHeads, o.NumHeads)
+		return nil
+	}
+	if !(o.Dropout >= 0 && o.Dropout < 1) {
+		c.Core().Failf("%s: dropout %v: expected 0 <= rate < 1", name, o.Dropout)
+		return nil
+	}
+	a := ops.Attending{Causal: o.Causal}
+	if c.Core().Training() {
+		a.Dropout = o.Dropout
+	}
+	scope(c, o.Name, name, func() {
+		q := o.project(c, "query", x, o.NumHeads, o.KeyDim)
+		k := o.project(c, "key", memory, o.KVHeads, o.KeyDim)
+		v := o.project(c, "value", memory, o.KVHeads, o.ValueDim)
+		if o.Rotary > 0 {
+			q, k = Rotary(c, q, o.Rotary), Rotary(c, k, o.Rotary)
+		}
+		a.Mask = o.mask(c, q, k)
+		y = o.output(c, ops.Attention(c, q, k, v, a))
+	})
+	return y
+}
+
+func (o Heads) filled(x *G.Node) Heads {
+	if o.ValueDim == 0 {
+		o.ValueDim = o.KeyDim
+	}
+	if o.KVHeads == 0 {
+		o.KVHeads = o.NumHeads
+	}
+	if o.OutputDim == 0 {
+		o.OutputDim = x.Shape()[2]
+	}
+	return o
+}
+
+// project gives each position of x heads of a size: [batch, length, heads, dim].
+func (o Heads) project(c models.Context, name string, x *G.Node, heads, dim int) (y *G.Node) {
+	c.Core().Scope(name, func() {
+		features, length := x.Shape()[2], x.Shape()[1]
+		w := Weights{KernelInit: o.KernelInit}
+		kernel := ops.Reshape(c, w.kernel(c, "kernel", features, heads, dim), features, heads*dim)
+		flat := ops.MatMul(c, ops.Reshape(c, x, -1, features), kernel)
+		if !o.NoBias {
+			flat = ops.BiasAdd(c, flat, ops.Reshape(c, c.Core().Variable("bias", []int{heads, dim}, models.WithInit(initializers.Zeros())), -1))
+		}
+		y = ops.Reshape(c, flat, -1, length, heads, dim)
+	})
+	return y
+}
+
+// output joins the heads of x [batch, length, heads, dim].
+func (o Heads) output(c models.Context, x *G.Node) (y *G.Node) {
+	if c.Core().Failed() {
+		return nil
+	}
+	c.Core().Scope("attention_output", func() {
+		length, width := x.Shape()[1], o.NumHeads*o.ValueDim
+		w := Weights{KernelInit: o.KernelInit, NoBias: o.NoBias}
+		kernel := ops.Reshape(c, w.kernel(c, "kernel", o.NumHeads, o.ValueDim, o.OutputDim), width, o.OutputDim)
+		flat := w.finish(c, ops.MatMul(c, ops.Reshape(c, x, -1, width), kernel), o.OutputDim)
+		y = ops.Reshape(c, flat, -1, length, o.OutputDim)
+	})
+	return y
+}
+
+// mask gives the mask rank 4.
+func (o Heads) mask(c models.Context, q, k *G.Node) *G.Node {
+	if o.Mask == nil || c.Core().Failed() {
+		return nil
+	}
+	switch s, keys := o.Mask.Shape(), k.Shape()[1]; {
+	case len(s) == 2 && s[1] == keys:
+		return ops.ExpandDims(c, ops.ExpandDims(c, o.Mask, 1), 1)
+	case len(s) == 3 && s[1] == q.Shape()[1] && s[2] == keys:
+		return ops.ExpandDims(c, o.Mask, 1)
+	case len(s) == 4:
+		return o.Mask
+	default:
+		c.Core().Fail(fmt.Errorf("multi_head_attention: mask of shape %v for %d queries and %d keys: expected [batch, keys], [batch, queries, keys] or rank 4", s, q.Shape()[1], keys))
+		return nil
+	}
+}
+
+// defaultEpsilon of RMSNorm and of normalizations by groups, as Keras has it.
+const defaultEpsilon = 1e-3
+
+// inverse is 1/√(x+epsilon).
+func inverse(c models.Context, x *G.Node, epsilon float64) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	return ops.Rsqrt(c, ops.Add(c, x, ops.Scalar(c, models.GraphType(x.Dtype()), orDefault(epsilon, defaultEpsilon))))
+}
+
+// angle is how far position p turns pair i of a width.
+func angle(p, i, width int, base float64) float64 {
+	return float64(p) * math.Pow(base, -2*float64(i)/float64(width))
+}

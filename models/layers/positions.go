@@ -1,0 +1,88 @@
+package layers
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// Rotary turns the pairs (i, i+depth/2) of x [batch, length, heads, depth] by angles
+// that grow with the position, so that products of queries and keys depend on their
+// distance (Su et al., "RoFormer", 2021). Pair i of position p turns by
+// p·base^(-2i/depth); the depth is even.
+func Rotary(c models.Context, x *G.Node, base float64) *G.Node {
+	if !usable(c, "rotary", x, 4) {
+		return nil
+	}
+	length, depth := x.Shape()[1], x.Shape()[3]
+	if depth%2 != 0 || !(base > 0) {
+		c.Core().Failf("rotary: depth %d and base %v: expected an even depth and a base > 0", depth, base)
+		return nil
+	}
+	at := func(f func(float64) float64) *G.Node {
+		return table(c, x, []int{length, 1, depth / 2}, func(p, i int) float64 { return f(angle(p, i, depth, base)) })
+	}
+	cos, sin := at(math.Cos), at(math.Sin)
+	half := ops.Split(c, x, 2, 3)
+	if c.Core().Failed() {
+		return nil
+	}
+	a, b := half[0], half[1]
+	return ops.Concat(c, 3, ops.Sub(c, ops.Mul(c, a, cos), ops.Mul(c, b, sin)), ops.Add(c, ops.Mul(c, b, cos), ops.Mul(c, a, sin)))
+}
+
+// SinusoidalPositions adds to x [batch, length, width] sines and cosines of the
+// position, of wavelengths up to base·2π (Vaswani et al. 2017): sines in the first half, cosines in the second.
+func SinusoidalPositions(c models.Context, x *G.Node, base float64) *G.Node {
+	if !usable(c, "sinusoidal_positions", x, 3) {
+		return nil
+	}
+	length, width := x.Shape()[1], x.Shape()[2]
+	if width%2 != 0 || !(base > 0) {
+		c.Core().Failf("sinusoidal_positions: width %d and base %v: expected an even width and a base > 0", width, base)
+		return nil
+	}
+	return ops.Add(c, x, table(c, x, []int{length, width}, func(p, i int) float64 {
+		if i < width/2 {
+			return math.Sin(angle(p, i, width, base))
+		}
+		return math.Cos(angle(p, i-width/2, width, base))
+	}))
+}
+
+// LearnedPositions adds a trained row for each position to x [batch, length, width]:
+// the variable position_embedding/embeddings [rows, width], whose first length rows are used; length is at most rows.
+func LearnedPositions(c models.Context, x *G.Node, rows int, w Weights) (y *G.Node) {
+	const name = "position_embedding"
+	if !usable(c, name, x, 3) {
+		return nil
+	}
+	length, width := x.Shape()[1], x.Shape()[2]
+	if length > rows {
+		c.Core().Failf("%s: %d positions of a table of %d", name, length, rows)
+		return nil
+	}
+	scope(c, w.Name, name, func() {
+		all := w.kernel(c, "embeddings", rows, width)
+		y = ops.Add(c, x, ops.Slice(c, all, []int{0, 0}, []int{length, width}))
+	})
+	return y
+}
+
+// table is a constant of x's type whose element depends on the first and the last index.
+func table(c models.Context, x *G.Node, shape []int, f func(p, i int) float64) *G.Node {
+	d := models.GraphType(x.Dtype())
+	t := tensor.New(d, shape...)
+	n := shape[len(shape)-1]
+	for k := range t.Len() {
+		if v := f(k/n, k%n); d == tensor.Float32 {
+			tensor.Values[float32](t)[k] = float32(v)
+		} else {
+			tensor.Values[float64](t)[k] = v
+		}
+	}
+	return ops.Constant(c, t)
+}
