@@ -37,6 +37,8 @@ func TestShapesAndSizes(t *testing.T) {
 		{"cnn", nil, []int{28, 28}, 8, 421642},
 		{"cnn", map[string]any{"batch_norm": true, "dense_units": "16", "filters": []int{4}}, []int{8, 8, 3}, 9, 3*9*4 + 8 + 64*16 + 16 + 170},
 		{"resnet20", nil, []int{32, 32, 3}, 19*5 + 2, 269722},
+		{"transformer_classifier", map[string]any{"layers": 1, "width": 8, "heads": 2, "padding": 0}, []int{5}, 1 + 16 + 2 + 2, 256*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3 + 8*10 + 10},
+		{"gpt", map[string]any{"layers": 1, "width": 8, "heads": 2}, []int{6}, 2 + 16 + 2, 10*8 + 6*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,6 +78,7 @@ var small = []struct {
 	{"cnn", map[string]any{"filters": []any{3, 2}, "dense_units": 4, "activation": "softplus"}, []int{6, 6, 2}},
 	{"cnn", map[string]any{"filters": []any{3}, "dense_units": 4, "activation": "tanh", "batch_norm": true}, []int{4, 4, 1}},
 	{"resnet20", map[string]any{"blocks": 1, "width": 2}, []int{8, 8, 3}},
+	{"transformer_classifier", map[string]any{"layers": 1, "width": 4, "heads": 2, "dropout": 0.2}, []int{5, 3}},
 }
 
 // TestGradientsOfNetworks compares the derivative of the whole loss along a
@@ -243,7 +246,7 @@ func TestRegistry(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := networks.New("resnet", nil)
-	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, linear, mine") || !strings.Contains(err.Error(), name) {
+	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, gpt, linear, mine") || !strings.Contains(err.Error(), name) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := networks.Keys("resnet"); !errors.Is(err, networks.ErrUnknown) {

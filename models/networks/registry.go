@@ -23,7 +23,8 @@ var (
 	ErrDuplicate = registry.ErrDuplicate
 )
 
-var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20})
+var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20,
+	"transformer_classifier": transformerClassifier, "gpt": gpt})
 
 // Register adds a network under a new name.
 func Register(name string, f Constructor) error {

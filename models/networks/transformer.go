@@ -1,0 +1,109 @@
+package networks
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// blocks are the transformer blocks of a network.
+type blocks struct {
+	layers, heads, width int
+	mlpRatio             int // width of the dense layer in between, in widths
+	dropout              float64
+	causal               bool
+	init                 models.Initializer // of kernels; nil: Glorot uniform
+}
+
+// newBlocks reads layers (2), heads (4), width (64), mlp_ratio (4) and dropout (0.1).
+func newBlocks(p *Params) blocks {
+	b := blocks{layers: p.Int("layers", 2, 1), heads: p.Int("heads", 4, 1), width: p.Int("width", 64, 1),
+		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1)}
+	if b.width%b.heads != 0 {
+		p.Refuse("width", fmt.Errorf("%d is no multiple of the %d heads", b.width, b.heads))
+	}
+	return b
+}
+
+// apply runs the blocks on x [batch, length, width] and normalizes: before attention and dense layers, and at the end (Xiong
+// et al. 2020). Where mask, bool [batch, length], is false, there is nothing to be seen; nil: everywhere.
+func (o blocks) apply(c models.Context, x, mask *G.Node) *G.Node {
+	for i := range o.layers {
+		if c.Core().Failed() {
+			return nil
+		}
+		c.Core().Scope(fmt.Sprintf("block_%d", i), func() { x = o.block(c, x, mask) })
+	}
+	return layers.LayerNorm(c, x, layers.Norm{Name: "final_normalization", Epsilon: 1e-5})
+}
+
+func (o blocks) block(c models.Context, x, mask *G.Node) *G.Node {
+	norm := layers.Norm{Epsilon: 1e-5}
+	h := layers.LayerNorm(c, x, norm)
+	h = layers.MultiHeadAttention(c, h, h, layers.Heads{NumHeads: o.heads, KeyDim: o.width / o.heads, Dropout: o.dropout,
+		Mask: mask, Causal: o.causal, KernelInit: o.init})
+	x = ops.Add(c, x, layers.Dropout(c, h, o.dropout))
+	h = layers.LayerNorm(c, x, norm)
+	h = layers.Dense(c, h, o.mlpRatio*o.width, layers.Weights{Activation: ops.GeluTanh, KernelInit: o.init})
+	h = layers.Dense(c, h, o.width, layers.Weights{KernelInit: o.init})
+	return ops.Add(c, x, layers.Dropout(c, h, o.dropout))
+}
+
+// transformerClassifier is transformer blocks and the mean over positions. Its feature is integer ids [batch, length] below
+// vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of positions that are not there)
+// and the parameters of newBlocks.
+func transformerClassifier(p *Params) Network {
+	rows, padding := p.Int("vocabulary", 256, 1), p.Int("padding", -1, -1)
+	o := newBlocks(p)
+	return func(c models.Context, f models.Features, outputs int) *G.Node {
+		x, mask := o.sequence(c, f, rows, padding)
+		x = o.apply(c, layers.SinusoidalPositions(c, x, 1e4), mask)
+		return logits(c, pooled(c, x, mask), outputs, layers.Weights{})
+	}
+}
+
+// sequence returns the only feature as [batch, length, width], and where ids may be padding, what is none.
+func (o blocks) sequence(c models.Context, f models.Features, rows, padding int) (x, mask *G.Node) {
+	if c.Core().Failed() {
+		return nil, nil
+	}
+	if f.Len() != 1 || f.All()[0].Dense == nil {
+		c.Core().Failf("the network takes one sequence: the input has %d features", f.Len())
+		return nil, nil
+	}
+	in := f.All()[0].Dense
+	if len(in.Shape()) == 3 {
+		return layers.Dense(c, numeric(c, f.All()[0]), o.width, layers.Weights{Name: "projection", KernelInit: o.init}), nil
+	}
+	ids := tokens(c, in)
+	if padding >= 0 {
+		mask = ops.NotEqual(c, ids, ops.Scalar(c, tensor.Int32, float64(padding)))
+	}
+	return layers.Embedding(c, ids, rows, o.width, layers.Weights{KernelInit: o.init}), mask
+}
+
+// tokens are ids [batch, length] as int32.
+func tokens(c models.Context, ids *G.Node) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	switch d := models.GraphType(ids.Dtype()); {
+	case len(ids.Shape()) != 2, d.Float(), d == tensor.String, d == tensor.Bool:
+		c.Core().Failf("the feature is %v %v: expected integer ids [batch, length]", ids.Dtype(), ids.Shape())
+		return nil
+	}
+	return ops.Cast(c, ids, tensor.Int32)
+}
+
+// pooled is the mean over the positions that are there.
+func pooled(c models.Context, x, mask *G.Node) *G.Node {
+	if mask == nil || c.Core().Failed() {
+		return ops.Mean(c, x, ops.Axes(1))
+	}
+	there := ops.ExpandDims(c, ops.Cast(c, mask, models.GraphType(x.Dtype())), -1)
+	return ops.DivNoNan(c, ops.Sum(c, ops.Mul(c, x, there), ops.Axes(1)), ops.Sum(c, there, ops.Axes(1)))
+}
