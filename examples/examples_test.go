@@ -27,7 +27,8 @@ func TestExamples(t *testing.T) {
 		{"custom_loop", []string{"-model-dir", filepath.Join(t.TempDir(), "loop")}, []string{"default, 1 replicas in sync: accuracy above 0.9: true"}},
 		{"cifar10_resnet", strings.Fields("-resnet_size 8 -batch_size 32 -train_steps 24 -strategy mirrored -replicas 2 -model_dir " + filepath.Join(t.TempDir(), "resnet")),
 			[]string{"resnet-8, mirrored: accuracy ", "above 0.5: true"}},
-		{"gpt", strings.Fields("-packages sort -steps 60 -below 3.1 -write 20 -model_dir " + filepath.Join(t.TempDir(), "gpt")), []string{"loss below 3.1: true", "func "}},
+		{"gpt", strings.Fields("-packages sort -steps 60 -below 3.1 -write 20 -model_dir " + filepath.Join(t.TempDir(), "gpt") + " -export " + filepath.Join(t.TempDir(), "export")),
+			[]string{"loss below 3.1: true", "func ", "exported to "}},
 		{"transformer_classifier", nil, []string{"accuracy above 0.9: true"}},
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}

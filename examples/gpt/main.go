@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"path/filepath"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -31,6 +32,7 @@ type flags struct {
 	packages     string
 	modelDir     string
 	write        int
+	export       string
 }
 
 func parse() *flags {
@@ -48,6 +50,7 @@ func parse() *flags {
 	flag.StringVar(&f.packages, "packages", "strings", "whose source is read: a folder of the standard library, or all")
 	flag.StringVar(&f.modelDir, "model_dir", "", "folder of checkpoints; empty: a temporary one")
 	flag.IntVar(&f.write, "write", 120, "characters to write")
+	flag.StringVar(&f.export, "export", "", "folder for a SavedModel and an ONNX model, whose input is a text and whose output are the logits of the next character")
 	flag.Parse()
 	return f
 }
@@ -111,4 +114,29 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println(text)
+	if f.export == "" {
+		return
+	}
+	if err := f.exported(ctx, est, input); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// exported writes the models.
+func (f *flags) exported(ctx context.Context, est *estimator.Estimator, input estimator.InputFn) error {
+	columns, err := est.ServingColumns(ctx, input, models.Predict)
+	if err != nil {
+		return err
+	}
+	dir, err := est.ExportSavedModel(ctx, f.export, estimator.RawServingInput(columns...))
+	if err != nil {
+		return err
+	}
+	fmt.Println("exported to", dir)
+	dir, err = est.ExportONNX(ctx, filepath.Join(f.export, "onnx"), estimator.RawServingInput(columns...))
+	if err != nil {
+		return err
+	}
+	fmt.Println("exported to", dir)
+	return nil
 }
