@@ -57,12 +57,17 @@ func source(packages string) ([]byte, error) {
 	if packages != "all" {
 		dir = filepath.Join(dir, filepath.FromSlash(packages))
 	}
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
 	var text []byte
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(folder.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := folder.ReadFile(path)
 		text = append(text, data...)
 		return err
 	})
