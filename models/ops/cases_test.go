@@ -14,11 +14,7 @@ import (
 // cases are all cases of the contract test.
 func cases() []opCase {
 	return slices.Concat(unaryCases(), binaryCases(), compareCases(), reduceCases(), shapeCases(), linearCases(), lossCases(), imageCases(), indexCases(), raggedCases(),
-<<<<<<< HEAD
-		einsumCases(), windowCases(), arrayCases(), statisticsCases())
-=======
-		einsumCases(), arrayCases(), statisticsCases(), attentionCases())
->>>>>>> cc430d30 (ops: attention in blocks with masks, dropout and shared heads; layers: multi-head attention, positions, norms, gates, bidirectional)
+		einsumCases(), windowCases(), arrayCases(), statisticsCases(), attentionCases())
 }
 
 type unaryOp = func(c models.Context, x *G.Node) *G.Node

@@ -341,7 +341,7 @@ func (c *opCase) label() string {
 func allCases() []*opCase {
 	var all []*opCase
 	for _, f := range []func() []*opCase{unaryCases, binaryCases, reduceCases, matmulCases, fusedCases, softmaxCases, structureCases,
-		castCases, layoutCases, indexCases, selectCases, convCases, poolCases, volumeCases, normCases, stateCases, updateCases, sparseCases, raggedCases} {
+		castCases, layoutCases, indexCases, selectCases, convCases, poolCases, volumeCases, normCases, stateCases, updateCases, sparseCases, raggedCases, attentionCases} {
 		all = append(all, f()...)
 	}
 	return all
