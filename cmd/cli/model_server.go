@@ -54,7 +54,7 @@ func (r refusedFlag) Set(value string) error {
 	if value == "false" || value == "" || value == "0" {
 		return nil // it asks for nothing
 	}
-	return fmt.Errorf("of TensorFlow Serving, refused here: %s", string(r))
+	return fmt.Errorf("expected none, as the flag of TensorFlow Serving is refused here: %s", string(r))
 }
 
 // String implements pflag.Value.

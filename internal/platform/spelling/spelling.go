@@ -31,21 +31,26 @@ func beginning(name string, known []string) string {
 	return best
 }
 
-// Distance is Levenshtein's: insertions, deletions and replacements of bytes.
+// Distance counts the insertions, deletions and replacements of bytes, and the exchanges of two neighbors, that make b of a; no byte
+// is edited twice (the optimal string alignment distance).
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			replace := 1
+			if a[i] == b[j] {
+				replace = 0
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			cost := min(last[j]+replace, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			row[j+1] = cost
 		}
 	}
 	return row[len(b)]

@@ -46,7 +46,7 @@ func compileAttentionGrad[T kernels.Float](c *binding) (runFunc, error) {
 	}
 	a := &attention{q: c.in[0], k: c.in[1], v: c.in[2], out: c.in[3], lse: c.in[4]}
 	dout := c.in[5]
-	err := errors.Join(a.read(c, c.in[6:]), checkTypes[T](a.q, a.k, a.v, a.out, a.lse, dout),
+	err := errors.Join(a.read(c, c.in[6:]), checkTypes[T](a.q, a.k, a.v, a.out, a.lse, dout, c.out[0], c.out[1], c.out[2]),
 		checkShape("gradient", dout, a.out.typ.Shape.Dims), checkShape("dq", c.out[0], a.q.typ.Shape.Dims),
 		checkShape("dk", c.out[1], a.k.typ.Shape.Dims), checkShape("dv", c.out[2], a.v.typ.Shape.Dims))
 	return func() error {
