@@ -41,6 +41,13 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		return nil
 	}
 	o = o.filled(x)
+	if !positive(c, name, "value_dim", o.ValueDim) || !positive(c, name, "output_dim", o.OutputDim) {
+		return nil
+	}
+	if !(o.Rotary >= 0) {
+		c.Core().Failf("%s: rotary base %v: expected >= 0", name, o.Rotary)
+		return nil
+	}
 	if o.KVHeads < 1 || o.NumHeads%o.KVHeads != 0 {
 		c.Core().Failf("%s: %d heads of keys for %d of queries: expected a divisor", name, o.KVHeads, o.NumHeads)
 		return nil

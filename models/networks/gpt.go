@@ -71,10 +71,11 @@ func gpt(p *Params) Network {
 			return nil
 		}
 		ids := f.All()[0].Dense
-		g.Vocabulary = outputs
-		if g.Context == 0 {
-			g.Context = ids.Shape()[1]
+		model := g // a network is built several times
+		model.Vocabulary = outputs
+		if model.Context == 0 {
+			model.Context = ids.Shape()[1]
 		}
-		return g.NextLogits(c, ids)
+		return model.NextLogits(c, ids)
 	}
 }

@@ -206,7 +206,7 @@ func finish(c models.Context, t *labelled, out []int) *G.Node {
 	flat := Reshape(c, padded, append(slices.Clone(lead), n*(n+1))...)
 	square := StridedSlice(c, flat, append(slices.Repeat([]Range{All}, len(rest)), Range{To: n * n})...)
 	// The second of the two dimensions has a label of its own until both are in place.
-	const other = 1 << 20
+	other := 1<<20 + len(t.labels)
 	target := slices.Clone(out)
 	target[lastIndex(target, l)] = other
 	return finish(c, &labelled{Reshape(c, square, append(slices.Clone(lead), n, n)...), append(rest, l, other)}, target)

@@ -72,6 +72,18 @@ func TestWrongUsesAreNamed(t *testing.T) {
 			kernel := ops.Constant(b, tensor.New(tensor.Float32, 1, 1, 2, 1))
 			ops.Conv2D(b, b.image, kernel, [2]int{1, 1}, ops.Explicit(-1, 0, 0, 0))
 		}},
+		{"Split: sizes [2 -1 2] of dimension 1 of shape (4, 3): expected sizes >= 1", func(b bench) { ops.SplitSizes(b, b.matrix, []int{2, -1, 2}, 1) }},
+		{"Split: 0 parts", func(b bench) { ops.Split(b, b.matrix, 0, 1) }},
+		{"selects nothing", func(b bench) { ops.StridedSlice(b, b.matrix, ops.All, ops.Range{From: ops.End, To: ops.End}) }},
+		{"selects nothing", func(b bench) { ops.StridedSlice(b, b.matrix, ops.All, ops.Range{From: 1 << 32, To: ops.End}) }},
+		{"_Attention: queries (4, 2, 3, 12), keys (4, 3, 4, 6)", func(b bench) {
+			ops.Attention(b, ops.Reshape(b, b.image, 4, 2, 3, 12), ops.Reshape(b, b.image, 4, 3, 4, 6), ops.Reshape(b, b.image, 4, 3, 4, 6), ops.Attending{})
+		}},
+		{"_Attention: rate NaN", func(b bench) { ops.Attention(b, b.image, b.image, b.image, ops.Attending{Dropout: math.NaN()}) }},
+		{"_Attention: operand 0 is float32: expected bool", func(b bench) { ops.Attention(b, b.image, b.image, b.image, ops.Attending{Mask: b.image}) }},
+		{"_Attention: the mask has shape (4): expected rank 4, broadcasting to [4 6 6 6]", func(b bench) {
+			ops.Attention(b, b.image, b.image, b.image, ops.Attending{Mask: b.flags})
+		}},
 		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, tensor.BFloat16) }},
 	}
 	for _, c := range cases {

@@ -77,12 +77,13 @@ func SplitSizes(c models.Context, x *G.Node, sizes []int, along int) []*G.Node {
 	if !ok {
 		return nil
 	}
-	sum := 0
+	sum, fits := 0, true
 	for _, n := range sizes {
 		sum += n
+		fits = fits && n >= 1
 	}
-	if sum != x.Shape()[k] {
-		c.Core().Failf("Split: sizes %v of dimension %d of shape %v: expected a sum of %d", sizes, k, x.Shape(), x.Shape()[k])
+	if !fits || sum != x.Shape()[k] {
+		c.Core().Failf("Split: sizes %v of dimension %d of shape %v: expected sizes >= 1 and a sum of %d", sizes, k, x.Shape(), x.Shape()[k])
 		return nil
 	}
 	begin := make([]int, len(x.Shape()))

@@ -35,7 +35,7 @@ func StridedSlice(c models.Context, x *G.Node, ranges ...Range) *G.Node {
 		if r.Step == 0 {
 			r.Step = 1
 		}
-		if r.From == End || r.Step > 0 && r.From == 0 {
+		if r.Step < 0 && r.From == End || r.Step > 0 && r.From == 0 {
 			l.beginMask |= 1 << i
 			r.From = 0
 		}
@@ -43,7 +43,7 @@ func StridedSlice(c models.Context, x *G.Node, ranges ...Range) *G.Node {
 			l.endMask |= 1 << i
 			r.To = 0
 		}
-		l.begin, l.end, l.strides = append(l.begin, r.From), append(l.end, r.To), append(l.strides, r.Step)
+		l.begin, l.end, l.strides = append(l.begin, narrow(r.From)), append(l.end, narrow(r.To)), append(l.strides, narrow(r.Step))
 		if out[i] = l.count(i, s[i]); out[i] < 1 {
 			c.Core().Failf("%s: %+v of dimension %d of shape %v selects nothing", name, ranges[i], i, s)
 			return nil
@@ -51,6 +51,9 @@ func StridedSlice(c models.Context, x *G.Node, ranges ...Range) *G.Node {
 	}
 	return strided(c, x, l, out)
 }
+
+// narrow makes a place an int32: beyond the largest tensor it stays beyond.
+func narrow(v int) int { return min(max(v, -End), End) }
 
 // count is how many elements range i selects of n.
 func (l *slicing) count(i, n int) int {

@@ -118,20 +118,31 @@ func TestAttentionGrad(t *testing.T) {
 	})
 }
 
-// TestAttentionGradInBlocks compares several blocks with one attention for each block of queries and keys, by halves.
+// TestAttentionGradInBlocks has several blocks of queries and of keys.
 func TestAttentionGradInBlocks(t *testing.T) {
-	a := attentionOf(rand.New(rand.NewPCG(3, 4)), [7]int{1, 2, 1, 130, 300, 4, 3})
-	a.Causal = true
-	Attend(a)
-	g := AttentionGrad[float64]{DOut: make([]float64, len(a.Out)), DQ: make([]float64, len(a.Q)), DK: make([]float64, len(a.K)), DV: make([]float64, len(a.V))}
-	for i := range g.DOut {
-		g.DOut[i] = math.Cos(float64(i))
-	}
-	AttendGrad(a, g)
-	for _, p := range [][2][]float64{{a.Q, g.DQ}, {a.K, g.DK}, {a.V, g.DV}} {
-		for i := 0; i < len(p[0]); i += 97 {
-			one := attentionDifferences(a, p[0][i:i+1], g.DOut)
-			nearAll(t, fmt.Sprint("element ", i), p[1][i:i+1], one, 1e-6)
+	for kind, name := range []string{"causal", "masked", "masked, with dropout"} {
+		r := rand.New(rand.NewPCG(3, 4))
+		a := attentionOf(r, [7]int{1, 2, 1, 130, 300, 4, 3})
+		if a.Causal = kind == 0; kind > 0 {
+			a.Mask, a.MaskAt = make([]bool, a.Queries*a.Keys), [4]int{0, 0, a.Keys, 1}
+			for k := range a.Mask {
+				a.Mask[k] = k/a.Keys%9 != 3 && r.IntN(3) > 0 // some queries see nothing
+			}
+		}
+		if kind == 2 {
+			a.Drop, a.Numbers = 0.3, Rand{Key: 7, Counter: [2]uint64{0, 3}}
+		}
+		Attend(a)
+		g := AttentionGrad[float64]{DOut: make([]float64, len(a.Out)), DQ: make([]float64, len(a.Q)), DK: make([]float64, len(a.K)), DV: make([]float64, len(a.V))}
+		for i := range g.DOut {
+			g.DOut[i] = math.Cos(float64(i))
+		}
+		AttendGrad(a, g)
+		for _, p := range [][2][]float64{{a.Q, g.DQ}, {a.K, g.DK}, {a.V, g.DV}} {
+			for i := 0; i < len(p[0]); i += 97 {
+				one := attentionDifferences(a, p[0][i:i+1], g.DOut)
+				nearAll(t, fmt.Sprint(name, ": element ", i), p[1][i:i+1], one, 1e-6)
+			}
 		}
 	}
 }
