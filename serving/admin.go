@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/openinference"
+	"github.com/goestimator/goestimator/internal/serving/security"
 )
 
 // isAdmin reports whether a method is for the server's operator: it changes what the server does, or describes it.
@@ -24,10 +25,15 @@ func isAdmin(method string) bool {
 	return strings.HasPrefix(method, "/grpc.reflection.")
 }
 
-// admitREST is admit and logAdmin of an admin call over REST, whose token was checked before.
+// admitREST is admit and logAdmin of an admin call over REST, whose token was checked before. Without one pages of other origins make
+// none, also where they may predict.
 func (s *Server) admitREST(r *http.Request, remote bool) (end func(error), err error) {
-	if s.o.Token == nil && remote && !s.o.RemoteAdmin {
+	switch {
+	case s.o.Token != nil:
+	case remote && !s.o.RemoteAdmin:
 		err = errRemoteAdmin
+	case !security.SameOrigin(r):
+		err = status.Errorf(codes.PermissionDenied, "origin %q: pages of other origins than the server's may not load or unload models of a server that asks for no token", r.Header.Get("Origin"))
 	}
 	log := s.o.Log.With("method", r.Method+" "+r.URL.Path, "peer", r.RemoteAddr)
 	log.Info("admin call")

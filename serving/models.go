@@ -14,6 +14,7 @@ import (
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // warmUpLimit bounds the warm-up of a version, so that one whose requests do not end keeps no other from being loaded.
@@ -86,11 +87,22 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 // available, or its error is known. A config that is wrong changes nothing; one whose models fail is in force nevertheless,
 // as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
-	if err := manager.Validate(s.models.Config(), cfg); err != nil {
+	if err := manager.Validate(s.models.Config(), cfg); err != nil { // before it waits for a reload that is going on
 		return err
 	}
-	if err := s.requests.Configure(cfg); err != nil {
-		return err
-	}
-	return s.models.Reload(ctx, cfg)
+	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
+}
+
+// edit is Reload of what change makes of the config in force; see [manager.Manager.Edit].
+func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
+	return s.models.Edit(ctx, again, func(now *config.ModelServerConfig) (*config.ModelServerConfig, error) {
+		cfg, err := change(proto.CloneOf(now))
+		if err == nil {
+			err = manager.Validate(now, cfg)
+		}
+		if err == nil {
+			err = s.requests.Configure(cfg)
+		}
+		return cfg, err
+	})
 }

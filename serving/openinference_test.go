@@ -2,6 +2,7 @@ package serving
 
 import (
 	"encoding/binary"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -96,16 +97,28 @@ func TestOpenInferenceHostile(t *testing.T) {
 	}
 	call := invoker(t, s)
 	x := &pb.ModelInferRequest_InferInputTensor{Name: "x", Datatype: "FP32", Shape: []int64{1}}
+	full := &pb.ModelInferRequest_InferInputTensor{Name: "x", Datatype: "FP32", Shape: []int64{1}, Contents: &pb.InferTensorContents{Fp32Contents: []float32{1}}}
+	seven := &pb.InferParameter{ParameterChoice: &pb.InferParameter_Int64Param{Int64Param: 7}}
 	for name, c := range map[string]struct {
 		r    *pb.ModelInferRequest
 		want codes.Code
 	}{
-		"no model":       {&pb.ModelInferRequest{}, codes.InvalidArgument},
-		"another model":  {&pb.ModelInferRequest{ModelName: "none"}, codes.NotFound},
-		"a long name":    {&pb.ModelInferRequest{ModelName: strings.Repeat("m", 5000)}, codes.InvalidArgument},
-		"too many raws":  {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{x}, RawInputContents: [][]byte{{}, {}}}, codes.InvalidArgument},
-		"no contents":    {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{x}}, codes.InvalidArgument},
-		"an empty input": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{{}}}, codes.InvalidArgument},
+		"no model":                    {&pb.ModelInferRequest{}, codes.InvalidArgument},
+		"another model":               {&pb.ModelInferRequest{ModelName: "none"}, codes.NotFound},
+		"a long name":                 {&pb.ModelInferRequest{ModelName: strings.Repeat("m", 5000)}, codes.InvalidArgument},
+		"too many raws":               {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{x}, RawInputContents: [][]byte{{}, {}}}, codes.InvalidArgument},
+		"no contents":                 {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{x}}, codes.InvalidArgument},
+		"a signature that is no name": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full}, Parameters: map[string]*pb.InferParameter{"signature_name": seven}}, codes.InvalidArgument},
+		"another signature": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full},
+			Parameters: map[string]*pb.InferParameter{"signature_name": {ParameterChoice: &pb.InferParameter_StringParam{StringParam: "none"}}}}, codes.FailedPrecondition},
+		"classification": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full},
+			Outputs: []*pb.ModelInferRequest_InferRequestedOutputTensor{{Name: "y", Parameters: map[string]*pb.InferParameter{"classification": seven}}}}, codes.InvalidArgument},
+		"an output twice": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full},
+			Outputs: []*pb.ModelInferRequest_InferRequestedOutputTensor{{Name: "y"}, {Name: "y"}}}, codes.InvalidArgument},
+		"more inputs":      {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full, x}}, codes.InvalidArgument},
+		"raw and contents": {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{full}, RawInputContents: [][]byte{{0, 0, 0, 0}}}, codes.InvalidArgument},
+		"a long input":     {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{{Name: strings.Repeat("x", 5000), Datatype: "FP32", Shape: []int64{0}}}}, codes.InvalidArgument},
+		"an empty input":   {&pb.ModelInferRequest{ModelName: "m", Inputs: []*pb.ModelInferRequest_InferInputTensor{{}}}, codes.InvalidArgument},
 	} {
 		if err := call("ModelInfer", c.r, &pb.ModelInferResponse{}); status.Code(err) != c.want {
 			t.Errorf("%s: got %v, expected %v", name, err, c.want)
@@ -132,14 +145,16 @@ func TestOpenInferenceBinary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := make([]byte, 1000)
-		n, _ := resp.Body.Read(text)
+		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != want {
-			t.Errorf("length %d: got %d %s, expected %d", length, resp.StatusCode, text[:n], want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want == 200 && binary.LittleEndian.Uint32(text[n-4:]) != 0x40200000 { // 2.5
-			t.Errorf("got %q", text[:n])
+		if resp.StatusCode != want {
+			t.Errorf("length %d: got %d %s, expected %d", length, resp.StatusCode, text, want)
+		}
+		if want == 200 && binary.LittleEndian.Uint32(text[len(text)-4:]) != 0x40200000 { // 2.5
+			t.Errorf("got %q", text)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -24,8 +25,12 @@ func asModelServer(path string, args []string) (as []string, ok bool) {
 	return append([]string{"serve"}, args...), true
 }
 
-// portsOff are ports of 0 that mean none, as TensorFlow Serving reads them; goestimator's own mean any free port.
-func (f *serveFlags) portsOff(set *pflag.FlagSet) {
+// asTensorFlow gives flags the meaning that TensorFlow Serving's have: a port of 0 is none (goestimator's own is any free port), and with
+// a config file the name and the base path of a single model, which its images always give, do not count.
+func (f *serveFlags) asTensorFlow(set *pflag.FlagSet) {
+	if f.configFile != "" {
+		f.basePath, set.Lookup("model-name").Changed = "", false
+	}
 	for name, port := range map[string]*int{"port": &f.port, "rest-port": &f.restPort} {
 		if set.Changed(name) && *port == 0 {
 			*port = -1
@@ -38,8 +43,6 @@ var refusedFlags = map[string]string{
 	"use-alts-credentials":            "ALTS is not there: --tls-cert and --tls-key, or --ssl-config-file, secure the ports",
 	"platform-config-file":            "there is one platform, tensorflow, and what it says about sessions are flags of their own",
 	"prefer-tflite-model":             "TensorFlow Lite models are not served: export a SavedModel",
-	"num-tflite-pools":                "TensorFlow Lite models are not served: export a SavedModel",
-	"num-tflite-interpreters":         "TensorFlow Lite models are not served: export a SavedModel",
 	"thread-pool-factory-config-file": "thread pools are not configured: --max-concurrent-runs bounds the runs of a model",
 	"mixed-precision":                 "models are computed in the precision that they were saved in",
 	"force-allow-any-version-labels-for-unavailable-models": "a label that is in use does not move to a version that is not available: " +
@@ -51,7 +54,7 @@ type refusedFlag string
 
 // Set implements pflag.Value.
 func (r refusedFlag) Set(value string) error {
-	if value == "false" || value == "" || value == "0" {
+	if on, err := strconv.ParseBool(value); value == "" || err == nil && !on {
 		return nil // it asks for nothing
 	}
 	return fmt.Errorf("expected none, as the flag of TensorFlow Serving is refused here: %s", string(r))

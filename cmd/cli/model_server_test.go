@@ -3,10 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/pflag"
 )
 
@@ -37,17 +40,39 @@ func TestModelServerPorts(t *testing.T) {
 		if err := set.Parse(strings.Fields(line)); err != nil {
 			t.Fatal(err)
 		}
-		f.portsOff(set)
+		f.asTensorFlow(set)
 		if f.port != want[0] || f.restPort != want[1] || f.host != "localhost" {
 			t.Errorf("%q: got %d, %d at %s", line, f.port, f.restPort, f.host)
 		}
 	}
 }
 
+// TestModelServerConfigFile: the image of TensorFlow Serving names a model always, and users add a config file.
+func TestModelServerConfigFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "models.config")
+	if err := os.WriteFile(file, []byte("model_config_list { config { name: 'm' base_path: '/m' model_platform: 'tensorflow' } }"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var f serveFlags
+	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.add(set)
+	if err := set.Parse([]string{"--model-name=model", "--model-base-path=/models/model", "--model-config-file=" + file}); err != nil {
+		t.Fatal(err)
+	}
+	var o serving.Options
+	if err := f.setModels(&o, set); err == nil {
+		t.Error("under another name a model beside a config file is taken")
+	}
+	f.asTensorFlow(set)
+	if err := f.setModels(&o, set); err != nil || o.Models.File != file {
+		t.Errorf("got %+v, %v", o.Models, err)
+	}
+}
+
 // TestRefusedFlags: what TensorFlow Serving has and this server has not is refused with the reason, where it asks for something.
 func TestRefusedFlags(t *testing.T) {
 	for name, reason := range refusedFlags {
-		for _, value := range []string{"true", "false"} {
+		for _, value := range []string{"true", "false", "False"} {
 			var out, log bytes.Buffer
 			code := Run(context.Background(), []string{"serve", "--" + strings.ReplaceAll(name, "-", "_") + "=" + value, "--model", "m"}, &out, &log, WithName(modelServer))
 			if code != 2 || strings.Contains(log.String(), reason) != (value == "true") {

@@ -48,8 +48,9 @@ var serveAliases = map[string]string{"rest-api-port": "rest-port"}
 // lines work, and change nothing.
 var withoutMeaning = []string{
 	"enable-grpc-healthcheck-service", "enable-profiler", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
-	"num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
+	"num-tflite-interpreters-per-pool", "num-tflite-pools", "num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
 	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-parallelism",
+	"xla-cpu-compilation-enabled",
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -89,7 +90,7 @@ command line or the config; 130 ended by a second signal.`,
 			} else {
 				a.drains = true
 				if a.name == modelServer {
-					f.portsOff(cmd.Flags())
+					f.asTensorFlow(cmd.Flags())
 				}
 				o, err = f.options(cmd.Flags(), a.log)
 			}

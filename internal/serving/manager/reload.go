@@ -24,17 +24,28 @@ import (
 // TensorFlow Serving; so is one that ctx does not wait for, which gets its labels
 // when its models are there. Errors carry a gRPC status.
 func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
+	return m.Edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
+}
+
+// Edit is Reload of what change makes of a copy of the config in force (nil: none is), which nothing else replaces meanwhile. The model
+// named again counts as changed, also where it is not: its versions that failed are tried once more. "": none.
+func (m *Manager) Edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
 	select {
 	case m.reloading <- struct{}{}:
 		defer func() { <-m.reloading }()
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	if err := Validate(m.Config(), cfg); err != nil {
+	now := m.Config()
+	cfg, err := change(proto.CloneOf(now))
+	if err != nil {
 		return err
 	}
-	cfg = proto.Clone(cfg).(*config.ModelServerConfig)
-	await, err := m.configure(cfg)
+	if err := Validate(now, cfg); err != nil {
+		return err
+	}
+	cfg = proto.CloneOf(cfg)
+	await, err := m.configure(cfg, again)
 	if err != nil {
 		return err
 	}
@@ -64,8 +75,8 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	return nil
 }
 
-// configure puts cfg in force and returns the models that are new or changed.
-func (m *Manager) configure(cfg *config.ModelServerConfig) ([]*model, error) {
+// configure puts cfg in force and returns the models that are new or changed, and the one named again.
+func (m *Manager) configure(cfg *config.ModelServerConfig, again string) ([]*model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -80,7 +91,7 @@ func (m *Manager) configure(cfg *config.ModelServerConfig) ([]*model, error) {
 			f = &model{lifecycle: lifecycle{name: c.Name, policy: m.o.Policy, ended: m.ended}, served: newServedModel()}
 			m.models[c.Name] = f
 		}
-		if f.cfg == nil || !proto.Equal(f.cfg, c) {
+		if f.cfg == nil || c.Name == again || !proto.Equal(f.cfg, c) {
 			await = append(await, f)
 			f.scanned, f.warning = false, ""
 			f.dropFailed()

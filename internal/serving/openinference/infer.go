@@ -13,9 +13,20 @@ import (
 // ModelInfer implements the protocol. The answer is raw where the request is, or where an output has a type without typed
 // contents.
 func (s *Service) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
-	q := Request{Model: r.GetModelName(), Version: r.GetModelVersion(), Signature: r.GetParameters()[SignatureParameter].GetStringParam(),
+	q := Request{Model: r.GetModelName(), Version: r.GetModelVersion(), Inputs: len(r.GetInputs()),
 		Decode: func() (map[string]*tensor.Tensor, error) { return inputsOf(r, budget.Of(ctx)) }}
+	if p, ok := r.GetParameters()[SignatureParameter]; ok {
+		if _, ok := p.GetParameterChoice().(*pb.InferParameter_StringParam); !ok {
+			return nil, invalid("parameter %s: expected a string", SignatureParameter)
+		}
+		q.Signature = p.GetStringParam()
+	}
 	for _, o := range r.GetOutputs() {
+		for _, refused := range RefusedOfOutputs {
+			if _, ok := o.GetParameters()[refused]; ok {
+				return nil, invalid("output %q: parameter %s: the extension is not there", short(o.GetName()), refused)
+			}
+		}
 		q.Outputs = append(q.Outputs, o.GetName())
 	}
 	p, err := s.Infer(ctx, q)
@@ -50,16 +61,16 @@ func answer(p *inference.Prediction, r *pb.ModelInferRequest, a *budget.Account)
 	raw, size := len(r.GetRawInputContents()) > 0, 0
 	for _, t := range p.Tensors {
 		raw = raw || contents[t.DType] == nil
-		size += max(RawSize(t), 4*t.Len())
+		size += max(RawSize(t), 4*t.Len()) // its form on the wire is paid for when it is made
 	}
-	if err := a.ReserveModel(2 * size); err != nil { // the message, and its form on the wire
+	if err := a.ReserveModel(size); err != nil {
 		return nil, err
 	}
 	out := &pb.ModelInferResponse{ModelName: r.GetModelName(), ModelVersion: strconv.FormatInt(p.ID.Version, 10), Id: r.GetId()}
 	for i, t := range p.Tensors {
 		o := &pb.ModelInferResponse_InferOutputTensor{Name: p.Names[i], Datatype: Datatype(t.DType), Shape: shape(t)}
 		if raw {
-			out.RawOutputContents = append(out.RawOutputContents, AppendRaw(nil, t))
+			out.RawOutputContents = append(out.RawOutputContents, AppendRaw(make([]byte, 0, RawSize(t)), t))
 		} else {
 			o.Contents = typed(t)
 		}

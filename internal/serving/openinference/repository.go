@@ -48,6 +48,11 @@ func (s *Service) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexReques
 
 // RepositoryModelLoad implements the repository extension.
 func (s *Service) RepositoryModelLoad(ctx context.Context, r *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
+	for name := range r.GetParameters() {
+		if name == "config" || strings.HasPrefix(name, "file:") {
+			return nil, invalid("parameter %s: models are loaded as the server's config says", short(name))
+		}
+	}
 	if err := s.change(ctx, r.GetModelName(), Repository.Load); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ const Platform = "tensorflow_savedmodel"
 // SignatureParameter is the request parameter that names a signature.
 const SignatureParameter = "signature_name"
 
+// RefusedOfOutputs are parameters of outputs that ask for extensions which are not there.
+var RefusedOfOutputs = []string{"classification", "shared_memory_region"}
+
 // Repository loads and unloads models of the server's config, for its operator.
 type Repository interface {
 	// Load looks for versions of a model, puts it back where it was unloaded, and returns when it is available.
@@ -51,18 +54,18 @@ func spec(model, version string) (inference.Spec, error) {
 	if len(model) > longest || len(version) > longest {
 		return s, invalid("the name of a model or version has more than %d bytes", longest)
 	}
-	n, err := strconv.ParseInt(version, 10, 64)
+	n, err := strconv.ParseUint(version, 10, 63)
 	switch {
 	case version == "":
-	case err == nil && n >= 0:
-		s.Version = servable.Version{Number: n, Exact: true}
+	case err == nil:
+		s.Version = servable.Version{Number: int64(n), Exact: true}
 	default:
 		s.Version.Label = version
 	}
 	return s, nil
 }
 
-// longest bounds the names that requests may ask for.
+// longest bounds the names in requests, which errors quote.
 const longest = 4096
 
 // Choose returns the signature that a request without one means: serving_default, or the model's only one.
@@ -84,6 +87,7 @@ type Request struct {
 	Model, Version string
 	Signature      string   // "": see Choose
 	Outputs        []string // that are asked for; none: all
+	Inputs         int      // how many there are
 	// Decode makes the inputs, by name.
 	Decode func() (map[string]*tensor.Tensor, error)
 }
@@ -103,18 +107,23 @@ func (s *Service) Infer(ctx context.Context, r Request) (*inference.Prediction, 
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Signature) > longest {
-		return nil, invalid("the name of a signature has more than %d bytes", longest)
+	for _, name := range append([]string{r.Signature}, r.Outputs...) {
+		if len(name) > longest {
+			return nil, invalid("the name of a signature or output has more than %d bytes", longest)
+		}
 	}
 	if sp.Signature = r.Signature; sp.Signature == "" {
-		h, err := s.Inference.Models.Acquire(sp.Name, sp.Version)
-		if err != nil {
-			return nil, err
+		if h, err := s.Inference.Models.Acquire(sp.Name, sp.Version); err == nil { // else PredictFrom says so, to observers too
+			sp.Signature = Choose(h.Model().Signatures())
+			h.Release()
 		}
-		sp.Signature = Choose(h.Model().Signatures())
-		h.Release()
 	}
-	return s.Inference.PredictFrom(ctx, sp, func(map[string]*tfpb.SignatureDef) (map[string]*tensor.Tensor, error) { return r.Decode() }, r.Outputs)
+	return s.Inference.PredictFrom(ctx, sp, func(sigs map[string]*tfpb.SignatureDef) (map[string]*tensor.Tensor, error) {
+		if def := sigs[sp.Signature]; def != nil && r.Inputs > len(def.GetInputs()) { // errors list the names of all
+			return nil, invalid("%d inputs: signature %q has %d", r.Inputs, sp.Signature, len(def.GetInputs()))
+		}
+		return r.Decode()
+	}, r.Outputs)
 }
 
 // Collect makes the map of inputs, each of which may be there once.
@@ -124,6 +133,9 @@ func Collect(n int, input func(i int) (name string, t *tensor.Tensor, err error)
 		name, t, err := input(i)
 		if err != nil {
 			return nil, err
+		}
+		if len(name) > longest {
+			return nil, invalid("the name of an input has more than %d bytes", longest)
 		}
 		if out[name] != nil {
 			return nil, invalid("input %q is there twice", short(name))

@@ -22,6 +22,9 @@ func (h *handler) v2(w http.ResponseWriter, r *http.Request, path string) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
+	if h.CORS {
+		w.Header().Set("Access-Control-Expose-Headers", headerLength)
+	}
 	x := &exchange{handler: h, w: w, r: r, s: s, at: strings.Split(strings.Trim(strings.TrimPrefix(path, "/v2"), "/"), "/")}
 	for i := range x.at {
 		x.at[i] = unescape(x.at[i])
@@ -178,12 +181,12 @@ func (x *exchange) repository() ([]byte, int, error) {
 	case x.is(http.MethodPost, 2) && x.at[1] == "index":
 		return x.index()
 	case x.is(http.MethodPost, 4) && x.at[1] == "models" && x.at[3] == "load":
-		return x.admin(func(ctx context.Context) error {
-			_, err := s.RepositoryModelLoad(ctx, &pb.RepositoryModelLoadRequest{ModelName: x.at[2]})
+		return x.admin(func(ctx context.Context, given parameters) error {
+			_, err := s.RepositoryModelLoad(ctx, &pb.RepositoryModelLoadRequest{ModelName: x.at[2], Parameters: given})
 			return err
 		})
 	case x.is(http.MethodPost, 4) && x.at[1] == "models" && x.at[3] == "unload":
-		return x.admin(func(ctx context.Context) error {
+		return x.admin(func(ctx context.Context, _ parameters) error {
 			_, err := s.RepositoryModelUnload(ctx, &pb.RepositoryModelUnloadRequest{ModelName: x.at[2]})
 			return err
 		})
@@ -194,32 +197,68 @@ func (x *exchange) repository() ([]byte, int, error) {
 // loadLimit bounds how long a call waits for a model to be loaded.
 const loadLimit = 10 * time.Minute
 
-func (x *exchange) admin(do func(context.Context) error) ([]byte, int, error) {
-	out := append(x.s.out[:0], '{', '}')
+// parameters are those of an admin call, whose values nobody looks at.
+type parameters = map[string]*pb.ModelRepositoryParameter
+
+func (x *exchange) admin(do func(context.Context, parameters) error) ([]byte, int, error) {
 	end, err := x.Admin(x.r)
 	if err != nil {
-		return out, 0, err
+		return x.s.out[:0], 0, err
 	}
 	ctx, stop := context.WithTimeout(x.r.Context(), loadLimit)
 	defer stop()
-	err = do(ctx)
+	given, err := x.readAdmin()
+	if err == nil {
+		err = do(ctx, given)
+	}
 	end(err)
-	return out, http.StatusOK, err
+	return append(x.s.out[:0], '{', '}'), http.StatusOK, err
+}
+
+// readAdmin reads the body of an admin call, which may be empty: net/http ends the context of a request whose body is not read in time.
+func (x *exchange) readAdmin() (parameters, error) {
+	root, err := x.readObject()
+	if err != nil || root == nil {
+		return nil, err
+	}
+	p, ok, err := root.parameters()
+	if err != nil || !ok {
+		return nil, err
+	}
+	count := p.count()
+	if err := x.s.doc.takeTimes(count, inputCost); err != nil {
+		return nil, err
+	}
+	all := make(parameters, count)
+	p.enter()
+	for range count {
+		all[string(p.name())] = nil
+		p.skip()
+	}
+	return all, nil
+}
+
+// readObject reads a body, an object of JSON; nil for an empty one.
+func (x *exchange) readObject() (*cursor, error) {
+	x.s.open(x.Memory)
+	if err := x.s.readBody(x.w, x.r, &x.Options); err != nil || len(x.s.text) == 0 {
+		return nil, err
+	}
+	if err := x.s.doc.parse(x.s.text); err != nil {
+		return nil, err
+	}
+	root := x.s.doc.cursor()
+	return &root, nil
 }
 
 func (x *exchange) index() ([]byte, int, error) {
-	out := x.s.out[:0]
-	x.s.open(x.Memory)
-	if err := x.s.readBody(x.w, x.r, &x.Options); err != nil {
-		return out, 0, err
+	root, err := x.readObject()
+	out, ready := x.s.out[:0], false
+	if err == nil && root != nil {
+		ready, err = root.flag("ready")
 	}
-	ready := false
-	if len(x.s.text) > 0 {
-		if err := x.s.doc.parse(x.s.text); err != nil {
-			return out, 0, err
-		}
-		v, ok := x.s.doc.cursor().member("ready")
-		ready = ok && v.kind() == "True"
+	if err != nil {
+		return out, 0, err
 	}
 	r, err := x.OpenInference.RepositoryIndex(budget.With(x.r.Context(), x.s.account), &pb.RepositoryIndexRequest{Ready: ready})
 	if err != nil {

@@ -34,7 +34,7 @@ func (x *exchange) infer(model, version string) ([]byte, int, error) {
 	if err != nil {
 		return out, 0, c.refuse(err)
 	}
-	p, err := x.OpenInference.Infer(ctx, openinference.Request{Model: model, Version: version, Signature: q.signature, Outputs: q.names, Decode: q.inputs})
+	p, err := x.OpenInference.Infer(ctx, openinference.Request{Model: model, Version: version, Signature: q.signature, Outputs: q.names, Inputs: len(q.given), Decode: q.inputs})
 	if err != nil {
 		return out, 0, err
 	}
@@ -102,7 +102,23 @@ func (c cursor) text1(name string) (string, error) {
 	if !v.isString() {
 		return "", invalid("JSON Value: %s: expected a string as %q", c.d.debug(v), name)
 	}
-	return string(unquote(v.text())), nil
+	b, err := v.meaning()
+	if err == nil {
+		err = c.d.take(len(b))
+	}
+	return string(b), err
+}
+
+// flag is the member of that name, true or false; false where there is none.
+func (c cursor) flag(name string) (bool, error) {
+	v, ok := c.member(name)
+	if !ok {
+		return false, nil
+	}
+	if k := v.kind(); k != "True" && k != "False" {
+		return false, invalid("JSON Value: %s: expected true or false as %q", c.d.debug(v), name)
+	}
+	return v.kind() == "True", nil
 }
 
 // objects calls f for each element of the member of that name, a list of objects; a member that is not there has none.
@@ -128,29 +144,39 @@ func (c cursor) objects(name string, f func(cursor) error) error {
 	return nil
 }
 
-// parameter finds a member of the object "parameters".
-func (c cursor) parameter(name string) (cursor, bool) {
-	p, ok := c.member("parameters")
-	if !ok || !p.isObject() {
-		return c, false
+// parameters is the object "parameters"; ok where there is one.
+func (c cursor) parameters() (p cursor, ok bool, err error) {
+	if p, ok = c.member("parameters"); ok && !p.isObject() {
+		return p, false, invalid("JSON Value: %s: expected an object as \"parameters\"", c.d.debug(p))
 	}
-	return p.member(name)
+	return p, ok, nil
+}
+
+// parameter finds a member of the object "parameters".
+func (c cursor) parameter(name string) (v cursor, ok bool, err error) {
+	if v, ok, err = c.parameters(); ok {
+		v, ok = v.member(name)
+	}
+	return v, ok, err
 }
 
 func (q *inferBody) readParameters(root cursor) error {
-	if v, ok := root.parameter(openinference.SignatureParameter); ok {
-		if !v.isString() {
-			return invalid("parameter %s: expected a string", openinference.SignatureParameter)
-		}
-		q.signature = string(unquote(v.text()))
+	p, ok, err := root.parameters()
+	if err != nil || !ok {
+		return err
 	}
-	v, ok := root.parameter("binary_data_output")
-	q.allBinary = ok && v.kind() == "True"
-	return nil
+	if q.signature, err = p.text1(openinference.SignatureParameter); err != nil {
+		return err
+	}
+	q.allBinary, err = p.flag("binary_data_output")
+	return err
 }
 
+// inputCost and outputCost are about what an input and an output take besides their elements, in bytes.
+const inputCost, outputCost = 768, 192
+
 func (q *inferBody) readInput(c cursor) (err error) {
-	if err := q.s.doc.take(128); err != nil {
+	if err := q.s.doc.take(inputCost); err != nil {
 		return err
 	}
 	var in inferInput
@@ -164,13 +190,19 @@ func (q *inferBody) readInput(c cursor) (err error) {
 	if !ok || !shape.isList() || shape.count() > maxRank {
 		return invalid("input %q: expected a shape of up to %d sizes", shown([]byte(in.Name)), maxRank)
 	}
-	in.Shape = make([]int64, shape.count())
-	count := len(in.Shape)
+	count := shape.count()
+	if err := q.s.doc.takeTimes(count, 16); err != nil { // as int64, and as int
+		return err
+	}
+	in.Shape = make([]int64, count)
 	shape.enter()
 	if got := ints(&shape, in.Shape, 0, 1<<62); got != count {
 		return invalid("input %q: expected sizes of at least 0 in its shape", shown([]byte(in.Name)))
 	}
-	size, raw := c.parameter("binary_data_size")
+	size, raw, err := c.parameter("binary_data_size")
+	if err != nil {
+		return err
+	}
 	if in.data, in.inJSON = c.member("data"); in.inJSON == raw {
 		return invalid("input %q: expected either data or the parameter binary_data_size", shown([]byte(in.Name)))
 	}
@@ -188,14 +220,23 @@ func (q *inferBody) readOutput(c cursor) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := c.parameter("classification"); ok {
-		return invalid("output %q: the classification extension is not there", shown([]byte(name)))
-	}
-	if v, ok := c.parameter("binary_data"); ok {
-		q.binary[name] = v.kind() == "True"
-	}
 	q.names = append(q.names, name)
-	return q.s.doc.take(64)
+	if err := q.s.doc.take(outputCost); err != nil {
+		return err
+	}
+	p, ok, err := c.parameters()
+	if err != nil || !ok {
+		return err
+	}
+	for _, refused := range openinference.RefusedOfOutputs {
+		if _, ok := p.member(refused); ok {
+			return invalid("output %q: parameter %s: the extension is not there", shown([]byte(name)), refused)
+		}
+	}
+	if _, ok := p.member("binary_data"); ok {
+		q.binary[name], err = p.flag("binary_data")
+	}
+	return err
 }
 
 // inputs makes the tensors.

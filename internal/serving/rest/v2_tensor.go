@@ -99,10 +99,10 @@ func (w *writer) data(t *tensor.Tensor, name string) error {
 		}
 	}
 	if wide, ok := jsonTypes[t.DType]; ok && t.DType != tensor.Int8 && t.DType != tensor.Int16 && t.DType != tensor.Uint8 {
-		as := tensor.New(wide, t.Shape...)
-		if err := w.account.ReserveModel(len(as.Bytes)); err != nil {
+		if err := w.account.ReserveModel(wide.Size() * t.Len()); err != nil {
 			return err
 		}
+		as := tensor.New(wide, t.Shape...)
 		convert.Between(t.DType, wide)(as.Bytes, t.Bytes)
 		t = as
 	}

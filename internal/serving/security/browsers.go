@@ -27,7 +27,7 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 		switch {
 		case b.Loopback && !namesLoopback(r.Host) && !b.named(r.Host):
 			why = fmt.Sprintf("host %q: the server listens on loopback, where it is called localhost, 127.0.0.1 or [::1]", r.Host)
-		case !b.AnyOrigin && !sameOrigin(r):
+		case !b.AnyOrigin && !SameOrigin(r):
 			why = fmt.Sprintf("origin %q: pages of other origins than the server's may not ask it, unless it is started with CORS support", r.Header.Get("Origin"))
 		default:
 			h.ServeHTTP(w, r)
@@ -61,9 +61,9 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// sameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which no page can
+// SameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which no page can
 // set, tells it where a proxy has changed the Host.
-func sameOrigin(r *http.Request) bool {
+func SameOrigin(r *http.Request) bool {
 	given := strings.Join(r.Header.Values("Origin"), " ")
 	if given == "" || r.Header.Get("Sec-Fetch-Site") == "same-origin" {
 		return true

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,7 +22,7 @@ var kinds = []func() proto.Message{
 	func() proto.Message { return &apis.PredictRequest{} }, func() proto.Message { return &apis.ClassificationRequest{} },
 	func() proto.Message { return &apis.RegressionRequest{} }, func() proto.Message { return &apis.MultiInferenceRequest{} },
 	func() proto.Message { return &apis.GetModelMetadataRequest{} }, func() proto.Message { return &apis.GetModelStatusRequest{} },
-	func() proto.Message { return &apis.ReloadConfigRequest{} },
+	func() proto.Message { return &apis.ReloadConfigRequest{} }, func() proto.Message { return &pb.ModelInferRequest{} },
 }
 
 // FuzzCost holds what reading a message is said to take against what it does, garbage included.
@@ -37,6 +38,8 @@ func FuzzCost(f *testing.F) {
 		tensor(field(10, make([]byte, n))), tensor(field(7, make([]byte, n))), tensor(field(11, make([]byte, n))), tensor(field(5, make([]byte, n))), tensor(field(4, make([]byte, n))),
 		tensor(bytes.Repeat([]byte{10 << 3, 0}, n)), tensor(bytes.Repeat([]byte{5<<3 | 5, 0, 0, 0, 0}, n)), tensor(deep), bytes.Repeat([]byte{99 << 3 & 0x7f, 0}, n),
 		field(2, field(1, bytes.Repeat(field(1), n))), field(2, field(2, bytes.Repeat(field(1), n), field(2, make([]byte, n)))), bytes.Repeat(field(2, field(2, field(1))), n),
+		bytes.Repeat(field(5), n), bytes.Repeat(field(6), n), bytes.Repeat(field(7), n), field(7, make([]byte, n)), bytes.Repeat(field(4), n), bytes.Repeat(field(5, field(4)), n),
+		field(5, field(3, make([]byte, n)), field(5, field(1, make([]byte, n)))), field(5, field(5, field(3, make([]byte, n)))), field(5, field(5, bytes.Repeat(field(8), n))),
 		field(1, field(1, bytes.Repeat(field(1), n))), {0x12, 0xff, 0xff, 0xff, 0xff, 0x0f}, {0x0b, 0x0c}} {
 		f.Add(b)
 	}

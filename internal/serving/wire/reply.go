@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
@@ -54,6 +55,18 @@ func values(m proto.Message) (n int) {
 			for _, s := range t.GetStringVal() {
 				n += 1 + len(s)
 			}
+		}
+	case *pb.ModelInferResponse:
+		for _, t := range m.GetOutputs() {
+			c := t.GetContents()
+			n += len(c.GetBoolContents()) + len(c.GetIntContents()) + len(c.GetInt64Contents()) + len(c.GetUintContents()) + len(c.GetUint64Contents()) +
+				len(c.GetFp32Contents()) + len(c.GetFp64Contents())
+			for _, s := range c.GetBytesContents() {
+				n += 1 + len(s)
+			}
+		}
+		for _, b := range m.GetRawOutputContents() {
+			n += len(b)
 		}
 	case *apis.ClassificationResponse:
 		return classes(m.GetResult())

@@ -1009,17 +1009,132 @@ func (x *RepositoryIndexResponse) GetModels() []*RepositoryIndexResponse_ModelIn
 	return nil
 }
 
+type ModelRepositoryParameter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to ParameterChoice:
+	//
+	//	*ModelRepositoryParameter_BoolParam
+	//	*ModelRepositoryParameter_Int64Param
+	//	*ModelRepositoryParameter_StringParam
+	//	*ModelRepositoryParameter_BytesParam
+	ParameterChoice isModelRepositoryParameter_ParameterChoice `protobuf_oneof:"parameter_choice"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ModelRepositoryParameter) Reset() {
+	*x = ModelRepositoryParameter{}
+	mi := &file_openinference_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelRepositoryParameter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelRepositoryParameter) ProtoMessage() {}
+
+func (x *ModelRepositoryParameter) ProtoReflect() protoreflect.Message {
+	mi := &file_openinference_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelRepositoryParameter.ProtoReflect.Descriptor instead.
+func (*ModelRepositoryParameter) Descriptor() ([]byte, []int) {
+	return file_openinference_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ModelRepositoryParameter) GetParameterChoice() isModelRepositoryParameter_ParameterChoice {
+	if x != nil {
+		return x.ParameterChoice
+	}
+	return nil
+}
+
+func (x *ModelRepositoryParameter) GetBoolParam() bool {
+	if x != nil {
+		if x, ok := x.ParameterChoice.(*ModelRepositoryParameter_BoolParam); ok {
+			return x.BoolParam
+		}
+	}
+	return false
+}
+
+func (x *ModelRepositoryParameter) GetInt64Param() int64 {
+	if x != nil {
+		if x, ok := x.ParameterChoice.(*ModelRepositoryParameter_Int64Param); ok {
+			return x.Int64Param
+		}
+	}
+	return 0
+}
+
+func (x *ModelRepositoryParameter) GetStringParam() string {
+	if x != nil {
+		if x, ok := x.ParameterChoice.(*ModelRepositoryParameter_StringParam); ok {
+			return x.StringParam
+		}
+	}
+	return ""
+}
+
+func (x *ModelRepositoryParameter) GetBytesParam() []byte {
+	if x != nil {
+		if x, ok := x.ParameterChoice.(*ModelRepositoryParameter_BytesParam); ok {
+			return x.BytesParam
+		}
+	}
+	return nil
+}
+
+type isModelRepositoryParameter_ParameterChoice interface {
+	isModelRepositoryParameter_ParameterChoice()
+}
+
+type ModelRepositoryParameter_BoolParam struct {
+	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
+}
+
+type ModelRepositoryParameter_Int64Param struct {
+	Int64Param int64 `protobuf:"varint,2,opt,name=int64_param,json=int64Param,proto3,oneof"`
+}
+
+type ModelRepositoryParameter_StringParam struct {
+	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
+}
+
+type ModelRepositoryParameter_BytesParam struct {
+	BytesParam []byte `protobuf:"bytes,4,opt,name=bytes_param,json=bytesParam,proto3,oneof"`
+}
+
+func (*ModelRepositoryParameter_BoolParam) isModelRepositoryParameter_ParameterChoice() {}
+
+func (*ModelRepositoryParameter_Int64Param) isModelRepositoryParameter_ParameterChoice() {}
+
+func (*ModelRepositoryParameter_StringParam) isModelRepositoryParameter_ParameterChoice() {}
+
+func (*ModelRepositoryParameter_BytesParam) isModelRepositoryParameter_ParameterChoice() {}
+
 type RepositoryModelLoadRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	RepositoryName string                 `protobuf:"bytes,1,opt,name=repository_name,json=repositoryName,proto3" json:"repository_name,omitempty"`
-	ModelName      string                 `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
+	state          protoimpl.MessageState               `protogen:"open.v1"`
+	RepositoryName string                               `protobuf:"bytes,1,opt,name=repository_name,json=repositoryName,proto3" json:"repository_name,omitempty"`
+	ModelName      string                               `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
+	Parameters     map[string]*ModelRepositoryParameter `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *RepositoryModelLoadRequest) Reset() {
 	*x = RepositoryModelLoadRequest{}
-	mi := &file_openinference_proto_msgTypes[16]
+	mi := &file_openinference_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1146,7 @@ func (x *RepositoryModelLoadRequest) String() string {
 func (*RepositoryModelLoadRequest) ProtoMessage() {}
 
 func (x *RepositoryModelLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[16]
+	mi := &file_openinference_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1159,7 @@ func (x *RepositoryModelLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepositoryModelLoadRequest.ProtoReflect.Descriptor instead.
 func (*RepositoryModelLoadRequest) Descriptor() ([]byte, []int) {
-	return file_openinference_proto_rawDescGZIP(), []int{16}
+	return file_openinference_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RepositoryModelLoadRequest) GetRepositoryName() string {
@@ -1061,6 +1176,13 @@ func (x *RepositoryModelLoadRequest) GetModelName() string {
 	return ""
 }
 
+func (x *RepositoryModelLoadRequest) GetParameters() map[string]*ModelRepositoryParameter {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
 type RepositoryModelLoadResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ModelName     string                 `protobuf:"bytes,1,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
@@ -1071,7 +1193,7 @@ type RepositoryModelLoadResponse struct {
 
 func (x *RepositoryModelLoadResponse) Reset() {
 	*x = RepositoryModelLoadResponse{}
-	mi := &file_openinference_proto_msgTypes[17]
+	mi := &file_openinference_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1205,7 @@ func (x *RepositoryModelLoadResponse) String() string {
 func (*RepositoryModelLoadResponse) ProtoMessage() {}
 
 func (x *RepositoryModelLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[17]
+	mi := &file_openinference_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1218,7 @@ func (x *RepositoryModelLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepositoryModelLoadResponse.ProtoReflect.Descriptor instead.
 func (*RepositoryModelLoadResponse) Descriptor() ([]byte, []int) {
-	return file_openinference_proto_rawDescGZIP(), []int{17}
+	return file_openinference_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RepositoryModelLoadResponse) GetModelName() string {
@@ -1123,7 +1245,7 @@ type RepositoryModelUnloadRequest struct {
 
 func (x *RepositoryModelUnloadRequest) Reset() {
 	*x = RepositoryModelUnloadRequest{}
-	mi := &file_openinference_proto_msgTypes[18]
+	mi := &file_openinference_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1135,7 +1257,7 @@ func (x *RepositoryModelUnloadRequest) String() string {
 func (*RepositoryModelUnloadRequest) ProtoMessage() {}
 
 func (x *RepositoryModelUnloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[18]
+	mi := &file_openinference_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1148,7 +1270,7 @@ func (x *RepositoryModelUnloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepositoryModelUnloadRequest.ProtoReflect.Descriptor instead.
 func (*RepositoryModelUnloadRequest) Descriptor() ([]byte, []int) {
-	return file_openinference_proto_rawDescGZIP(), []int{18}
+	return file_openinference_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RepositoryModelUnloadRequest) GetRepositoryName() string {
@@ -1175,7 +1297,7 @@ type RepositoryModelUnloadResponse struct {
 
 func (x *RepositoryModelUnloadResponse) Reset() {
 	*x = RepositoryModelUnloadResponse{}
-	mi := &file_openinference_proto_msgTypes[19]
+	mi := &file_openinference_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1309,7 @@ func (x *RepositoryModelUnloadResponse) String() string {
 func (*RepositoryModelUnloadResponse) ProtoMessage() {}
 
 func (x *RepositoryModelUnloadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[19]
+	mi := &file_openinference_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1322,7 @@ func (x *RepositoryModelUnloadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepositoryModelUnloadResponse.ProtoReflect.Descriptor instead.
 func (*RepositoryModelUnloadResponse) Descriptor() ([]byte, []int) {
-	return file_openinference_proto_rawDescGZIP(), []int{19}
+	return file_openinference_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RepositoryModelUnloadResponse) GetModelName() string {
@@ -1228,7 +1350,7 @@ type ModelMetadataResponse_TensorMetadata struct {
 
 func (x *ModelMetadataResponse_TensorMetadata) Reset() {
 	*x = ModelMetadataResponse_TensorMetadata{}
-	mi := &file_openinference_proto_msgTypes[20]
+	mi := &file_openinference_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1362,7 @@ func (x *ModelMetadataResponse_TensorMetadata) String() string {
 func (*ModelMetadataResponse_TensorMetadata) ProtoMessage() {}
 
 func (x *ModelMetadataResponse_TensorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[20]
+	mi := &file_openinference_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1412,7 @@ type ModelInferRequest_InferInputTensor struct {
 
 func (x *ModelInferRequest_InferInputTensor) Reset() {
 	*x = ModelInferRequest_InferInputTensor{}
-	mi := &file_openinference_proto_msgTypes[21]
+	mi := &file_openinference_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1424,7 @@ func (x *ModelInferRequest_InferInputTensor) String() string {
 func (*ModelInferRequest_InferInputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferInputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[21]
+	mi := &file_openinference_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1485,7 @@ type ModelInferRequest_InferRequestedOutputTensor struct {
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) Reset() {
 	*x = ModelInferRequest_InferRequestedOutputTensor{}
-	mi := &file_openinference_proto_msgTypes[22]
+	mi := &file_openinference_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1497,7 @@ func (x *ModelInferRequest_InferRequestedOutputTensor) String() string {
 func (*ModelInferRequest_InferRequestedOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[22]
+	mi := &file_openinference_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1540,7 @@ type ModelInferResponse_InferOutputTensor struct {
 
 func (x *ModelInferResponse_InferOutputTensor) Reset() {
 	*x = ModelInferResponse_InferOutputTensor{}
-	mi := &file_openinference_proto_msgTypes[26]
+	mi := &file_openinference_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1552,7 @@ func (x *ModelInferResponse_InferOutputTensor) String() string {
 func (*ModelInferResponse_InferOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferResponse_InferOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[26]
+	mi := &file_openinference_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1615,7 @@ type RepositoryIndexResponse_ModelIndex struct {
 
 func (x *RepositoryIndexResponse_ModelIndex) Reset() {
 	*x = RepositoryIndexResponse_ModelIndex{}
-	mi := &file_openinference_proto_msgTypes[29]
+	mi := &file_openinference_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1627,7 @@ func (x *RepositoryIndexResponse_ModelIndex) String() string {
 func (*RepositoryIndexResponse_ModelIndex) ProtoMessage() {}
 
 func (x *RepositoryIndexResponse_ModelIndex) ProtoReflect() protoreflect.Message {
-	mi := &file_openinference_proto_msgTypes[29]
+	mi := &file_openinference_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,11 +1792,26 @@ const file_openinference_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"d\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xba\x01\n" +
+	"\x18ModelRepositoryParameter\x12\x1f\n" +
+	"\n" +
+	"bool_param\x18\x01 \x01(\bH\x00R\tboolParam\x12!\n" +
+	"\vint64_param\x18\x02 \x01(\x03H\x00R\n" +
+	"int64Param\x12#\n" +
+	"\fstring_param\x18\x03 \x01(\tH\x00R\vstringParam\x12!\n" +
+	"\vbytes_param\x18\x04 \x01(\fH\x00R\n" +
+	"bytesParamB\x12\n" +
+	"\x10parameter_choice\"\xbf\x02\n" +
 	"\x1aRepositoryModelLoadRequest\x12'\n" +
 	"\x0frepository_name\x18\x01 \x01(\tR\x0erepositoryName\x12\x1d\n" +
 	"\n" +
-	"model_name\x18\x02 \x01(\tR\tmodelName\"Y\n" +
+	"model_name\x18\x02 \x01(\tR\tmodelName\x12e\n" +
+	"\n" +
+	"parameters\x18\x03 \x03(\v2E.goestimator.openinference.RepositoryModelLoadRequest.ParametersEntryR\n" +
+	"parameters\x1ar\n" +
+	"\x0fParametersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12I\n" +
+	"\x05value\x18\x02 \x01(\v23.goestimator.openinference.ModelRepositoryParameterR\x05value:\x028\x01\"Y\n" +
 	"\x1bRepositoryModelLoadResponse\x12\x1d\n" +
 	"\n" +
 	"model_name\x18\x01 \x01(\tR\tmodelName\x12\x1b\n" +
@@ -1701,7 +1838,7 @@ func file_openinference_proto_rawDescGZIP() []byte {
 	return file_openinference_proto_rawDescData
 }
 
-var file_openinference_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_openinference_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_openinference_proto_goTypes = []any{
 	(*ServerLiveRequest)(nil),                            // 0: goestimator.openinference.ServerLiveRequest
 	(*ServerLiveResponse)(nil),                           // 1: goestimator.openinference.ServerLiveResponse
@@ -1719,45 +1856,49 @@ var file_openinference_proto_goTypes = []any{
 	(*ModelInferResponse)(nil),                           // 13: goestimator.openinference.ModelInferResponse
 	(*RepositoryIndexRequest)(nil),                       // 14: goestimator.openinference.RepositoryIndexRequest
 	(*RepositoryIndexResponse)(nil),                      // 15: goestimator.openinference.RepositoryIndexResponse
-	(*RepositoryModelLoadRequest)(nil),                   // 16: goestimator.openinference.RepositoryModelLoadRequest
-	(*RepositoryModelLoadResponse)(nil),                  // 17: goestimator.openinference.RepositoryModelLoadResponse
-	(*RepositoryModelUnloadRequest)(nil),                 // 18: goestimator.openinference.RepositoryModelUnloadRequest
-	(*RepositoryModelUnloadResponse)(nil),                // 19: goestimator.openinference.RepositoryModelUnloadResponse
-	(*ModelMetadataResponse_TensorMetadata)(nil),         // 20: goestimator.openinference.ModelMetadataResponse.TensorMetadata
-	(*ModelInferRequest_InferInputTensor)(nil),           // 21: goestimator.openinference.ModelInferRequest.InferInputTensor
-	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 22: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor
-	nil, // 23: goestimator.openinference.ModelInferRequest.ParametersEntry
-	nil, // 24: goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry
-	nil, // 25: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	(*ModelInferResponse_InferOutputTensor)(nil), // 26: goestimator.openinference.ModelInferResponse.InferOutputTensor
-	nil, // 27: goestimator.openinference.ModelInferResponse.ParametersEntry
-	nil, // 28: goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry
-	(*RepositoryIndexResponse_ModelIndex)(nil), // 29: goestimator.openinference.RepositoryIndexResponse.ModelIndex
+	(*ModelRepositoryParameter)(nil),                     // 16: goestimator.openinference.ModelRepositoryParameter
+	(*RepositoryModelLoadRequest)(nil),                   // 17: goestimator.openinference.RepositoryModelLoadRequest
+	(*RepositoryModelLoadResponse)(nil),                  // 18: goestimator.openinference.RepositoryModelLoadResponse
+	(*RepositoryModelUnloadRequest)(nil),                 // 19: goestimator.openinference.RepositoryModelUnloadRequest
+	(*RepositoryModelUnloadResponse)(nil),                // 20: goestimator.openinference.RepositoryModelUnloadResponse
+	(*ModelMetadataResponse_TensorMetadata)(nil),         // 21: goestimator.openinference.ModelMetadataResponse.TensorMetadata
+	(*ModelInferRequest_InferInputTensor)(nil),           // 22: goestimator.openinference.ModelInferRequest.InferInputTensor
+	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 23: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor
+	nil, // 24: goestimator.openinference.ModelInferRequest.ParametersEntry
+	nil, // 25: goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry
+	nil, // 26: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	(*ModelInferResponse_InferOutputTensor)(nil), // 27: goestimator.openinference.ModelInferResponse.InferOutputTensor
+	nil, // 28: goestimator.openinference.ModelInferResponse.ParametersEntry
+	nil, // 29: goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	(*RepositoryIndexResponse_ModelIndex)(nil), // 30: goestimator.openinference.RepositoryIndexResponse.ModelIndex
+	nil, // 31: goestimator.openinference.RepositoryModelLoadRequest.ParametersEntry
 }
 var file_openinference_proto_depIdxs = []int32{
-	20, // 0: goestimator.openinference.ModelMetadataResponse.inputs:type_name -> goestimator.openinference.ModelMetadataResponse.TensorMetadata
-	20, // 1: goestimator.openinference.ModelMetadataResponse.outputs:type_name -> goestimator.openinference.ModelMetadataResponse.TensorMetadata
-	23, // 2: goestimator.openinference.ModelInferRequest.parameters:type_name -> goestimator.openinference.ModelInferRequest.ParametersEntry
-	21, // 3: goestimator.openinference.ModelInferRequest.inputs:type_name -> goestimator.openinference.ModelInferRequest.InferInputTensor
-	22, // 4: goestimator.openinference.ModelInferRequest.outputs:type_name -> goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor
-	27, // 5: goestimator.openinference.ModelInferResponse.parameters:type_name -> goestimator.openinference.ModelInferResponse.ParametersEntry
-	26, // 6: goestimator.openinference.ModelInferResponse.outputs:type_name -> goestimator.openinference.ModelInferResponse.InferOutputTensor
-	29, // 7: goestimator.openinference.RepositoryIndexResponse.models:type_name -> goestimator.openinference.RepositoryIndexResponse.ModelIndex
-	24, // 8: goestimator.openinference.ModelInferRequest.InferInputTensor.parameters:type_name -> goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry
-	11, // 9: goestimator.openinference.ModelInferRequest.InferInputTensor.contents:type_name -> goestimator.openinference.InferTensorContents
-	25, // 10: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	10, // 11: goestimator.openinference.ModelInferRequest.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
-	10, // 12: goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
-	10, // 13: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
-	28, // 14: goestimator.openinference.ModelInferResponse.InferOutputTensor.parameters:type_name -> goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry
-	11, // 15: goestimator.openinference.ModelInferResponse.InferOutputTensor.contents:type_name -> goestimator.openinference.InferTensorContents
-	10, // 16: goestimator.openinference.ModelInferResponse.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
-	10, // 17: goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	21, // 0: goestimator.openinference.ModelMetadataResponse.inputs:type_name -> goestimator.openinference.ModelMetadataResponse.TensorMetadata
+	21, // 1: goestimator.openinference.ModelMetadataResponse.outputs:type_name -> goestimator.openinference.ModelMetadataResponse.TensorMetadata
+	24, // 2: goestimator.openinference.ModelInferRequest.parameters:type_name -> goestimator.openinference.ModelInferRequest.ParametersEntry
+	22, // 3: goestimator.openinference.ModelInferRequest.inputs:type_name -> goestimator.openinference.ModelInferRequest.InferInputTensor
+	23, // 4: goestimator.openinference.ModelInferRequest.outputs:type_name -> goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor
+	28, // 5: goestimator.openinference.ModelInferResponse.parameters:type_name -> goestimator.openinference.ModelInferResponse.ParametersEntry
+	27, // 6: goestimator.openinference.ModelInferResponse.outputs:type_name -> goestimator.openinference.ModelInferResponse.InferOutputTensor
+	30, // 7: goestimator.openinference.RepositoryIndexResponse.models:type_name -> goestimator.openinference.RepositoryIndexResponse.ModelIndex
+	31, // 8: goestimator.openinference.RepositoryModelLoadRequest.parameters:type_name -> goestimator.openinference.RepositoryModelLoadRequest.ParametersEntry
+	25, // 9: goestimator.openinference.ModelInferRequest.InferInputTensor.parameters:type_name -> goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry
+	11, // 10: goestimator.openinference.ModelInferRequest.InferInputTensor.contents:type_name -> goestimator.openinference.InferTensorContents
+	26, // 11: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	10, // 12: goestimator.openinference.ModelInferRequest.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
+	10, // 13: goestimator.openinference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
+	10, // 14: goestimator.openinference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
+	29, // 15: goestimator.openinference.ModelInferResponse.InferOutputTensor.parameters:type_name -> goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	11, // 16: goestimator.openinference.ModelInferResponse.InferOutputTensor.contents:type_name -> goestimator.openinference.InferTensorContents
+	10, // 17: goestimator.openinference.ModelInferResponse.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
+	10, // 18: goestimator.openinference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> goestimator.openinference.InferParameter
+	16, // 19: goestimator.openinference.RepositoryModelLoadRequest.ParametersEntry.value:type_name -> goestimator.openinference.ModelRepositoryParameter
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_openinference_proto_init() }
@@ -1772,13 +1913,19 @@ func file_openinference_proto_init() {
 		(*InferParameter_DoubleParam)(nil),
 		(*InferParameter_Uint64Param)(nil),
 	}
+	file_openinference_proto_msgTypes[16].OneofWrappers = []any{
+		(*ModelRepositoryParameter_BoolParam)(nil),
+		(*ModelRepositoryParameter_Int64Param)(nil),
+		(*ModelRepositoryParameter_StringParam)(nil),
+		(*ModelRepositoryParameter_BytesParam)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openinference_proto_rawDesc), len(file_openinference_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
