@@ -141,3 +141,37 @@ func TestInferMemory(t *testing.T) {
 		t.Errorf("%d bytes are still held", used)
 	}
 }
+
+// FuzzInfer: whatever a body is, it is answered, or refused as a mistake of the client, and its memory comes back.
+func FuzzInfer(f *testing.F) {
+	m := modeltest.Source()
+	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: 1 << 24})
+	f.Cleanup(memory.Close)
+	h := New(Options{Service: service(m), Catalog: m, Memory: memory, OpenInference: &openinference.Service{Inference: service(m), Catalog: m}})
+	for _, body := range []string{
+		`{"inputs": [{"name": "x", "shape": [1], "datatype": "FP32", "data": [1]}]}`, `{"id": "\u0000", "parameters": {"binary_data_output": true}, "inputs": []}`,
+		`{"parameters": {"signature_name": "string"}, "inputs": [{"name": "x", "shape": [1], "datatype": "BYTES", "data": ["a"]}]}`,
+	} {
+		f.Add([]byte(body), -1)
+	}
+	raw := `{"inputs": [{"name": "x", "shape": [1], "datatype": "FP32", "parameters": {"binary_data_size": 4}}]}`
+	f.Add([]byte(raw+"abcd"), len(raw))
+	raw = `{"parameters": {"signature_name": "string"}, "inputs": [{"name": "x", "shape": [2], "datatype": "BYTES", "parameters": {"binary_data_size": 9}}], "outputs": [{"name": "x", "parameters": {"binary_data": true}}]}`
+	f.Add([]byte(raw+"\x01\x00\x00\x00a\x00\x00\x00\x00"), len(raw))
+	f.Fuzz(func(t *testing.T, body []byte, length int) {
+		r := httptest.NewRequest(http.MethodPost, "/v2/models/m/infer", bytes.NewReader(body))
+		if length >= 0 {
+			r.Header.Set(headerLength, strconv.Itoa(length))
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		switch w.Code {
+		case http.StatusOK, http.StatusBadRequest, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
+		default:
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+		if used := memory.Used(); used != 0 {
+			t.Errorf("%d bytes are still held", used)
+		}
+	})
+}
