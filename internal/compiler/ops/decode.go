@@ -7,5 +7,5 @@ var (
 	DecodeCompressed = define("DecodeCompressed(bytes: string) -> output: string",
 		"compression_type: string = ''").sameShape().grows()
 	DecodePaddedRaw = define("DecodePaddedRaw(input_bytes: string, fixed_length: int32) -> output: out_type",
-		"out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, int64, bfloat16}", "little_endian: bool = true")
+		"out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, int64, bfloat16}", "little_endian: bool = true").grows()
 )

@@ -34,6 +34,7 @@ type indexTable struct {
 	size  int64
 	pay   func(n int) error // pays for n bytes before they are read; nil: nobody counts
 	quota int               // bytes that blocks and keys may still expand to
+	ahead int               // bytes of entries that are paid for, and not read yet
 }
 
 type blockHandle struct{ offset, size uint64 }
@@ -191,6 +192,20 @@ func (t *indexTable) paid(n int) error {
 	return t.pay(n)
 }
 
+// entryStep is for how many bytes of entries is paid at once.
+const entryStep = 64 << 10
+
+// entry pays for an entry of a block with its own key. Entries are small: many are paid for ahead.
+func (t *indexTable) entry(key int) error {
+	const headers = 48 // of the key and the value
+	if t.ahead -= key + headers; t.ahead >= 0 {
+		return nil
+	}
+	more := entryStep - t.ahead
+	t.ahead += more
+	return t.paid(more)
+}
+
 // eachEntry calls fn with the entries of a block.
 func (t *indexTable) eachEntry(h blockHandle, fn func(key, value []byte) error) error {
 	b, err := t.block(h)
@@ -216,6 +231,9 @@ func (t *indexTable) eachEntry(h blockHandle, fn func(key, value []byte) error) 
 		}
 		if t.quota -= len(key); t.quota < 0 {
 			return t.corrupt(h.offset, "keys are out of proportion to the file")
+		}
+		if err := t.entry(len(key)); err != nil {
+			return err
 		}
 		if err := fn(key, value); err != nil {
 			return err

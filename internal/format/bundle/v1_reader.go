@@ -204,7 +204,8 @@ func (t *v1Tensor) part(name string, i int) (*tensor.Tensor, error) {
 	if have, n := graphdef.NumValues(p), tensor.NumElements(shape); have != n {
 		return bad(fmt.Errorf("%d values, expected %d", have, n))
 	}
-	if err := f.paid(proto.Size(p)); err != nil {
+	// Numbers may take fewer bytes as a message, and so do short strings.
+	if err := f.paid(max(proto.Size(p), tensor.NumElements(shape)*t.dtype.Size()) + stringHeader*len(p.GetStringVal())); err != nil {
 		return nil, err
 	}
 	part, err := graphdef.FromTensorProto(p)

@@ -8,7 +8,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/syndtr/goleveldb/leveldb/table"
+	slicespb "github.com/wamuir/graft/tensorflow/core/util/saved_tensor_slice_proto_go_proto"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
@@ -184,4 +189,61 @@ func TestV1Refuses(t *testing.T) {
 	}); !errors.Is(err, poor) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestV1EntriesPaid: the keys of a table, which a file shortens, and the elements of tensors, which are longer than in a message, are paid for.
+func TestV1EntriesPaid(t *testing.T) {
+	const n, long = 1 << 10, 1000
+	var file bytes.Buffer
+	w := table.NewWriter(&file, tableOptions)
+	list, err := proto.Marshal(&slicespb.SavedTensorSlices{Meta: &slicespb.SavedTensorSliceMeta{}})
+	if err == nil {
+		err = w.Append(nil, list)
+	}
+	for i := range n {
+		err = errors.Join(err, w.Append(fmt.Appendf(nil, "%s%06d", strings.Repeat("k", long), i), nil))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if paid := v1Paid(t, file.Bytes(), ""); paid < n*long {
+		t.Errorf("a table with %d bytes of keys: %d bytes were paid for", n*long, paid)
+	}
+
+	own := NewV1Writer()
+	const zeros = 1 << 16
+	if err := own.Add("x", tensor.New(tensor.Int64, zeros)); err != nil {
+		t.Fatal(err)
+	}
+	fsys := atomicfile.NewMem()
+	if err := own.Write(fsys, "x"); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := atomicfile.ReadFile(fsys, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if paid := v1Paid(t, whole, "x") - v1Paid(t, whole, ""); paid < 2*8*zeros { // in the message and in the tensor
+		t.Errorf("%d numbers of 8 bytes: %d bytes were paid for", zeros, paid)
+	}
+}
+
+// v1Paid returns what is paid for to open a file and to read a tensor, if that has a name.
+func v1Paid(t *testing.T, file []byte, name string) (paid int) {
+	t.Helper()
+	fsys := atomicfile.NewMem()
+	if err := atomicfile.WriteFile(fsys, "x", file); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenV1(fsys, []string{"x"}, func(n int) error { paid += n; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if name != "" {
+		if _, err := r.Tensor(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paid
 }

@@ -104,6 +104,9 @@ type melBank struct {
 	channels    int
 }
 
+// maxChannels bounds the channels of a filter bank.
+const maxChannels = 1 << 20
+
 // newMelBank returns the bank for spectra of n frequencies up to half of rate.
 func newMelBank(n int, rate, low, high float64, channels int) (melBank, error) {
 	if n < 2 || !(rate > 0) || channels < 1 || !(low >= 0) || !(high > low) {
@@ -115,10 +118,7 @@ func newMelBank(n int, rate, low, high float64, channels int) (melBank, error) {
 		centers[i] = from + (to-from)/float64(channels+1)*float64(i+1)
 	}
 	step := 0.5 * rate / float64(n-1)
-	b := melBank{first: int(1.5 + low/step), last: int(high / step), weights: make([]float64, n), band: make([]int, n), channels: channels}
-	if b.first > b.last || b.last >= n {
-		b.last = min(b.last, n-1)
-	}
+	b := melBank{first: int(min(1.5+low/step, float64(n))), last: int(min(high/step, float64(n-1))), weights: make([]float64, n), band: make([]int, n), channels: channels}
 	channel := 0
 	for i := b.first; i <= b.last; i++ {
 		m := mel(float64(i) * step)
@@ -161,7 +161,7 @@ func mfcc(s *site) (kernel, error) {
 			return fmt.Errorf("spectrogram must be 3-dimensional of float32, got %v of shape %s", t.DType, shapeText(t.Shape))
 		case c.t(1).DType != tensor.Int32 || c.t(1).Len() != 1:
 			return fmt.Errorf("Input sample_rate should be a scalar tensor, got shape %v", c.t(1).Shape)
-		case count < 1 || channels < count:
+		case count < 1 || channels < count || channels > maxChannels:
 			return fmt.Errorf("Mfcc initialization failed for %d channels and %d coefficients", channels, count)
 		}
 		n := t.Shape[2]

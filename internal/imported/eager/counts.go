@@ -1,8 +1,8 @@
 package eager
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -24,13 +24,16 @@ var countsOps = map[*ops.Def]maker{
 
 func ones[T uint8 | uint16 | uint32 | uint64](x T) uint8 { return uint8(bits.OnesCount64(uint64(x))) }
 
-// group is one row of values to count, with their places among all values.
-type group struct{ at []int }
+// toCount is a value to count.
+type toCount struct{ row, value, at int } // at: the place among all values
 
-// groups are rows of values: the values and weights are inputs of a count.
+// countedBytes is what a value to count takes, with its copies as an integer and as a row.
+const countedBytes = 48
+
+// groups are rows of values.
 type groups struct {
-	rows   []group
-	values int   // which input
+	rows   []int // of each value
+	values int   // which input they are
 	shape  []int // of the rows, before the dimension of the values
 }
 
@@ -38,18 +41,23 @@ type groups struct {
 type counting struct {
 	least, most int
 	binary      bool
-	out         tensor.DType
 }
 
 func countSparse(of func(c call) (groups, error)) maker {
 	return func(s *site) (kernel, error) {
-		k := counting{s.node.Int("minlength", -1), s.node.Int("maxlength", -1), s.boolean("binary_output", false), s.dtype("output_type", tensor.Int64)}
+		k := counting{s.node.Int("minlength", -1), s.node.Int("maxlength", -1), s.boolean("binary_output", false)}
+		write := map[tensor.DType]func(c call, g groups, k counting) error{
+			tensor.Int32: countInto[int32], tensor.Int64: countInto[int64], tensor.Float32: countInto[float32], tensor.Float64: countInto[float64],
+		}[s.dtype("output_type", tensor.Int64)]
+		if write == nil {
+			return nil, fmt.Errorf("output_type %v %w", s.dtype("output_type", tensor.Int64), ErrUnsupported)
+		}
 		return func(c call) error {
 			g, err := of(c)
 			if err != nil {
 				return err
 			}
-			return k.count(c, g)
+			return write(c, g, k)
 		}, nil
 	}
 }
@@ -62,12 +70,12 @@ func denseCounts(c call) (groups, error) {
 	if c.t(0).Len() == 0 {
 		return groups{}, fmt.Errorf("Invalid input: Shapes dimension cannot be 0.")
 	}
-	n := shape[len(shape)-1]
-	g := groups{shape: shape[:len(shape)-1], rows: make([]group, product(shape[:len(shape)-1]))}
+	if err := c.room(c.t(0).Len(), countedBytes); err != nil {
+		return groups{}, err
+	}
+	g := groups{shape: shape[:len(shape)-1], rows: make([]int, c.t(0).Len())}
 	for i := range g.rows {
-		for k := range n {
-			g.rows[i].at = append(g.rows[i].at, i*n+k)
-		}
+		g.rows[i] = i / shape[len(shape)-1]
 	}
 	return g, nil
 }
@@ -81,27 +89,23 @@ func sparseCounts(c call) (groups, error) {
 	if places.DType != tensor.Int64 || len(places.Shape) != 2 || places.Shape[1] != len(dims) || len(dims) < 1 || len(dims) > 2 || places.Shape[0] != c.t(1).Len() {
 		return groups{}, fmt.Errorf("indices of shape %s and dense_shape %v: expected one or two dimensions and an index for each of %d values", shapeText(places.Shape), dims, c.t(1).Len())
 	}
-	n := 1
-	if len(dims) == 2 {
-		n = dims[0]
-	}
 	if _, err := elements(dims); err != nil {
 		return groups{}, err
 	}
-	if err := c.room(n, 24); err != nil {
+	if err := c.room(places.Shape[0], countedBytes); err != nil {
 		return groups{}, err
 	}
-	g := groups{values: 1, shape: dims[:len(dims)-1], rows: make([]group, n)}
+	g := groups{values: 1, shape: dims[:len(dims)-1], rows: make([]int, places.Shape[0])}
+	if len(dims) == 1 {
+		return g, nil
+	}
 	at := tensor.Values[int64](places)
-	for i := range places.Shape[0] {
-		row := int64(0)
-		if len(dims) == 2 {
-			row = at[2*i]
+	for i := range g.rows {
+		row := at[2*i]
+		if row < 0 || row >= int64(dims[0]) {
+			return groups{}, fmt.Errorf("Index value along the first dimension must be less than the first dimension size: got %d, expected less than %d", row, dims[0])
 		}
-		if row < 0 || row >= int64(n) {
-			return groups{}, fmt.Errorf("Index value along the first dimension must be less than the first dimension size: got %d, expected less than %d", row, n)
-		}
-		g.rows[row].at = append(g.rows[row].at, i)
+		g.rows[i] = int(row)
 	}
 	return g, nil
 }
@@ -114,89 +118,85 @@ func raggedCounts(c call) (groups, error) {
 	if len(ends) < 1 || ends[0] != 0 || ends[len(ends)-1] != c.t(1).Len() || !slices.IsSorted(ends) {
 		return groups{}, fmt.Errorf("Splits must start with 0 and end with the number of values, %d, in order: got %v", c.t(1).Len(), ends)
 	}
-	g := groups{values: 1, shape: []int{len(ends) - 1}, rows: make([]group, len(ends)-1)}
-	for i := range g.rows {
-		for k := ends[i]; k < ends[i+1]; k++ {
-			g.rows[i].at = append(g.rows[i].at, k)
+	if err := c.room(c.t(1).Len(), countedBytes); err != nil {
+		return groups{}, err
+	}
+	g := groups{values: 1, shape: []int{len(ends) - 1}, rows: make([]int, c.t(1).Len())}
+	for row := range len(ends) - 1 {
+		for k := ends[row]; k < ends[row+1]; k++ {
+			g.rows[k] = row
 		}
 	}
 	return g, nil
 }
 
-// count writes the sparse counts of rows; their weights are the last input.
-func (k counting) count(c call, g groups) error {
+// sorted returns the values below the limit by rows and size, and one more than the largest.
+func (k counting) sorted(g groups, values []int) (all []toCount, width int, err error) {
+	all = make([]toCount, 0, len(values))
+	for at, v := range values {
+		if v < 0 {
+			return nil, 0, fmt.Errorf("Input values must all be non-negative")
+		}
+		if k.most >= 0 && v >= k.most {
+			continue
+		}
+		width = max(width, v+1)
+		all = append(all, toCount{g.rows[at], v, at})
+	}
+	slices.SortFunc(all, func(a, b toCount) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.value, b.value), cmp.Compare(a.at, b.at))
+	})
+	return all, width, nil
+}
+
+// countInto writes the sparse counts of rows; their weights are the last input.
+func countInto[T int32 | int64 | float32 | float64](c call, g groups, k counting) error {
 	values, err := integers("values", c.t(g.values))
 	if err != nil {
 		return err
 	}
 	w := c.t(len(c.in) - 1)
-	if w.Len() > 0 && (w.Len() != len(values) || w.DType != k.out || k.binary) {
+	if w.Len() > 0 && (w.Len() != len(values) || w.DType != tensor.TypeOf[T]() || k.binary) {
 		return fmt.Errorf("Weights and values must have the same size, and output_type their type, without binary_output: got %d weights of %v for %d values", w.Len(), w.DType, len(values))
 	}
-	if err := c.room(len(values), 64); err != nil {
+	all, width, err := k.sorted(g, values)
+	if err != nil {
 		return err
 	}
-	width := 0
-	rows := make([]map[int]float64, len(g.rows))
-	for i, row := range g.rows {
-		rows[i] = map[int]float64{}
-		for _, at := range row.at {
-			v := values[at]
-			if v < 0 {
-				return fmt.Errorf("Input values must all be non-negative")
-			}
-			if k.most >= 0 && v >= k.most {
-				continue
-			}
-			width = max(width, v+1)
-			switch {
-			case w.Len() > 0:
-				rows[i][v] += w.Float(at)
-			case k.binary:
-				rows[i][v] = 1
-			default:
-				rows[i][v]++
-			}
-		}
-	}
-	width = max(width, k.least, 0)
-	if k.most >= 0 {
+	if width = max(width, k.least); k.most >= 0 {
 		width = k.most
 	}
-	return k.write(c, g.shape, rows, width)
-}
-
-func (k counting) write(c call, shape []int, rows []map[int]float64, width int) error {
 	n := 0
-	for _, r := range rows {
-		n += len(r)
+	for i, v := range all {
+		if i == 0 || v.row != all[i-1].row || v.value != all[i-1].value {
+			n++
+		}
 	}
-	dims := len(shape) + 1
+	dims := len(g.shape) + 1
 	places, err := outputOf[int64](c, 0, n, dims)
 	if err != nil {
 		return err
 	}
-	sums, err := c.alloc(tensor.Float64, n)
+	sums, err := outputOf[T](c, 1, n)
 	if err != nil {
 		return err
 	}
-	at := 0
-	for i, r := range rows {
-		for _, v := range slices.Sorted(maps.Keys(r)) {
-			if dims == 2 {
-				places[2*at] = int64(i)
-			}
-			places[(at+1)*dims-1] = int64(v)
-			tensor.Values[float64](sums)[at] = r[v]
-			at++
+	weights, to := tensor.Values[T](w), -1
+	for i, v := range all {
+		if i == 0 || v.row != all[i-1].row || v.value != all[i-1].value {
+			to++
+			places[to*dims], places[(to+1)*dims-1] = int64(v.row), int64(v.value)
+		}
+		switch {
+		case len(weights) > 0:
+			sums[to] += weights[v.at]
+		case k.binary:
+			sums[to] = 1
+		default:
+			sums[to]++
 		}
 	}
-	out, err := recastTo(c, sums, k.out)
-	if err != nil {
-		return err
-	}
-	c.set(1, out)
-	return c.outputInts(2, tensor.Int64, append(slices.Clone(shape), width), dims)
+	return c.outputInts(2, tensor.Int64, append(slices.Clone(g.shape), width), dims)
 }
 
 // crossOf is the product of vectors of three numbers.

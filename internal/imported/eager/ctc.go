@@ -138,25 +138,28 @@ func beamSearch[T float](width, paths int, merge bool) kernel {
 		if err != nil {
 			return err
 		}
+		if err := c.room(paths*(l.batch+1), 24); err != nil {
+			return err
+		}
 		found := make([][][]int, paths)
 		for p := range found {
 			found[p] = make([][]int, l.batch)
 		}
+		d := beams[T]{c: c, width: width, blank: l.blank}
 		for b := range l.batch {
-			d := newBeams[T](width, l.blank)
-			for frame := range max(int(l.lengths[b]), 0) {
-				if err := c.ctx.Err(); err != nil {
+			d.begin()
+			frames := max(int(l.lengths[b]), 0)
+			for frame := range frames {
+				if err := d.step(l.at(frame, b)); err != nil {
 					return err
 				}
-				// The entries of a frame are paid for as if each beam and class made one that stays.
-				if err := c.room(min(width, 1+frame*l.classes, d.leaves.size()*l.classes+1), 160); err != nil {
-					return err
-				}
-				d.step(l.at(frame, b))
 			}
 			best := d.best(paths)
 			if len(best) < paths {
 				return fmt.Errorf("Less leaves in the beam search than requested.")
+			}
+			if err := c.room(paths*frames, 16); err != nil { // no sequence is longer than the frames
+				return err
 			}
 			for p, e := range best {
 				found[p][b], scores[b*paths+p] = e.labels(merge), e.now.total

@@ -38,15 +38,58 @@ func (p *prefix[T]) labels(merge bool) (all []int) {
 
 // beams search the most probable sequences of labels.
 type beams[T float] struct {
-	leaves *topN[*prefix[T]]
-	blank  int
+	c            call
+	width, blank int
+	leaves       *topN[*prefix[T]]
+	evicted      []*prefix[T] // left the beam in this frame
+	size, paid   int          // prefixes: in the tree, and paid for
 }
 
-func newBeams[T float](width, blank int) *beams[T] {
-	d := &beams[T]{blank: blank, leaves: newTopN(width, better[T])}
-	root := &prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()}
-	d.leaves.push(root)
-	return d
+// prefixBytes is about what a prefix takes, with its places in its parent's map and in the beam.
+const prefixBytes = 320
+
+// begin forgets all prefixes but the empty one. What was paid for pays for the next ones.
+func (d *beams[T]) begin() {
+	d.leaves, d.evicted, d.size = newTopN(d.width, better[T]), nil, 0
+	d.leaves.push(&prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()})
+}
+
+// child returns a new prefix that is longer by a label. The tree is paid for while it grows.
+func (d *beams[T]) child(p *prefix[T], label int) (*prefix[T], error) {
+	if d.size++; d.size > d.paid {
+		more := max(d.paid, 64)
+		if err := d.c.room(more, prefixBytes); err != nil {
+			return nil, err
+		}
+		d.paid += more
+	}
+	if p.longer == nil {
+		p.longer = map[int]*prefix[T]{}
+	}
+	child := &prefix[T]{parent: p, label: label, was: impossible[T]()}
+	p.longer[label] = child
+	return child, nil
+}
+
+// evict takes the worst out of the beam.
+func (d *beams[T]) evict() {
+	p := d.leaves.bottom()
+	if p.active() { // else another one that is as bad may leave in its place
+		d.evicted = append(d.evicted, p)
+	}
+	p.now = impossible[T]()
+}
+
+// prune forgets the prefixes that left the beam and that nothing in it begins with.
+func (d *beams[T]) prune() {
+	for _, p := range d.evicted {
+		for p.parent != nil && !p.active() && len(p.longer) == 0 && p.parent.longer[p.label] == p {
+			delete(p.parent.longer, p.label)
+			d.size--
+			p = p.parent
+		}
+	}
+	d.evicted = d.evicted[:0]
 }
 
 func better[T float](a, b *prefix[T]) bool { return a.now.total > b.now.total }
@@ -63,7 +106,7 @@ func sumOfLogs[T float](a, b T) T {
 }
 
 // step goes on by one frame.
-func (d *beams[T]) step(row []T) {
+func (d *beams[T]) step(row []T) error {
 	most, sum := slices.Max(row), 0.0
 	for _, v := range row {
 		sum += math.Exp(float64(v - most))
@@ -89,10 +132,18 @@ func (d *beams[T]) step(row []T) {
 		d.leaves.push(p)
 	}
 	for _, p := range old {
-		if d.fits(p.was.total) {
-			d.grow(p, row, norm)
+		if err := d.c.ctx.Err(); err != nil {
+			return err
+		}
+		if !d.fits(p.was.total) {
+			continue
+		}
+		if err := d.grow(p, row, norm); err != nil {
+			return err
 		}
 	}
+	d.prune()
+	return nil
 }
 
 // fits reports whether something of that probability has a place in the beam.
@@ -101,7 +152,7 @@ func (d *beams[T]) fits(total T) bool {
 }
 
 // grow adds the sequences that are longer by a label.
-func (d *beams[T]) grow(p *prefix[T], row []T, norm T) {
+func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 	for label, v := range row {
 		child := p.longer[label]
 		if label == d.blank || child != nil && child.active() {
@@ -116,18 +167,18 @@ func (d *beams[T]) grow(p *prefix[T], row []T, norm T) {
 			continue
 		}
 		if child == nil {
-			child = &prefix[T]{parent: p, label: label, was: impossible[T]()}
-			if p.longer == nil {
-				p.longer = map[int]*prefix[T]{}
+			var err error
+			if child, err = d.child(p, label); err != nil {
+				return err
 			}
-			p.longer[label] = child
 		}
 		child.now = chances[T]{total, none[T](), total}
 		if d.leaves.size() == d.leaves.limit {
-			d.leaves.bottom().now = impossible[T]()
+			d.evict()
 		}
 		d.leaves.push(child)
 	}
+	return nil
 }
 
 // best returns the n most probable sequences, fewer where there are fewer.

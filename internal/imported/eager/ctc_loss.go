@@ -53,7 +53,7 @@ func lossesOf[T float](r ctcRules) kernel {
 			}
 			if need := len(path) / 2; frames < need {
 				if !r.ignore {
-					return fmt.Errorf("Not enough time for target transition sequence (required: %d, available: %d)%db: You can turn this error into a warning by using the flag ignore_longer_outputs_than_inputs", need, frames, b)
+					return fmt.Errorf("Not enough time for target transition sequence (required: %d, available: %d) in batch %d: You can turn this error into a warning by using the flag ignore_longer_outputs_than_inputs", need, frames, b)
 				}
 				continue
 			}

@@ -134,7 +134,7 @@ func fourierOf(dims int, inverse bool) maker {
 	})
 }
 
-// lengths returns the shape of input 0 with the transform's dimensions replaced by input 1.
+// fourierShape returns the shape of input 0 with the transform's dimensions replaced by input 1.
 func fourierShape(c call, dims int) ([]int, error) {
 	t := c.t(0)
 	if len(t.Shape) < dims {
@@ -180,6 +180,14 @@ func fourierOfReal(dims int) kernel {
 		if err := covers(t.Shape, shape, dims, true); err != nil {
 			return err
 		}
+		half := slices.Clone(shape)
+		last := len(half) - 1
+		if half[last] > 0 {
+			half[last] = half[last]/2 + 1
+		}
+		if t.Len() == 0 {
+			return emptyWaves(c, half)
+		}
 		w, err := newWaves(c, shape)
 		if err != nil {
 			return err
@@ -190,11 +198,6 @@ func fourierOfReal(dims int) kernel {
 		if err := w.all(dims, false); err != nil {
 			return err
 		}
-		half := slices.Clone(shape)
-		last := len(half) - 1
-		if half[last] > 0 {
-			half[last] = half[last]/2 + 1
-		}
 		kept, err := newWaves(c, half)
 		if err != nil {
 			return err
@@ -204,6 +207,12 @@ func fourierOfReal(dims int) kernel {
 		}
 		return kept.output(counterpart(t.DType))
 	}
+}
+
+// emptyWaves makes output 0 of an empty input: zeros, for which nothing is transformed. TensorFlow leaves there what was in memory.
+func emptyWaves(c call, shape []int) error {
+	_, err := c.output(0, counterpart(c.t(0).DType), shape...)
+	return err
 }
 
 // counterpart is the complex type of a float type, and the other way round.
@@ -228,6 +237,9 @@ func fourierToReal(dims int) kernel {
 		}
 		if err := covers(t.Shape, half, dims, false); err != nil {
 			return err
+		}
+		if t.Len() == 0 {
+			return emptyWaves(c, shape)
 		}
 		w, err := newWaves(c, half)
 		if err != nil {

@@ -46,8 +46,10 @@ func (s greedySource) context(t *testing.T) context.Context {
 // greedySources are nodes of all ops that have recorded cases, and made by hand.
 func greedySources(t testing.TB) (all []greedySource) {
 	single := slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz"))
-	sequences := slices.Concat(readCases[goldenSequence](t, "testdata/sequences.json.gz"), readCases[goldenSequence](t, "testdata/updates.json.gz"),
-		readCases[goldenSequence](t, "testdata/families.json.gz"))
+	var sequences []goldenSequence
+	for _, file := range []string{"sequences", "updates", "families", "signals", "texts"} {
+		sequences = append(sequences, readCases[goldenSequence](t, "testdata/"+file+".json.gz")...)
+	}
 	for _, c := range readCases[goldenDraw](t, "testdata/random.json.gz") {
 		if c.Steps == nil {
 			single = append(single, c.goldenCase)

@@ -69,6 +69,9 @@ func (g ngrams) append(out [][]byte, words [][]byte, width int, room *textRoom) 
 	}
 	row := slices.Concat(slices.Repeat([][]byte{g.left}, pad), words, slices.Repeat([][]byte{g.right}, pad))
 	for i := 0; i+width <= len(row); i++ {
+		if i%64 == 0 && room.c.ctx.Err() != nil { // a long row of short words takes time but no memory
+			return nil, room.c.ctx.Err()
+		}
 		size := len(g.sep) * (width - 1)
 		for _, w := range row[i : i+width] {
 			size += len(w)

@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,9 +20,26 @@ var specialOps = map[*ops.Def]maker{
 	ops.Betainc:   plain(floats(betaincEach[float32], betaincEach[float64]).on(0)),
 }
 
+// special2 makes a maker of a kernel on pairs of numbers. Some pairs take long: it ends with its context.
 func special2(f func(a, b float64) float64) maker {
-	return plain(floats(pairs(func(a, b float32) float32 { return float32(f(float64(a), float64(b))) }), pairs(f)).on(0))
+	return plain(func(c call) error {
+		n, ended := 0, false
+		until := func(a, b float64) float64 {
+			if n++; n%256 == 0 && !ended {
+				ended = c.ctx.Err() != nil
+			}
+			if ended {
+				return 0
+			}
+			return f(a, b)
+		}
+		err := floats(pairs(func(a, b float32) float32 { return float32(until(float64(a), float64(b))) }), pairs(until)).on(0)(c)
+		return cmp.Or(err, c.ctx.Err())
+	})
 }
+
+// mostTerms bounds the terms of a series. TensorFlow's ends after 2000: neither converges for parameters of more than millions.
+const mostTerms = 1e4
 
 // igamma is the lower regularized incomplete gamma function.
 func igamma(a, x float64) float64 {
@@ -37,7 +55,7 @@ func igamma(a, x float64) float64 {
 	}
 	// The power series, DLMF 8.11.4.
 	sum, term := 1.0, 1.0
-	for k := a + 1; term > sum*1e-17 && k < a+1e5; k++ {
+	for k := a + 1; term > sum*1e-17 && k < a+mostTerms; k++ {
 		term *= x / k
 		sum += term
 	}
@@ -65,7 +83,7 @@ func igammac(a, x float64) float64 {
 	b := x + 1 - a
 	c, d := 1/tiny, 1/b
 	h := d
-	for i := 1.0; i < 1e5; i++ {
+	for i := 1.0; i < mostTerms; i++ {
 		an := -i * (i - a)
 		b += 2
 		d = 1 / nonzero(an*d+b, tiny)
@@ -96,9 +114,11 @@ func zeta(x, q float64) float64 {
 		return math.Inf(1)
 	case q <= 0 && x != math.Floor(x):
 		return math.NaN()
+	case q < 0:
+		return zetaBelow(x, q)
 	}
 	sum := 0.0
-	for n := 0; n < 1e4 && (q < 10 || n < 10); n++ {
+	for n := 0; q < 10 || n < 10; n++ {
 		sum += math.Pow(q, -x)
 		q++
 	}
@@ -111,6 +131,18 @@ func zeta(x, q float64) float64 {
 		factor *= (x + j) * (x + j + 1) / (q * q)
 	}
 	return sum
+}
+
+// zetaBelow is zeta for a q below 0 that is no integer, and an integer x: the terms with negative bases are the difference of two sums.
+func zetaBelow(x, q float64) float64 {
+	n := math.Ceil(-q)
+	above := zeta(x, q+n)
+	least := -q - (n - 1) // the smallest size of a base below 0
+	below := zeta(x, least) - zeta(x, least+n)
+	if math.Mod(x, 2) != 0 {
+		below = -below
+	}
+	return above + below
 }
 
 // bernoulliOver are Bernoulli's numbers B(2k)/(2k)!.
@@ -150,7 +182,7 @@ func betainc(a, b, x float64) float64 {
 	const tiny = 1e-300
 	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1), tiny)
 	h := d
-	for m := 1.0; m < 1e4; m++ {
+	for m := 1.0; m < mostTerms; m++ {
 		for _, n := range [2]float64{m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)), -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))} {
 			d = 1 / nonzero(1+n*d, tiny)
 			c = nonzero(1+n/c, tiny)

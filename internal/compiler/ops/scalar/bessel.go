@@ -2,7 +2,7 @@ package scalar
 
 import "math"
 
-// Modified Bessel functions are integrals over an angle (DLMF 10.32.3) and over a hyperbolic one (10.32.9), on which the trapezoidal rule
+// Modified Bessel functions are integrals over an angle (DLMF 10.32.2) and over a hyperbolic one (10.32.9), on which the trapezoidal rule
 // converges exponentially.
 
 // besselIe returns exp(-|x|) times the modified Bessel function of the first kind of order 0 or 1.
@@ -17,9 +17,13 @@ func besselIe(order int, x float64) float64 {
 	if math.IsInf(x, 0) || x != x {
 		return sign / x
 	}
-	if x > 1e4 {
-		mu := float64(4 * order * order)
-		return sign / math.Sqrt(2*math.Pi*x) * (1 - (mu-1)/(8*x)*(1-(mu-9)/(16*x)*(1-(mu-25)/(24*x))))
+	if x > 40 { // the asymptotic expansion, DLMF 10.40.1: its terms fall until the 80th
+		mu, sum, term := float64(4*order*order), 1.0, 1.0
+		for k := 1.0; math.Abs(term) > 1e-17; k++ {
+			term *= ((2*k-1)*(2*k-1) - mu) / (8 * k * x)
+			sum += term
+		}
+		return sign / math.Sqrt(2*math.Pi*x) * sum
 	}
 	n := 32 + int(12*math.Sqrt(x))
 	sum := 0.0
@@ -28,7 +32,7 @@ func besselIe(order int, x float64) float64 {
 		half := math.Sin(theta / 2)
 		v := math.Exp(-2 * x * half * half)
 		if order == 1 {
-			v *= math.Cos(theta)
+			v *= x * math.Sin(theta) * math.Sin(theta)
 		}
 		sum += v
 	}
@@ -44,6 +48,8 @@ func besselKe(order int, x float64) float64 {
 		return math.Inf(1)
 	case math.IsInf(x, 1):
 		return 0
+	case x < 1e-8:
+		return besselKeNear0(order, x)
 	}
 	const step = 1. / 16
 	h := step / math.Max(1, math.Sqrt(x)) // where x is large all is near 0
@@ -59,6 +65,15 @@ func besselKe(order int, x float64) float64 {
 			return sum * h
 		}
 	}
+}
+
+// besselKeNear0 is besselKe for an x so small that the first terms of its series are enough (DLMF 10.31.1 and 10.31.2).
+func besselKeNear0(order int, x float64) float64 {
+	log := math.Log(x) - math.Ln2 + 0.57721566490153286060651209008240243 // Euler's constant
+	if order == 0 {
+		return math.Exp(x) * -log
+	}
+	return math.Exp(x) * (1/x + x/2*(log-0.5))
 }
 
 // BesselI0 and the functions that follow are Bessel functions by TensorFlow's names: I and K are modified ones, and an e stands for a factor
@@ -85,6 +100,3 @@ func BesselK1(x float64) float64 { return besselKe(1, x) * math.Exp(-x) }
 
 // BesselK1e is exp(x)·K1(x).
 func BesselK1e(x float64) float64 { return besselKe(1, x) }
-
-// Ndtri is the inverse of the normal distribution.
-func Ndtri(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -1,0 +1,125 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// paidCase is a node whose few inputs may ask for much.
+type paidCase struct {
+	name, op string
+	attrs    graph.Attrs
+	in       []Value
+	works    bool // it does with the memory that there is
+}
+
+// TestSmallInputsPaid: a few inputs and attributes that ask for much are refused, or done in little memory.
+func TestSmallInputsPaid(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 1 << 40, Request: 8 << 20})
+	defer memory.Close()
+	row := make([]float32, 3*1000)
+	counts := graph.Attrs{"output_type": tensor.Int64, "binary_output": false}
+	none := Value{T: tensor.New(tensor.Int64, 0)}
+	for _, c := range []paidCase{
+		{"a beam of all sequences", "CTCBeamSearchDecoder", graph.Attrs{"beam_width": int64(1e9), "top_paths": int64(1)}, []Value{{T: tensorOf(row, 3, 1, 1000)}, {T: tensorOf([]int32{3}, 1)}}, false},
+		{"many paths", "CTCBeamSearchDecoder", graph.Attrs{"beam_width": int64(1), "top_paths": int64(1 << 16)}, []Value{{T: tensor.New(tensor.Float32, 1, 20, 2)}, {T: tensor.New(tensor.Int32, 20)}}, false},
+		{"channels whose product with the coefficients overflows", "Mfcc", graph.Attrs{"filterbank_channel_count": int64(1 << 33), "dct_coefficient_count": int64(1<<31 - 2)},
+			[]Value{{T: tensor.New(tensor.Float32, 1, 1, 4)}, {T: tensor.Scalar(int32(8000))}}, false},
+		{"a transform of nothing", "RFFT", nil, []Value{{T: tensor.New(tensor.Float32, 1, 0)}, {T: tensorOf([]int32{1<<19 - 1}, 1)}}, true},
+		{"an inverse transform of nothing", "IRFFT", nil, []Value{{T: tensor.New(tensor.Complex64, 1, 0)}, {T: tensorOf([]int32{1<<19 - 1}, 1)}}, true},
+		{"rows without values to count", "SparseCountSparseOutput", counts, []Value{{T: tensor.New(tensor.Int64, 0, 2)}, none, {T: tensorOf([]int64{1 << 25, 5}, 2)}, none}, true},
+		{"rows of one value to count", "DenseCountSparseOutput", counts, []Value{{T: tensor.New(tensor.Int64, 1<<16, 1)}, none}, true},
+	} {
+		env := &Env{Payer: Payer{Account: memory.OpenLasting(), Lasting: true}}
+		before := allocated()
+		_, err := Run(t.Context(), &graph.Node{Name: "n", Op: c.op, Attrs: c.attrs}, c.in, env)
+		if c.works != (err == nil) || errors.Is(err, errPanic) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if grew := allocated() - before; grew > 16<<20 {
+			t.Errorf("%s: %d MiB were allocated, %v", c.name, grew>>20, err)
+		}
+	}
+}
+
+// TestBeamsForget: the tree of a search has no more sequences than those in the beam begin with.
+func TestBeamsForget(t *testing.T) {
+	const width, frames, classes = 8, 100, 30
+	d := beams[float64]{c: call{ctx: t.Context()}, width: width, blank: classes - 1}
+	d.begin()
+	row := make([]float64, classes)
+	for frame := range frames {
+		for k := range row { // some order that changes with the frames
+			row[k] = math.Sin(float64(frame*classes + k*k))
+		}
+		if err := d.step(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := d.best(1)[0]
+	for root.parent != nil {
+		root = root.parent
+	}
+	var size func(p *prefix[float64]) int
+	size = func(p *prefix[float64]) (n int) {
+		for _, child := range p.longer {
+			n += 1 + size(child)
+		}
+		return n
+	}
+	if n := size(root); n != d.size || n > width*frames {
+		t.Errorf("the tree has %d sequences, %d are counted, expected at most %d", n, d.size, width*frames)
+	}
+}
+
+// TestSlowPairsEnd: kernels whose work grows faster than their memory end with their context.
+func TestSlowPairsEnd(t *testing.T) {
+	large := tensor.New(tensor.Float64, 1<<10)
+	for i := range large.Len() {
+		tensor.Values[float64](large)[i] = 1e10
+	}
+	logits := []Value{{T: tensor.New(tensor.Float32, 4, 1, 3)}, {T: tensorOf([]int32{4}, 1)}}
+	for op, c := range map[string]paidCase{
+		"Igamma":               {in: []Value{{T: large}, {T: large}}},
+		"CTCBeamSearchDecoder": {attrs: graph.Attrs{"beam_width": int64(4), "top_paths": int64(1)}, in: logits},
+		"StringNGrams":         {attrs: graph.Attrs{"ngram_widths": []int64{1 << 10}, "pad_width": int64(-1)}, in: []Value{{T: texts("")}, {T: tensorOf([]int64{0, 1}, 2)}}},
+	} {
+		_, err := Run(&endsSoon{t.Context(), 1}, &graph.Node{Name: "n", Op: op, Attrs: c.attrs}, c.in, nil)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: expected that it ends with its context, got %v", op, err)
+		}
+	}
+}
+
+// TestOddSounds: limits of frequencies beyond all that a spectrum has, and weights that float64 cannot count. TensorFlow 2.15 answers so.
+func TestOddSounds(t *testing.T) {
+	s := newSession(t)
+	for _, low := range []float32{20, 1e30} {
+		s.run("Mfcc", graph.Attrs{"lower_frequency_limit": low, "upper_frequency_limit": float32(2e30)}, tensor.New(tensor.Float32, 1, 1, 4), tensor.Scalar(int32(8000)))
+	}
+	out, err := s.try("DenseCountSparseOutput", graph.Attrs{"output_type": tensor.Int64, "binary_output": false}, tensorOf([]int64{1, 1}, 2), tensorOf([]int64{1<<53 + 1, 1}, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tensor.Values[int64](out[1].T)[0]; got != 1<<53+2 {
+		t.Errorf("got %d, expected %d", got, 1<<53+2)
+	}
+}
+
+// TestScripts: the numbers of scripts by one character of each, as TensorFlow 2.15 says.
+func TestScripts(t *testing.T) {
+	for r, want := range map[int32]int32{
+		-1: -1, 0x110000: -1, 0x378: 103, 0x10ffff: 103, '0': 0, 'a': 25, 0x300: 1, 0x370: 14, 0x7c0: 87, 0x800: 126, 0x840: 84, 0x1c00: 82, 0xa500: 99, 0xa840: 90, 0xa980: 78,
+		0x10280: 107, 0x10c00: 88, 0x12000: 101, 0x13000: 71, 0x16fe1: 150, 0x16fe4: 191, 0x1d800: 112, 0x1e900: 167, 0x1e100: 186,
+	} {
+		if got := scriptOf(r); got != want {
+			t.Errorf("%#x: got %d, expected %d", r, got, want)
+		}
+	}
+}
