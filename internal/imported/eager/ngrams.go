@@ -2,12 +2,8 @@ package eager
 
 import (
 	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -177,62 +173,6 @@ func unsortedSegmentJoin(s *site) (kernel, error) {
 		}
 		return nil
 	}, nil
-}
-
-// unpacked are the readers of compressed data by the type of its compression.
-var unpacked = map[string]func(io.Reader) (io.Reader, error){
-	"ZLIB": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
-	"GZIP": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
-}
-
-// decodeCompressed unpacks strings. What they grow to is paid for while it grows.
-func decodeCompressed(s *site) (kernel, error) {
-	kind := s.str("compression_type", "")
-	open := unpacked[kind]
-	if open == nil && kind != "" {
-		return nil, fmt.Errorf("Only ZLIB, GZIP or NONE are supported compressions: got %q", kind)
-	}
-	return func(c call) error {
-		if err := want("bytes", c.t(0), tensor.String); err != nil {
-			return err
-		}
-		if open == nil {
-			return pass(c)
-		}
-		out, err := c.output(0, tensor.String, c.t(0).Shape...)
-		if err != nil {
-			return err
-		}
-		room := c.textRoom()
-		for i, packed := range c.t(0).Strings {
-			if out.Strings[i], err = unpack1(open, packed, &room); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
-}
-
-func unpack1(open func(io.Reader) (io.Reader, error), packed []byte, room *textRoom) ([]byte, error) {
-	r, err := open(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	var out []byte
-	step := make([]byte, 4<<10)
-	for {
-		n, err := r.Read(step)
-		if err := room.take(n); err != nil {
-			return nil, err
-		}
-		out = append(out, step[:n]...)
-		switch {
-		case errors.Is(err, io.EOF):
-			return out, nil
-		case err != nil:
-			return nil, err
-		}
-	}
 }
 
 // fingerprints gives the 8 bytes of a hash of each row.
