@@ -33,6 +33,14 @@ type EndError struct{ End }
 // FailedEnd is the end that model_dir tells of.
 func FailedEnd(f *checkpoint.Failed) End { return End{Code: f.Code, Reason: f.Reason, At: f.At} }
 
+// err is the error of an end that is none of success.
+func (e End) err() error {
+	if e.Code == 0 {
+		return nil
+	}
+	return &EndError{e}
+}
+
 // Unwrap returns ErrEnded.
 func (e *EndError) Unwrap() error { return ErrEnded }
 

@@ -134,6 +134,40 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	}
 }
 
+// atServing is a handler of logs that calls a function where a server is about to wait for the end of its job.
+type atServing struct {
+	slog.Handler
+	f func()
+}
+
+func (h atServing) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h atServing) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "serving variables" {
+		h.f()
+	}
+	return nil
+}
+
+// TestFailureWithTheSignal: a server that hears of its job's failure at the same time as a signal ends with the code of the failure.
+func TestFailureWithTheSignal(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	for range 8 {
+		s := newStation(t)
+		ctx, stop := context.WithCancel(t.Context())
+		log := slog.New(atServing{quiet.Handler(), func() {
+			if err := Fail(t.Context(), s.task(t, runconfig.Chief, ""), quiet, 2, "no input"); err != nil {
+				t.Error(err)
+			}
+			stop()
+		}})
+		err := Serve(ctx, s.task(t, runconfig.PS, ""), log)
+		if end, ok := errors.AsType[*EndError](err); !ok || end.Code != 2 || end.Reason != "no input" {
+			t.Fatalf("got %v, expected the end of the job with code 2", err)
+		}
+	}
+}
+
 func TestEndErrorIsErrEnded(t *testing.T) {
 	err := fmt.Errorf("joining: %w", &EndError{End{Code: 3, Reason: "no data"}})
 	var end *EndError

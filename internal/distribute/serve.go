@@ -101,6 +101,7 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 		j.part(server)
 		select {
 		case <-server.Done(): // just before its own end
+			err = errors.Join(err, j.outcome(server).err())
 		default:
 			err = ctx.Err()
 		}
@@ -115,16 +116,13 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 // ended tells tasks that come late what became of the training: at once, for a while,
 // or, where the server stands, as long as it serves the next job.
 func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
-	o := server.Outcome()
-	end := End{Job: j.node.Job(), Code: o.Code, GlobalStep: o.GlobalStep, Reason: o.Reason, At: time.Now()}
+	end := j.outcome(server)
 	if s != nil {
 		s.former = &end
 	}
-	var err error
-	if end.Code == 0 {
+	err := end.err()
+	if err == nil {
 		j.log.Info("training is over", "reason", end.Reason)
-	} else {
-		err = &EndError{end}
 	}
 	if s != nil || !j.leads() {
 		return err
@@ -135,6 +133,12 @@ func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 	}
 	j.linger(ctx)
 	return err
+}
+
+// outcome is what the chief said at the end of the job.
+func (j *Job) outcome(server *ps.Server) End {
+	o := server.Outcome()
+	return End{Job: j.node.Job(), Code: o.Code, GlobalStep: o.GlobalStep, Reason: o.Reason, At: time.Now()}
 }
 
 // abandoned tells when nobody has trained for as long as a session may take to begin.

@@ -206,6 +206,9 @@ func (g *Group) end(how leaving) error {
 // each lets every rank leave. The library's functions for that wait for ranks of other processes at times, also where they
 // should not: here they are not waited for long.
 func (g *Group) each(how leaving) error {
+	if len(g.ranks) == 0 {
+		return nil // they have left
+	}
 	done := make(chan error, 1)
 	go func(lib calls, ranks []communicator) {
 		var errs []error
