@@ -22,7 +22,7 @@ def ps(task, cpu):
 
 
 def across():
-    """Values, loops, conditions, a queue and a variable that go from one device of a task to the other one, and to other tasks."""
+    """Values, loops, conditions, a queue, a list and variables that go from one device of a task to the other one, and to other tasks."""
     parts = []
     for task in range(2):
         for cpu in range(2):
@@ -39,7 +39,18 @@ def across():
         put = queue.enqueue(chosen)
     with tf1.control_dependencies([put]), ps(0, 1):
         got = queue.dequeue() + 0.5
-    return {"total": total, "loop": loop, "chosen": chosen, "through a queue": got}
+    return {"total": total, "loop": loop, "chosen": chosen, "through a queue": got, "through lists": listed(total)}
+
+
+def listed(x):
+    """A list of tensors that is made on one task, gets longer on another one and is read on the first."""
+    raw = tf1.raw_ops
+    with ps(0, 1):
+        made = raw.TensorListFromTensor(tensor=tf1.stack([x, 2.0 * x]), element_shape=tf1.constant([], tf1.int32))
+    with ps(1, 0):
+        longer = raw.TensorListPushBack(input_handle=made, tensor=x + 1.0)
+    with ps(0, 0):
+        return tf1.tensordot(raw.TensorListStack(input_handle=longer, element_shape=tf1.constant([], tf1.int32), element_dtype=tf1.float32), [1.0, 10.0, 100.0], 1)
 
 
 def step(x):

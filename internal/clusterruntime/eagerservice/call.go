@@ -163,7 +163,8 @@ const cleanUpWithin = 10 * time.Second
 // cleanUp ends the step in the other tasks. The client does not wait for it.
 func (r *run) cleanUp() {
 	for i := range r.p.parts {
-		to, err := r.peers.eager(r.p.parts[i].task)
+		at := r.p.parts[i].task
+		to, err := r.peers.eager(at)
 		if err != nil {
 			continue
 		}
@@ -177,6 +178,7 @@ func (r *run) cleanUp() {
 			item := &rpcs.QueueItem{Item: &rpcs.QueueItem_CleanupFunction{CleanupFunction: &rpcs.CleanupFunctionOp{StepId: r.step}}}
 			// A task that cannot be reached has no step.
 			_, _ = service.Ask[rpcs.EnqueueResponse](ctx, to, "Enqueue", &rpcs.EnqueueRequest{ContextId: r.c.id, Queue: []*rpcs.QueueItem{item}})
+			forget(ctx, to, r.c.id, r.c.elsewhere.unneeded(at))
 		}()
 	}
 }

@@ -30,6 +30,7 @@ type clientContext struct {
 	functions functions
 	graphs    cache[*op]
 	plans     cache[*plan]
+	elsewhere *elsewhere // nothing of the context: the collector finds its plans by it
 
 	ctx    context.Context // ends with the context
 	cancel context.CancelCauseFunc
@@ -62,8 +63,8 @@ func newContext(config Config, in *rpcs.CreateContextRequest) (*clientContext, e
 			own.Name.Task, own.Name.Job, in.GetServerDef().GetTaskIndex(), job)
 	}
 	c := &clientContext{id: in.GetContextId(), worker: config.Worker, payer: config.Worker.Payer(), own: own, locals: local, devices: devices, view: in.GetContextViewId(),
-		alive: time.Duration(min(in.GetKeepAliveSecs(), maxKeepAlive)) * time.Second}
-	c.handles.payer = c.payer.Account
+		elsewhere: &elsewhere{}, alive: time.Duration(min(in.GetKeepAliveSecs(), maxKeepAlive)) * time.Second}
+	c.handles.payer, c.functions.payer = c.payer.Account, c.payer.Account
 	c.peers, err = newPeers(config, taskOf(own.Name), in.GetServerDef())
 	if err != nil {
 		return nil, err
@@ -163,7 +164,9 @@ func (c *clientContext) close() {
 	c.mu.Unlock()
 	c.worker.EndStep(int64(c.id), status.Error(codes.Aborted, errClosed.Error()))
 	c.handles.clear()
+	c.functions.clear()
 	c.ending.Wait()
+	c.elsewhere.end(c.id, peers)
 	peers.close()
 }
 

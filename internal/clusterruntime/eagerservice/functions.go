@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
@@ -24,7 +25,12 @@ type functions struct {
 	mu    sync.Mutex
 	all   map[string]registered
 	bytes int
+	over  bool            // the context has ended
+	payer *budget.Account // nil: nobody pays
 }
+
+// functionCost is about how many times the bytes of its FunctionDef a function takes.
+const functionCost = 8
 
 // registered is a function. Parts of divided functions come with the functions that they call.
 type registered struct {
@@ -58,6 +64,12 @@ func (f *functions) add(def *function_go_proto.FunctionDef, library *function_go
 	if len(f.all) >= maxFunctions || r.size > maxFunctionBytes-f.bytes {
 		return status.Errorf(codes.ResourceExhausted, "function %q of %d bytes: the context has %d functions with %d bytes, at most %d with %d bytes are possible", name, r.size, len(f.all), f.bytes, maxFunctions, maxFunctionBytes)
 	}
+	if f.over {
+		return status.Error(codes.Aborted, errClosed.Error())
+	}
+	if err := f.payer.ReserveModel(functionCost * r.size); err != nil {
+		return err
+	}
 	if f.all == nil {
 		f.all = map[string]registered{}
 	}
@@ -75,8 +87,17 @@ func (f *functions) remove(name string) error {
 		return noFunction(name)
 	}
 	f.bytes -= r.size
+	f.payer.ReleaseModel(functionCost * r.size)
 	delete(f.all, name)
 	return nil
+}
+
+// clear forgets all functions, in the end.
+func (f *functions) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.payer.ReleaseModel(functionCost * f.bytes)
+	f.all, f.bytes, f.over = nil, 0, true
 }
 
 // get returns a function.

@@ -9,9 +9,12 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // plan is a function that is ready to run on arguments of certain devices.
@@ -33,26 +36,46 @@ type part struct {
 
 // planOf finds the plan of a function for arguments, or makes it.
 func (c *clientContext) planOf(ctx context.Context, name string, args []argument) (*plan, error) {
-	r, err := c.functions.get(name)
-	if err != nil {
-		return nil, err
-	}
-	if want := len(r.def.GetSignature().GetInputArg()); len(args) != want {
-		return nil, status.Errorf(codes.InvalidArgument, "function %q takes %d arguments, got %d", name, want, len(args))
-	}
 	key := name
 	for i, a := range args {
 		if a.remote != nil {
 			key += fmt.Sprintf("\x00%d %s", i, placeOf(a.remote))
 		}
 	}
-	return c.plans.get(ctx, key, func() (*plan, error) { return c.makePlan(ctx, r, args) })
+	// The function is looked up once the cache knows of the plan: removing the function forgets the plan then.
+	return c.plans.get(ctx, key, func() (*plan, error) { return c.paidPlan(ctx, name, args) })
+}
+
+// paidPlan makes a plan, which is paid for while it is used.
+func (c *clientContext) paidPlan(ctx context.Context, name string, args []argument) (*plan, error) {
+	r, err := c.functions.get(name)
+	if err != nil {
+		return nil, err
+	}
+	if want := len(r.def.GetSignature().GetInputArg()); len(args) != want {
+		return nil, wrongCount(name, want, len(args))
+	}
+	library := c.functions.library(r)
+	cost := functionCost * proto.Size(library)
+	if err := c.payer.Account.ReserveModel(cost); err != nil {
+		return nil, err
+	}
+	p, err := c.makePlan(ctx, r, library, args)
+	if err != nil {
+		c.payer.Account.ReleaseModel(cost)
+		return nil, err
+	}
+	budget.Lend(c.payer.Account, p, cost)
+	return p, nil
+}
+
+func wrongCount(name string, want, got int) error {
+	return status.Errorf(codes.InvalidArgument, "function %q takes %d arguments, got %d", name, want, got)
 }
 
 // makePlan divides a function and registers its parts.
-func (c *clientContext) makePlan(ctx context.Context, r registered, args []argument) (*plan, error) {
+func (c *clientContext) makePlan(ctx context.Context, r registered, library *function_go_proto.FunctionDefLibrary, args []argument) (*plan, error) {
 	name := r.def.GetSignature().GetName()
-	library := c.functions.library(r)
 	flat, err := inline.Function(library, name, r.part)
 	if err != nil {
 		return nil, err
@@ -133,12 +156,16 @@ func (c *clientContext) divide(ctx context.Context, p *plan, g *graph.Graph, tar
 			return err
 		}
 		p.parts = append(p.parts, at)
+		c.elsewhere.add(at, p)
 	}
 	return nil
 }
 
 // check fails for arguments that a plan is not for.
 func (p *plan) check(name string, args []argument) error {
+	if len(args) != len(p.types) {
+		return wrongCount(name, len(p.types), len(args))
+	}
 	for i, a := range args {
 		if t := a.dtype(); t != p.types[i] && (a.value.T != nil || a.remote != nil || p.types[i] != tensor.Variant) {
 			return status.Errorf(codes.InvalidArgument, "function %q: argument %d is of type %v, expected %v", name, i, t, p.types[i])

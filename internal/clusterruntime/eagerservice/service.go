@@ -77,9 +77,11 @@ func (s *Service) Close() error {
 	all := s.contexts
 	s.contexts = map[uint64]*clientContext{}
 	s.mu.Unlock()
+	var done sync.WaitGroup
 	for _, c := range all {
-		c.close()
+		done.Go(c.close)
 	}
+	done.Wait()
 	return nil
 }
 

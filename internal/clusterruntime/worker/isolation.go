@@ -15,7 +15,7 @@ import (
 const (
 	// maxApart are the sessions of a worker that have variables or a cluster of their own.
 	maxApart = 1 << 10
-	// maxOpened are the other sessions that masters opened. Beyond, sessions without graphs go.
+	// maxOpened are the other sessions that masters opened. Beyond, sessions without graphs go, the one that was used the longest ago first.
 	maxOpened = 1 << 16
 )
 
@@ -92,7 +92,7 @@ func (w *Worker) roomFor(handle string, s *opened) error {
 	for h, other := range w.opened {
 		if other.apart() == s.apart() {
 			n++
-			if w.sessions.of[h] == nil {
+			if w.sessions.of[h] == nil && (unused == "" || other.used.Before(w.opened[unused].used)) {
 				unused = h
 			}
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"google.golang.org/grpc/codes"
@@ -43,5 +44,20 @@ func TestIsolatedSessions(t *testing.T) {
 	}
 	if err := create("", 2); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no handle: %v", err)
+	}
+}
+
+// TestOldestSessionGoes: where there are as many sessions as are possible, the one goes that was used the longest ago. It has no graphs.
+func TestOldestSessionGoes(t *testing.T) {
+	w := newPair()[0]
+	for i := range maxOpened {
+		w.opened[fmt.Sprint(i)] = &opened{used: time.Unix(int64(i), 0)}
+	}
+	w.sessions.of["0"] = &session{graphs: 1}
+	if _, err := w.createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.opened) != maxOpened || w.opened["0"] == nil || w.opened["1"] != nil || w.opened["new"] == nil {
+		t.Errorf("%d sessions; the first %v, the second %v, the new one %v", len(w.opened), w.opened["0"], w.opened["1"], w.opened["new"])
 	}
 }

@@ -86,7 +86,7 @@ func gradArray(wider bool) maker {
 			var front []int
 			if wider {
 				var err error
-				if front, err = vector("shape_to_prepend", c.t(2)); err != nil {
+				if front, err = c.vector("shape_to_prepend", c.t(2)); err != nil {
 					return err
 				}
 				if _, err := elements(front); err != nil {
@@ -129,7 +129,7 @@ func readArray(a *array, c call) error {
 func gatherArray(s *site) (kernel, error) {
 	asked := s.elementShape("element_shape")
 	return onArray(func(a *array, c call) error {
-		indices, err := vector("indices", c.t(1))
+		indices, err := c.vector("indices", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func gatherArray(s *site) (kernel, error) {
 }
 
 func scatterArray(a *array, c call) error {
-	indices, err := vector("indices", c.t(1))
+	indices, err := c.vector("indices", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func concatArray(a *array, c call) error {
 // splitArray writes parts of a tensor, whose lengths along the first axis are stated.
 func splitArray(a *array, c call) error {
 	t := c.t(1)
-	lengths, err := vector("lengths", c.t(2))
+	lengths, err := c.vector("lengths", c.t(2))
 	if err != nil {
 		return err
 	}

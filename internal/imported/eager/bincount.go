@@ -28,7 +28,7 @@ func bincount(at int) maker {
 func countsOf[T number](at int, binary bool) kernel {
 	return func(c call) error {
 		values, weights := c.t(at), c.t(at+2)
-		ids, err := integers("input", values)
+		ids, err := c.integers("input", values)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func countsOf[T number](at int, binary bool) kernel {
 			shape = []int{rows, size}
 		}
 		if at > 0 {
-			if splits, err = splitsOf("splits", c.t(0), len(ids)); err != nil {
+			if splits, err = splitsOf(c, "splits", c.t(0), len(ids)); err != nil {
 				return err
 			}
 			rows = len(splits) - 1

@@ -17,11 +17,11 @@ var blockOps = map[*ops.Def]maker{
 
 // roll shifts one dimension after the other.
 func roll(c call) error {
-	shifts, err := integers("shift", c.t(1))
+	shifts, err := c.integers("shift", c.t(1))
 	if err != nil {
 		return err
 	}
-	axes, err := integers("axis", c.t(2))
+	axes, err := c.integers("axis", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func blockArgs(c call) (block []int, m margins, total int, err error) {
 	if err := rank("block_shape", c.t(1), 1); err != nil {
 		return nil, m, 0, err
 	}
-	if block, err = integers("block_shape", c.t(1)); err != nil {
+	if block, err = c.integers("block_shape", c.t(1)); err != nil {
 		return nil, m, 0, err
 	}
 	if len(x) < 1+len(block) {

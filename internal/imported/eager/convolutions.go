@@ -130,7 +130,7 @@ func spareGroups(c call, v kernels.Volume, filter *tensor.Tensor) error {
 // inputGradient is the gradient of a convolution with respect to its images, which models use as a convolution that enlarges.
 func (k convolutionKind[T]) inputGradient(c call, w *window.Attrs) error {
 	f, dy := c.t(1), c.t(2)
-	shape, err := vector("input_sizes", c.t(0))
+	shape, err := c.vector("input_sizes", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (k convolutionKind[T]) inputGradient(c call, w *window.Attrs) error {
 // filterGradient is the gradient of a convolution with respect to its filter.
 func (k convolutionKind[T]) filterGradient(c call, w *window.Attrs) error {
 	x, dy := c.t(0), c.t(2)
-	shape, err := vector("filter_sizes", c.t(1))
+	shape, err := c.vector("filter_sizes", c.t(1))
 	if err != nil {
 		return err
 	}

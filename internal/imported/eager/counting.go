@@ -104,11 +104,11 @@ func nth[T number](reverse bool) kernel {
 
 // unravel makes coordinates in a tensor of some sizes of places in it.
 func unravel(c call) error {
-	indices, err := integers("indices", c.t(0))
+	indices, err := c.integers("indices", c.t(0))
 	if err != nil {
 		return err
 	}
-	dims, err := vector("dims", c.t(1))
+	dims, err := c.vector("dims", c.t(1))
 	if err != nil {
 		return err
 	}

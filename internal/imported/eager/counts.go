@@ -82,7 +82,7 @@ func denseCounts(c call) (groups, error) {
 
 func sparseCounts(c call) (groups, error) {
 	places, shape := c.t(0), c.t(2)
-	dims, err := vector("dense_shape", shape)
+	dims, err := c.vector("dense_shape", shape)
 	if err != nil {
 		return groups{}, err
 	}
@@ -111,7 +111,7 @@ func sparseCounts(c call) (groups, error) {
 }
 
 func raggedCounts(c call) (groups, error) {
-	ends, err := vector("splits", c.t(0))
+	ends, err := c.vector("splits", c.t(0))
 	if err != nil {
 		return groups{}, err
 	}
@@ -151,7 +151,7 @@ func (k counting) sorted(g groups, values []int) (all []toCount, width int, err 
 
 // countInto writes the sparse counts of rows; their weights are the last input.
 func countInto[T int32 | int64 | float32 | float64](c call, g groups, k counting) error {
-	values, err := integers("values", c.t(g.values))
+	values, err := c.integers("values", c.t(g.values))
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func cropGradImage(s *site) (kernel, error) {
 	d := s.dtype("T", tensor.Float32)
 	return func(c call) error {
 		g := c.t(0)
-		shape, err := vector("image_size", c.t(3))
+		shape, err := c.vector("image_size", c.t(3))
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 		return nil, 0, fmt.Errorf("expected %d inputs, got %d", 3*n+x.dense+extra, len(c.in))
 	}
 	if n > 0 {
-		shape, err := integers("shapes[0]", c.t(2*n))
+		shape, err := c.integers("shapes[0]", c.t(2*n))
 		if err != nil || len(shape) == 0 {
 			return nil, 0, fmt.Errorf("shapes[0]: expected int64 sizes, got %v of shape %v", c.t(2*n).DType, c.t(2*n).Shape)
 		}

@@ -22,7 +22,7 @@ func crossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) kernel {
 			return fmt.Errorf("logits and labels must have shapes [N, classes] and [N], got %v and %v", x.Shape, labels.Shape)
 		}
 		rows, cols := x.Shape[0], x.Shape[1]
-		ids, err := integers("labels", labels)
+		ids, err := c.integers("labels", labels)
 		if err != nil {
 			return err
 		}

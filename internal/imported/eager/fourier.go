@@ -140,7 +140,7 @@ func fourierShape(c call, dims int) ([]int, error) {
 	if len(t.Shape) < dims {
 		return nil, fmt.Errorf("Input must have rank of at least %d but got: %s", dims, shapeText(t.Shape))
 	}
-	lengths, err := vector("fft_length", c.t(1))
+	lengths, err := c.vector("fft_length", c.t(1))
 	if err != nil {
 		return nil, err
 	}

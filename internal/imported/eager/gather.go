@@ -121,9 +121,9 @@ type slots struct {
 }
 
 // slotsOf resolves indices [..., k] into a tensor of the given shape.
-func slotsOf(idx *tensor.Tensor, shape []int) (slots, error) {
+func slotsOf(c call, idx *tensor.Tensor, shape []int) (slots, error) {
 	var s slots
-	ids, err := integers("indices", idx)
+	ids, err := c.integers("indices", idx)
 	if err != nil {
 		return s, err
 	}
@@ -156,7 +156,7 @@ func gatherNd(c call, t *tensor.Tensor) error {
 	if len(t.Shape) == 0 {
 		return fmt.Errorf("params: expected at least a vector, got a scalar")
 	}
-	s, err := slotsOf(c.t(1), t.Shape)
+	s, err := slotsOf(c, c.t(1), t.Shape)
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func resourceGatherNd(c call) error {
 }
 
 // scatter resolves where the slices of updates go in a tensor of the given shape.
-func scatter(idx, updates *tensor.Tensor, shape []int) (slots, error) {
+func scatter(c call, idx, updates *tensor.Tensor, shape []int) (slots, error) {
 	if product(shape) == 0 && idx.Len()+updates.Len() > 0 {
 		return slots{}, fmt.Errorf("indices and updates for a result of shape %v, which is empty", shape)
 	}
-	s, err := slotsOf(idx, shape)
+	s, err := slotsOf(c, idx, shape)
 	if err == nil && !slices.Equal(updates.Shape, slices.Concat(s.lead, s.rest)) {
 		err = fmt.Errorf("updates: expected shape %v, got %v", slices.Concat(s.lead, s.rest), updates.Shape)
 	}
@@ -191,7 +191,7 @@ func scatter(idx, updates *tensor.Tensor, shape []int) (slots, error) {
 }
 
 func scatterNd(c call) error {
-	shape, err := vector("shape", c.t(2))
+	shape, err := c.vector("shape", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func scatterNd(c call) error {
 	if err != nil {
 		return err
 	}
-	s, err := scatter(c.t(0), c.t(1), shape)
+	s, err := scatter(c, c.t(0), c.t(1), shape)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
 		return s, nil, err
 	}
-	if s, err = scatter(c.t(1), c.t(2), c.t(0).Shape); err != nil {
+	if s, err = scatter(c, c.t(1), c.t(2), c.t(0).Shape); err != nil {
 		return s, nil, err
 	}
 	if out, err = c.output(0, c.t(0).DType, c.t(0).Shape...); err != nil {

@@ -26,7 +26,7 @@ var generateOps = map[*ops.Def]maker{
 }
 
 func fill(c call) error {
-	shape, err := integers("dims", c.t(0))
+	shape, err := c.integers("dims", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func fill(c call) error {
 func empty(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Float32)
 	return func(c call) error {
-		shape, err := vector("shape", c.t(0))
+		shape, err := c.vector("shape", c.t(0))
 		if err != nil {
 			return err
 		}

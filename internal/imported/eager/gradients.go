@@ -169,11 +169,11 @@ func denseCrossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) ker
 
 // broadcastGradientArgs gives the dimensions that the gradients of two broadcast operands are summed over.
 func broadcastGradientArgs(c call) error {
-	a, err := vector("s0", c.t(0))
+	a, err := c.vector("s0", c.t(0))
 	if err != nil {
 		return err
 	}
-	b, err := vector("s1", c.t(1))
+	b, err := c.vector("s1", c.t(1))
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (r scaling) nearest(i int) int {
 
 // resizing checks the inputs of a resize and returns the scalings of height and width.
 func resizing(c call, s *site) (h, w scaling, err error) {
-	size, err := vector("size", c.t(1))
+	size, err := c.vector("size", c.t(1))
 	if err != nil {
 		return h, w, err
 	}

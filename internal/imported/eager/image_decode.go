@@ -152,7 +152,7 @@ func (d decoding) decodeJPEG(c call, data []byte) error {
 	o.Reserve = func(n int) error { return c.room(n, 1) }
 	o.Interrupted = c.ctx.Err
 	if d.op == "DecodeAndCropJpeg" {
-		w, err := vector("crop_window", c.t(1))
+		w, err := c.vector("crop_window", c.t(1))
 		if err != nil || len(w) != 4 {
 			return fmt.Errorf("crop_window must be 1-D and have four elements, got shape %v", c.t(1).Shape)
 		}

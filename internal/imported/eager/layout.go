@@ -195,7 +195,7 @@ func splitV(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		sizes, err := vector("size_splits", c.t(1))
+		sizes, err := c.vector("size_splits", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -223,11 +223,11 @@ func splitV(s *site) (kernel, error) {
 
 func slice(c call) error {
 	t := c.t(0)
-	begin, err := vector("begin", c.t(1))
+	begin, err := c.vector("begin", c.t(1))
 	if err != nil {
 		return err
 	}
-	sizes, err := vector("size", c.t(2))
+	sizes, err := c.vector("size", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (c call) box(t *tensor.Tensor, shape []int, from stride) error {
 
 func transpose(c call) error {
 	t := c.t(0)
-	perm, err := vector("perm", c.t(1))
+	perm, err := c.vector("perm", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func transpose(c call) error {
 
 func tile(c call) error {
 	t := c.t(0)
-	times, err := vector("multiples", c.t(1))
+	times, err := c.vector("multiples", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func spread(in, shape []int) stride {
 
 func broadcastTo(c call) error {
 	t := c.t(0)
-	shape, err := vector("shape", c.t(1))
+	shape, err := c.vector("shape", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func reverse(c call) error {
 		c.set(0, t)
 		return nil
 	}
-	dims, err := vector("axis", c.t(1))
+	dims, err := c.vector("axis", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -370,7 +370,7 @@ func reverse(c call) error {
 }
 
 func invertPermutation(c call) error {
-	p, err := vector("x", c.t(0))
+	p, err := c.vector("x", c.t(0))
 	if err != nil {
 		return err
 	}

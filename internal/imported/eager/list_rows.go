@@ -52,7 +52,7 @@ func listGather(c call) error {
 	if err != nil {
 		return err
 	}
-	indices, err := integers("indices", c.t(1))
+	indices, err := c.integers("indices", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func listGather(c call) error {
 
 // listScatter makes a list of rows at their indices, V2 one of as many elements as it says; -1: as many as the indices need.
 func listScatter(c call) error {
-	indices, err := integers("indices", c.t(1))
+	indices, err := c.integers("indices", c.t(1))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (p Payer) EncodeVariant(v Value) (*tensor.Tensor, error) {
 	if !ok {
 		return nil, fmt.Errorf("a value of type %T to another task: %w", v.Resource, ErrUnsupported)
 	}
-	return p.Make(2*l.bytes+binary.MaxVarintLen64*l.n, func() (*tensor.Tensor, error) {
+	return p.Make(encodedSize(v), func() (*tensor.Tensor, error) {
 		m, err := l.message()
 		if err != nil {
 			return nil, err
@@ -66,6 +66,25 @@ func (l *tensorList) message() (*tensor_go_proto.VariantTensorDataProto, error) 
 	return m, nil
 }
 
+// encodedSize is about what an element takes as a message and encoded, together.
+func encodedSize(v Value) (n int) {
+	if l, ok := v.Resource.(*tensorList); ok {
+		n = 2*tensorHeader + (listHeader+binary.MaxVarintLen64)*l.n
+		for _, e := range l.elements() {
+			n += encodedSize(e)
+		}
+		return n
+	}
+	if v.T == nil {
+		return 0
+	}
+	switch n = 2 * sizeOf(v.T); v.T.DType {
+	case tensor.String, tensor.Bool, tensor.Float32, tensor.Float64, tensor.Complex64, tensor.Complex128:
+		return n
+	}
+	return n + graphdef.ProtoSize(v.T, false) + binary.MaxVarintLen64*v.T.Len()
+}
+
 // encodedElement returns nil for an element that was not set.
 func encodedElement(v Value) (*tensor_go_proto.TensorProto, error) {
 	switch r := v.Resource.(type) {
@@ -89,19 +108,23 @@ func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {
 		return Value{}, fmt.Errorf("expected one variant, got a tensor of %v%v", t.DType, t.Shape)
 	}
 	m := &tensor_go_proto.VariantTensorDataProto{}
-	cost := protocost.Of(mem.BufferSlice{mem.SliceBuffer(t.Strings[0])}, m, 0)
-	if p.Account != nil {
-		if err := p.Account.ReserveModel(cost); err != nil {
-			return Value{}, err
-		}
+	cost := 2 * protocost.Of(mem.BufferSlice{mem.SliceBuffer(t.Strings[0])}, m, 0) // values are read into as much again, or less
+	if err := p.Account.ReserveModel(cost); err != nil {
+		return Value{}, err
 	}
 	if err := proto.Unmarshal(t.Strings[0], m); err != nil {
-		p.giveBack(cost)
+		p.Account.ReleaseModel(cost)
 		return Value{}, fmt.Errorf("variant: %w", err)
 	}
+	unset := placesOf(m.GetMetadata())
+	if err := p.Account.ReserveModel(unset); err != nil {
+		p.Account.ReleaseModel(cost)
+		return Value{}, err
+	}
+	cost += unset
 	l, err := p.listOf(m, within)
 	if err != nil {
-		p.giveBack(cost)
+		p.Account.ReleaseModel(cost)
 		return Value{}, fmt.Errorf("variant: %w", err)
 	}
 	if p.Lasting {
@@ -110,10 +133,10 @@ func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {
 	return Value{Resource: l}, nil
 }
 
-func (p Payer) giveBack(n int) {
-	if p.Account != nil {
-		p.Account.ReleaseModel(n)
-	}
+// placesOf is what the elements that were not set take, with their indices: a byte of metadata may stand for each.
+func placesOf(metadata []byte) int {
+	count, _ := binary.Uvarint(metadata)
+	return int(min(count, uint64(len(metadata)))) * (8 + listHeader)
 }
 
 // listOf returns the list of a message, which is in as many others as within says.
@@ -173,15 +196,15 @@ func (p Payer) listElement(e *tensor_go_proto.TensorProto, within int) (Value, e
 	return p.decodeVariant(t, within)
 }
 
-// complete fails for a tensor that is much larger than its message, as few values stand for many. Nobody sends such elements.
+// complete fails for a tensor that has fewer values than elements, which it then repeats. Nobody sends such elements.
 func complete(e *tensor_go_proto.TensorProto) error {
-	most, n := 8*proto.Size(e), 1
+	most, n := graphdef.NumValues(e)+len(e.GetTensorContent()), 1
 	for _, d := range e.GetTensorShape().GetDim() {
 		if d.GetSize() <= 0 {
 			return nil // empty, or refused where it is read
 		}
-		if d.GetSize() > int64(most/n) {
-			return fmt.Errorf("%w: a tensor with more elements than its %d bytes hold", ErrLimit, most/8)
+		if d.GetSize() > int64(most/n) { // content has a byte for each element, or more
+			return fmt.Errorf("%w: a tensor with more elements than its message has, %d", ErrLimit, most)
 		}
 		n *= int(d.GetSize())
 	}

@@ -1,13 +1,18 @@
 package eager
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"google.golang.org/protobuf/proto"
 )
 
 // listMessage is what TensorFlow 2.15 makes of a list of three floats[2, ?], of which the second is ones.
@@ -108,4 +113,45 @@ func TestListWireHostile(t *testing.T) {
 		}
 	}
 	t.Errorf("a list %d deep was read", maxDepth+1)
+}
+
+// TestListWireIsPaid: places of elements that were not set are paid for before they are made, whatever their number is in a message.
+func TestListWireIsPaid(t *testing.T) {
+	const n = 1 << 17
+	metadata := binary.AppendUvarint(nil, n)
+	for i := range uint64(n) {
+		metadata = binary.AppendUvarint(metadata, i)
+	}
+	metadata = append(metadata, byte(tensor.Float32), 0)
+	b, err := proto.Marshal(&tensor_go_proto.VariantTensorDataProto{TypeName: listType, Metadata: metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &tensor.Tensor{DType: tensor.Variant, Strings: [][]byte{b}}
+	p := Payer{Account: budget.NewServer(budget.Limits{Server: 2 << 20}).OpenLasting(), Lasting: true}
+	if _, err := p.DecodeVariant(x); !errors.As(err, new(*budget.Error)) {
+		t.Errorf("a list of %d elements in %d bytes: got %v", n, len(b), err)
+	}
+	p.Account = budget.NewServer(budget.Limits{Server: 1 << 24}).OpenLasting()
+	if _, err := p.DecodeVariant(x); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListWireSize: what a list's message is paid for covers it, for each kind of elements.
+func TestListWireSize(t *testing.T) {
+	s := newSession(t)
+	for _, x := range []*tensor.Tensor{
+		tensorOf(slices.Repeat([]int8{-1}, 1000), 1000), tensorOf(slices.Repeat([]int32{-1}, 1000), 1000), tensorOf(slices.Repeat([]int64{-1}, 1000), 1000),
+		tensorOf(slices.Repeat([]float32{1}, 1000), 1000), texts(slices.Repeat([]string{"ab"}, 1000)...), tensorOf(slices.Repeat([]uint16{65535}, 1000), 1000),
+	} {
+		list := s.run("TensorListFromTensor", graph.Attrs{"element_dtype": x.DType}, x, tensorOf([]int32{}, 0))
+		back, err := Payer{}.EncodeVariant(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := encodedSize(list); n < len(back.Strings[0]) {
+			t.Errorf("%v: %d bytes are paid for, the message has %d", x.DType, n, len(back.Strings[0]))
+		}
+	}
 }

@@ -97,7 +97,7 @@ func stringNGrams(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		ends, err := vector("data_splits", c.t(1))
+		ends, err := c.vector("data_splits", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func unsortedSegmentJoin(s *site) (kernel, error) {
 		if err := want("inputs", in, tensor.String); err != nil {
 			return err
 		}
-		at, err := integers("segment_ids", ids)
+		at, err := c.integers("segment_ids", ids)
 		if err != nil {
 			return err
 		}

@@ -215,7 +215,7 @@ func inTopK(c call) error {
 	if p.DType != tensor.Float32 || len(p.Shape) != 2 || len(targets.Shape) != 1 || targets.Shape[0] != p.Shape[0] {
 		return fmt.Errorf("expected float32 predictions [n,classes] and targets [n], got shapes %v and %v", p.Shape, targets.Shape)
 	}
-	ids, err := integers("targets", targets)
+	ids, err := c.integers("targets", targets)
 	if err != nil {
 		return err
 	}

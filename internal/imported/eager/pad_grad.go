@@ -12,7 +12,7 @@ func mirrorPadGrad(s *site) (kernel, error) {
 	edge, err := mirrorEdge(s)
 	return func(c call) error {
 		t := c.t(0)
-		v, err := integers("paddings", c.t(1))
+		v, err := c.integers("paddings", c.t(1))
 		if err != nil {
 			return err
 		}

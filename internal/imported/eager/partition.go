@@ -85,7 +85,7 @@ func reverseSequence(s *site) (kernel, error) {
 	seqDim, batchDim := s.node.Int("seq_dim", 0), s.node.Int("batch_dim", 0)
 	return func(c call) error {
 		t := c.t(0)
-		lengths, err := vector("seq_lengths", c.t(1))
+		lengths, err := c.vector("seq_lengths", c.t(1))
 		if err != nil {
 			return err
 		}

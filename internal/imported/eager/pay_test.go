@@ -104,6 +104,35 @@ func TestContainersArePaid(t *testing.T) {
 	s.expect(s.run("LookupTableSizeV2", nil, static), "int64[] 100")
 }
 
+// TestCopiesArePaid: copies of indices, and rows of sparse tensors, are paid for before they are made.
+func TestCopiesArePaid(t *testing.T) {
+	memory := budget.NewServer(budget.Limits{Server: 3 << 19})
+	defer memory.Close()
+	s := newSession(t)
+	s.env.Payer = Payer{Account: memory.OpenLasting(), Lasting: true}
+	for _, c := range []struct {
+		op    string
+		attrs graph.Attrs
+		in    func(n int) []any
+	}{
+		{"InTopKV2", graph.Attrs{"T": tensor.Int32}, func(n int) []any {
+			return []any{tensor.New(tensor.Float32, n, 1), tensor.New(tensor.Int32, n), tensor.Scalar(int32(1))}
+		}},
+		{"SegmentSum", graph.Attrs{"T": tensor.Float32}, func(n int) []any { return []any{tensor.New(tensor.Float32, n), tensor.New(tensor.Int32, n)} }},
+		{"SerializeManySparse", graph.Attrs{"T": tensor.Int8}, func(n int) []any {
+			n /= 30
+			at := tensor.New(tensor.Int64, n, 2)
+			for i := range n {
+				tensor.Values[int64](at)[2*i] = int64(i)
+			}
+			return []any{at, tensor.New(tensor.Int8, n), tensorOf([]int64{int64(n), 1}, 2)}
+		}},
+	} {
+		s.refuse("no memory", c.op, c.attrs, c.in(200_000)...)
+		s.run(c.op, c.attrs, c.in(1000)...)
+	}
+}
+
 // TestBounds: a set of resources has no more room than its server has memory.
 func TestBounds(t *testing.T) {
 	s := newSession(t)

@@ -102,7 +102,7 @@ func maxPoolGrad[T float, G any](over geometry[G], f func(g G, dx, x, y, dy []T)
 // avgPoolGrad takes the sizes of what was pooled and the gradient of the result.
 func avgPoolGrad[T float, G any](over geometry[G], f func(g G, dx, dy []T)) poolKernel {
 	return func(c call, w *window.Attrs) error {
-		shape, err := vector("orig_input_shape", c.t(0))
+		shape, err := c.vector("orig_input_shape", c.t(0))
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func pooledBySizes(op *ops.Def, first int) maker {
 			n := *s.node
 			n.Op, n.Attrs = op.Name, maps.Clone(s.node.Attrs)
 			for i, name := range []string{"ksize", "strides"} {
-				v, err := vector(name, c.t(first+i))
+				v, err := c.vector(name, c.t(first+i))
 				if err != nil {
 					return err
 				}

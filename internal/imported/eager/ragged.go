@@ -18,8 +18,8 @@ var raggedOps = map[*ops.Def]maker{
 }
 
 // splitsOf checks row splits: from 0 up to n.
-func splitsOf(what string, t *tensor.Tensor, n int) ([]int, error) {
-	s, err := integers(what, t)
+func splitsOf(c call, what string, t *tensor.Tensor, n int) ([]int, error) {
+	s, err := c.integers(what, t)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func raggedLevels(c call, first bool) (int, [][]int, error) {
 	if !first {
 		levels := make([][]int, len(parts))
 		for i := len(parts) - 1; i >= 0; i-- {
-			s, err := splitsOf("row_splits", parts[i].T, n)
+			s, err := splitsOf(c, "row_splits", parts[i].T, n)
 			if err != nil {
 				return 0, nil, err
 			}
@@ -83,7 +83,7 @@ func raggedLevels(c call, first bool) (int, [][]int, error) {
 		if err := c.room(above, 8); err != nil {
 			return 0, nil, err
 		}
-		ids, err := integers("value_rowids", p.T)
+		ids, err := c.integers("value_rowids", p.T)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -121,7 +121,7 @@ func padRagged(c call, rows int, levels [][]int) error {
 		shape = append(shape, most)
 	}
 	shape = append(shape, inner...)
-	asked, err := integers("shape", c.t(0))
+	asked, err := c.integers("shape", c.t(0))
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func raggedToSparse(s *site) (kernel, error) {
 		}
 		levels, count := make([][]int, n), values.Shape[0]
 		for i := n - 1; i >= 0; i-- {
-			sp, err := splitsOf("row_splits", c.t(i), count)
+			sp, err := splitsOf(c, "row_splits", c.t(i), count)
 			if err != nil {
 				return err
 			}
@@ -305,11 +305,11 @@ func raggedGather(s *site) (kernel, error) {
 		if len(values.Shape) == 0 || len(c.t(2).Shape) != 1 {
 			return fmt.Errorf("expected values and a vector of indices, got shapes %v and %v", values.Shape, c.t(2).Shape)
 		}
-		from, err := splitsOf("params_nested_splits", c.t(0), values.Shape[0])
+		from, err := splitsOf(c, "params_nested_splits", c.t(0), values.Shape[0])
 		if err != nil {
 			return err
 		}
-		ids, err := integers("indices", c.t(2))
+		ids, err := c.integers("indices", c.t(2))
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (d drawing) shape(c call) ([]int, error) {
 	if len(t.Shape) != 1 {
 		return nil, fmt.Errorf("shape must be a vector of {int32,int64}, got shape %v", t.Shape)
 	}
-	return integers("shape", t)
+	return c.integers("shape", t)
 }
 
 // keyed reads the key and the counter of a stateless op.

@@ -69,7 +69,7 @@ func readAndSkipState(c call) error {
 func nonDeterministicInts(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Int64)
 	return func(c call) error {
-		shape, err := vector("shape", c.t(0))
+		shape, err := c.vector("shape", c.t(0))
 		if err != nil {
 			return err
 		}

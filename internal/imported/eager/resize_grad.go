@@ -24,7 +24,7 @@ func resizeNearestGrad(s *site) (kernel, error) {
 }
 
 func gradOfNearest[T float](c call, s *site) error {
-	size, err := vector("size", c.t(1))
+	size, err := c.vector("size", c.t(1))
 	if err != nil || len(size) != 2 {
 		return fmt.Errorf("shape_t must have two elements, got shape %v", c.t(1).Shape)
 	}

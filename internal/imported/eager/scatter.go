@@ -62,13 +62,13 @@ func scatterRowsBy(how change) kernel {
 			if err := rowsBelow(indices, v.Shape[0]); err != nil {
 				return err
 			}
-			return how.rows(v, indices, updates)
+			return how.rows(c, v, indices, updates)
 		})
 	}
 }
 
 // rows changes the rows of v that the indices name.
-func (how change) rows(v, indices, updates *tensor.Tensor) error {
+func (how change) rows(c call, v, indices, updates *tensor.Tensor) error {
 	if len(updates.Shape) != 0 && updates.DType == v.DType {
 		done := false
 		if indices.DType == tensor.Int32 {
@@ -80,7 +80,7 @@ func (how change) rows(v, indices, updates *tensor.Tensor) error {
 			return nil
 		}
 	}
-	ids, err := integers("indices", indices)
+	ids, err := c.integers("indices", indices)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func scatterSlicesBy(how change) kernel {
 		c.forward()
 		return c.edit(c.in[:1], func(values []*tensor.Tensor) error {
 			v, updates := values[0], c.t(2)
-			s, err := scatter(c.t(1), updates, v.Shape)
+			s, err := scatter(c, c.t(1), updates, v.Shape)
 			if err != nil {
 				return err
 			}

@@ -14,11 +14,11 @@ func sparseSegmentGrad(r reduction) maker {
 
 func gradOfSegments[T float](c call, r reduction) error {
 	g := c.t(0)
-	rows, err := vector("indices", c.t(1))
+	rows, err := c.vector("indices", c.t(1))
 	if err != nil {
 		return err
 	}
-	ids, err := vector("segment_ids", c.t(2))
+	ids, err := c.vector("segment_ids", c.t(2))
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func segmentIDs(ids []int, sorted bool, num int) (int, error) {
 func segmentBy[T number](r reduction, unsorted bool) kernel {
 	return func(c call) error {
 		t, idt := c.t(0), c.t(1)
-		ids, err := integers("segment_ids", idt)
+		ids, err := c.integers("segment_ids", idt)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
 	if err := rank("indices", c.t(1), 1); err != nil {
 		return err
 	}
-	ids, err := vector("segment_ids", c.t(2))
+	ids, err := c.vector("segment_ids", c.t(2))
 	if err != nil {
 		return err
 	}

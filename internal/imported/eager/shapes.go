@@ -61,7 +61,7 @@ func size(s *site) (kernel, error) {
 }
 
 func reshape(c call) error {
-	shape, err := integers("shape", c.t(1))
+	shape, err := c.integers("shape", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -160,11 +160,11 @@ func broadcastShape(a, b []int) ([]int, error) {
 }
 
 func broadcastArgs(c call) error {
-	a, err := vector("s0", c.t(0))
+	a, err := c.vector("s0", c.t(0))
 	if err != nil {
 		return err
 	}
-	b, err := vector("s1", c.t(1))
+	b, err := c.vector("s1", c.t(1))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func readSlicing(s *site, first int) (slicing, error) {
 func (s slicing) box(c call, shape []int) (fine, final []int, from stride, err error) {
 	var spec [3][]int
 	for i := range spec {
-		if spec[i], err = vector([]string{"begin", "end", "strides"}[i], c.t(s.first+i)); err != nil {
+		if spec[i], err = c.vector([]string{"begin", "end", "strides"}[i], c.t(s.first+i)); err != nil {
 			return nil, nil, from, err
 		}
 	}
@@ -44,7 +44,7 @@ func (s slicing) box(c call, shape []int) (fine, final []int, from stride, err e
 func stridedSliceGrad(s *site) (kernel, error) {
 	slice, err := readSlicing(s, 1)
 	return func(c call) error {
-		shape, err := vector("shape", c.t(0))
+		shape, err := c.vector("shape", c.t(0))
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func concatOffset(s *site) (kernel, error) {
 		if len(c.in) != n+1 {
 			return fmt.Errorf("expected %d shapes, got %d inputs", n, len(c.in))
 		}
-		first, err := vector("shape", c.t(1))
+		first, err := c.vector("shape", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func concatOffset(s *site) (kernel, error) {
 		}
 		at := make([]int, len(first))
 		for i := range n {
-			shape, err := vector("shape", c.t(i+1))
+			shape, err := c.vector("shape", c.t(i+1))
 			if err != nil {
 				return err
 			}

@@ -73,14 +73,14 @@ func sparseToDense(s *site) (kernel, error) {
 	strict := s.boolean("validate_indices", true)
 	return func(c call) error {
 		idx, values, def := c.t(0), c.t(2), c.t(3)
-		shape, err := vector("output_shape", c.t(1))
+		shape, err := c.vector("output_shape", c.t(1))
 		if err != nil {
 			return err
 		}
 		if len(def.Shape) != 0 || def.DType != values.DType {
 			return fmt.Errorf("default_value should be a scalar of type %v, got %v of shape %v", values.DType, def.DType, def.Shape)
 		}
-		ids, err := integers("sparse_indices", idx)
+		ids, err := c.integers("sparse_indices", idx)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func sparseReshape(c call) error {
 	if err != nil {
 		return err
 	}
-	to, err := vector("new_shape", c.t(2))
+	to, err := c.vector("new_shape", c.t(2))
 	if err != nil {
 		return err
 	}
@@ -286,11 +286,11 @@ func sparseSlice(c call) error {
 	if err != nil {
 		return err
 	}
-	start, err := vector("start", c.t(3))
+	start, err := c.vector("start", c.t(3))
 	if err != nil {
 		return err
 	}
-	size, err := vector("size", c.t(4))
+	size, err := c.vector("size", c.t(4))
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func sparseSpanOf(c call, keep, largest, sparse bool) (r sparseSpan, err error) 
 	if err := r.check(); err != nil {
 		return r, err
 	}
-	axes, err := integers("reduction_axes", c.t(3))
+	axes, err := c.integers("reduction_axes", c.t(3))
 	if err != nil {
 		return r, err
 	}

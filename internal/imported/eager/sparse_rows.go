@@ -117,7 +117,7 @@ func sparseSplit(s *site) (kernel, error) {
 // sparseSliceGrad gives the entries that a slice kept their gradients, 0 to the others.
 func sparseSliceGrad(c call) error {
 	grad, in, out := c.t(0), c.t(1), c.t(3)
-	start, err := vector("input_start", c.t(2))
+	start, err := c.vector("input_start", c.t(2))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
@@ -156,10 +157,10 @@ func (c call) perRow() ([]triple, error) {
 		return nil, fmt.Errorf("Rank of input SparseTensor should be > 1, but saw rank: %d", s.rank())
 	}
 	n, values := s.shape[0], c.t(1)
-	if err := c.room(n, 3*stringHeader); err != nil {
+	if err := c.room(n, int(unsafe.Sizeof(triple{}))+8); err != nil { // counts, too
 		return nil, err
 	}
-	if err := c.pay(2 * sizeOf(c.t(0))); err != nil {
+	if err := c.pay(2*min(n, s.n)*rowCost + sizeOf(c.t(0)) + sizeOf(values)); err != nil {
 		return nil, err
 	}
 	if err := s.check(); err != nil {
@@ -193,7 +194,12 @@ func serializeMany(c call) error {
 	if err != nil {
 		return err
 	}
-	var empty, out [][]byte
+	// Rows with entries have strings and messages of their own. The bytes of the strings are as many as those of the rows, about.
+	if err := c.pay(3*len(all)*stringHeader + 3*min(len(all), c.t(0).Shape[0])*rowCost); err != nil {
+		return err
+	}
+	var empty [][]byte
+	out := make([][]byte, 0, 3*len(all))
 	for _, t := range all {
 		has := empty
 		if has == nil || t[1].Len() > 0 {

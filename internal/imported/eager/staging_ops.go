@@ -143,7 +143,7 @@ func mapStage(m *queue.StagingMap, c call) error {
 	if err != nil {
 		return err
 	}
-	indices, err := integers("indices", c.t(1))
+	indices, err := c.integers("indices", c.t(1))
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func mapGet(stay bool) func(m *queue.StagingMap, c call) error {
 		if err != nil {
 			return err
 		}
-		indices, err := integers("indices", c.t(1))
+		indices, err := c.integers("indices", c.t(1))
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func mapGet(stay bool) func(m *queue.StagingMap, c call) error {
 }
 
 func mapFirst(m *queue.StagingMap, c call) error {
-	indices, err := integers("indices", c.t(0))
+	indices, err := c.integers("indices", c.t(0))
 	if err != nil {
 		return err
 	}

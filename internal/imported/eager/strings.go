@@ -256,11 +256,11 @@ func substr(s *site) (kernel, error) {
 		if c.t(1).DType != c.t(2).DType || !slices.Equal(c.t(1).Shape, c.t(2).Shape) {
 			return fmt.Errorf("pos and len should have the same shape, got: %v vs. %v", c.t(1).Shape, c.t(2).Shape)
 		}
-		pos, err := integers("pos", c.t(1))
+		pos, err := c.integers("pos", c.t(1))
 		if err != nil {
 			return err
 		}
-		size, err := integers("len", c.t(2))
+		size, err := c.integers("len", c.t(2))
 		if err != nil {
 			return err
 		}
@@ -332,7 +332,7 @@ func reduceJoin(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		axes, err := integers("reduction_indices", c.t(1))
+		axes, err := c.integers("reduction_indices", c.t(1))
 		if err != nil {
 			return err
 		}

@@ -147,8 +147,21 @@ func rank(what string, t *tensor.Tensor, r int) error {
 	return nil
 }
 
-// integers returns the elements of an int32 or int64 tensor as ints.
+// intBytes is the size of an int.
+const intBytes = bits.UintSize / 8
+
+// maxFew bounds the numbers of shapes, axes and the like, which are copied without being paid for.
+const maxFew = 4 * maxRank
+
+// integers returns the elements of an int32 or int64 tensor as ints. There are few; [call.integers] takes any number of them.
 func integers(what string, t *tensor.Tensor) ([]int, error) {
+	if t.Len() > maxFew {
+		return nil, fmt.Errorf("%s: %w: expected at most %d numbers, got %d", what, ErrLimit, maxFew, t.Len())
+	}
+	return ints(what, t)
+}
+
+func ints(what string, t *tensor.Tensor) ([]int, error) {
 	out, err := convert.Ints(t)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -156,12 +169,30 @@ func integers(what string, t *tensor.Tensor) ([]int, error) {
 	return out, nil
 }
 
-// vector returns the elements of an int32 or int64 tensor of one dimension as ints.
+// vector returns the few elements of an int32 or int64 tensor of one dimension as ints.
 func vector(what string, t *tensor.Tensor) ([]int, error) {
 	if err := rank(what, t, 1); err != nil {
 		return nil, err
 	}
 	return integers(what, t)
+}
+
+// integers returns the elements of an int32 or int64 tensor as ints, which it pays for.
+func (c call) integers(what string, t *tensor.Tensor) ([]int, error) {
+	if n := intBytes * t.Len(); n >= leastPaid {
+		if err := c.pay(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return ints(what, t)
+}
+
+// vector returns the elements of an int32 or int64 tensor of one dimension as ints, which it pays for.
+func (c call) vector(what string, t *tensor.Tensor) ([]int, error) {
+	if err := rank(what, t, 1); err != nil {
+		return nil, err
+	}
+	return c.integers(what, t)
 }
 
 // integer returns the element of an integer scalar.

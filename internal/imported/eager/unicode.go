@@ -194,7 +194,7 @@ func unicodeEncode(s *site) (kernel, error) {
 	}
 	return func(c call) error {
 		values := tensor.Values[int32](c.t(0))
-		ends, err := vector("input_splits", c.t(1))
+		ends, err := c.vector("input_splits", c.t(1))
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func unique(s *site) (kernel, error) {
 			return fmt.Errorf("unique expects a 1D vector, got shape %v", t.Shape)
 		}
 		if len(c.in) == 2 {
-			if axes, err := vector("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
+			if axes, err := c.vector("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
 				return fmt.Errorf("axis %v of a vector: expected 0 or none", axes)
 			}
 		}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -93,8 +94,14 @@ func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, valu
 	if fresh {
 		b.insertions++
 	}
-	if err := b.ready.Enqueue(ctx, complete...); err != nil && failed == nil {
-		failed = err
+	// It does not wait: there is always a place. A value that was put together is not to be lost with its last call.
+	for i, done := range complete {
+		if err := b.ready.Enqueue(context.WithoutCancel(ctx), done); err != nil {
+			b.putBack(component, complete[i:])
+			failed = cmp.Or(failed, err)
+			break
+		}
+		b.give(keyOf(done), valueOf(done))
 	}
 	if b.closed && len(b.incomplete) == 0 {
 		b.closeReady(ctx, false)
@@ -130,11 +137,32 @@ func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (fi
 		return first, nil, nil
 	}
 	delete(b.incomplete, key)
-	b.give(key, e)
 	text := tensor.New(tensor.String)
 	text.Strings[0] = []byte(key)
 	return first, slices.Insert(e, 1, text), nil
 }
+
+// putBack makes values incomplete again by what came last, for which there is no memory.
+func (b *Barrier) putBack(component int, complete []Element) {
+	for _, done := range complete {
+		key, e := keyOf(done), valueOf(done)
+		if b.incomplete[key] != nil { // the key came again, as another value
+			b.give(key, e)
+			continue
+		}
+		b.spec.Room.give(Element{e[1+component]}.bytes() + len(key))
+		e[1+component] = nil
+		if b.closed && b.cancelled || !slices.ContainsFunc(e[1:], func(t *tensor.Tensor) bool { return t != nil }) {
+			b.spec.Room.give(b.entry())
+			continue
+		}
+		b.incomplete[key] = e
+	}
+}
+
+// keyOf and valueOf are the key, and the insertion and components, of a value as it is taken.
+func keyOf(done Element) string    { return string(done[1].Strings[0]) }
+func valueOf(done Element) Element { return slices.Delete(slices.Clone(done), 1, 2) }
 
 // entry is what a key takes besides its components.
 func (b *Barrier) entry() int { return 8 * (1 + len(b.spec.Types)) }

@@ -89,3 +89,34 @@ func TestBarrierRoom(t *testing.T) {
 		t.Errorf("%d bytes are still taken", room.Used())
 	}
 }
+
+// TestBarrierKeepsValues: a value for whose last component there is no memory, or whose caller is gone, is not lost.
+func TestBarrierKeepsValues(t *testing.T) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	short := 0
+	for limit := range int64(2000) {
+		room := NewRoom(limit)
+		b := newBarrier(room)
+		err := b.Insert(gone, 0, keys("x"), []*tensor.Tensor{tensor.Scalar(float32(1))})
+		has := b.Incomplete()
+		if err != nil && has != 0 || err == nil && has != 1 {
+			t.Fatalf("room for %d bytes: %d values after %v", limit, has, err)
+		}
+		if has == 0 {
+			continue
+		}
+		if err = b.Insert(gone, 1, keys("x"), []*tensor.Tensor{tensor.Scalar(int64(2))}); err != nil {
+			short++
+		}
+		if b.Ready()+b.Incomplete() != 1 || (b.Ready() == 1) != (err == nil) {
+			t.Fatalf("room for %d bytes: %d values, %d incomplete after %v", limit, b.Ready(), b.Incomplete(), err)
+		}
+		if b.Discard(); room.Used() != 0 {
+			t.Fatalf("room for %d bytes: %d are still taken", limit, room.Used())
+		}
+	}
+	if short == 0 {
+		t.Error("there was always memory")
+	}
+}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	minheap "container/heap"
 	"context"
 	"fmt"
 	"maps"
@@ -15,6 +16,21 @@ type StagingMap struct {
 	width      int // tensors of an element
 	incomplete map[int64]Element
 	elements   map[int64]Element
+	order      keyHeap // the keys of elements, and some that are gone
+}
+
+// keyHeap has the smallest key first.
+type keyHeap []int64
+
+// Len implements heap.Interface, as the methods that follow do.
+func (h keyHeap) Len() int           { return len(h) }
+func (h keyHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h keyHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *keyHeap) Push(key any)      { *h = append(*h, key.(int64)) }
+func (h *keyHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 // NewStagingMap returns an empty staging area whose elements have so many tensors.
@@ -25,7 +41,10 @@ func NewStagingMap(width int, l Limits) *StagingMap {
 }
 
 // entry is what a key takes besides its tensors.
-func (m *StagingMap) entry() int { return elementBytes + 8*m.width }
+func (m *StagingMap) entry() int { return elementBytes + 8*m.width + orderBytes }
+
+// orderBytes is what the order takes for a key: as many keys may be gone, and arrays grow to twice what they hold.
+const orderBytes = 4 * 8
 
 // begin pays for a key that comes in, and for its tensors.
 func (m *StagingMap) begin(e Element) error {
@@ -98,9 +117,27 @@ func (m *StagingMap) complete(key int64, e Element) error {
 	}
 	err := m.begin(e)
 	if err == nil {
-		m.elements[key] = slices.Clone(e)
+		m.add(key, slices.Clone(e))
 	}
 	return err
+}
+
+// add adds a whole element.
+func (m *StagingMap) add(key int64, e Element) {
+	m.elements[key] = e
+	minheap.Push(&m.order, key)
+	if len(m.order) > 2*len(m.elements) { // most are gone
+		m.order = slices.AppendSeq(m.order[:0], maps.Keys(m.elements))
+		minheap.Init(&m.order)
+	}
+}
+
+// first returns the smallest key. There is one.
+func (m *StagingMap) first() int64 {
+	for m.elements[m.order[0]] == nil {
+		minheap.Pop(&m.order)
+	}
+	return m.order[0]
 }
 
 // part puts tensors of an element in.
@@ -133,7 +170,7 @@ func (m *StagingMap) part(key int64, indices []int, e Element) error {
 		m.end(has)
 		return nil
 	}
-	m.elements[key] = has
+	m.add(key, has)
 	return nil
 }
 
@@ -161,7 +198,7 @@ func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got E
 		if len(m.elements) == 0 {
 			return stuck, nil
 		}
-		key = slices.Min(slices.Collect(maps.Keys(m.elements)))
+		key = m.first()
 		got, err = m.tensors(key, indices, false)
 		return finished, err
 	})
@@ -218,6 +255,7 @@ func (m *StagingMap) Clear() {
 		}
 		clear(all)
 	}
+	m.order = nil
 	m.flush()
 }
 

@@ -3,6 +3,9 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,6 +110,57 @@ func TestStagingMapParts(t *testing.T) {
 		t.Errorf("%d bytes are still taken, of %d", room.Used(), m.bytes)
 	}
 	m.Discard()
+}
+
+// TestStagingMapOrder: the smallest key comes first, whatever came and went, and keys that are gone take no memory.
+func TestStagingMapOrder(t *testing.T) {
+	ctx, draw := context.Background(), rand.New(rand.NewPCG(1, 2))
+	m := NewStagingMap(1, Limits{Room: NewRoom(1 << 20)})
+	has := map[int64]bool{}
+	for range 2000 {
+		key := draw.Int64N(50) - 25
+		switch {
+		case !has[key]:
+			if err := m.Put(ctx, key, []int{0}, one(1)); err != nil {
+				t.Fatal(err)
+			}
+			has[key] = true
+		case draw.IntN(2) == 0:
+			if _, err := m.Get(ctx, key, []int{0}, false); err != nil {
+				t.Fatal(err)
+			}
+			delete(has, key)
+		default:
+			want := slices.Min(slices.Collect(maps.Keys(has)))
+			if got, _, err := m.First(ctx, []int{0}); err != nil || got != want {
+				t.Fatalf("got %d, %v, expected %d", got, err, want)
+			}
+			delete(has, want)
+		}
+		if len(m.order) > 2*50 {
+			t.Fatalf("%d keys are kept of %d", len(m.order), len(has))
+		}
+	}
+}
+
+// BenchmarkStagingMapFirst takes the first of 100,000 elements, and puts it back.
+func BenchmarkStagingMapFirst(b *testing.B) {
+	ctx := context.Background()
+	m := NewStagingMap(1, Limits{Room: NewRoom(1 << 40)})
+	for i := range 100_000 {
+		if err := m.Put(ctx, int64(i), []int{0}, one(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := 0; b.Loop(); i++ {
+		key, e, err := m.First(ctx, []int{0})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := m.Put(ctx, key, []int{0}, e); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // TestKept: elements are taken once, and what is not there is refused.
