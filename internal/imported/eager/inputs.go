@@ -120,7 +120,7 @@ func (in *inputs) texts(name string) []string {
 
 // ints returns an integer vector.
 func (in *inputs) ints(name string) []int {
-	v, err := vector(name, in.tensor(name))
+	v, err := in.c.vector(name, in.tensor(name))
 	if err != nil {
 		in.fail("%w", err)
 	}
