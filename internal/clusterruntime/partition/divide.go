@@ -248,6 +248,7 @@ func (d *divider) connect(n *graph.Node) error {
 			return err
 		}
 		c.Inputs = append(c.Inputs, value)
+		d.followLoop(n, in.Node, value.Node)
 	}
 	for _, before := range n.Control {
 		if d.need.replaced(before) {
@@ -262,6 +263,7 @@ func (d *divider) connect(n *graph.Node) error {
 			first = r
 		}
 		c.Control = append(c.Control, first)
+		d.followLoop(n, before, first)
 	}
 	return d.readAgain(n)
 }
@@ -290,7 +292,7 @@ func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, e
 		return nil, err
 	}
 	if loop := d.frames.gives[c.from]; loop != nil { // it is received in each iteration
-		r.Control = append(r.Control, d.copies[d.loops[loopAt{loop, c.to}]])
+		r.Control = append(r.Control, d.copies[d.loops[loopAt{loop, to.Name}]])
 	}
 	if !reference(c) {
 		d.received[c] = r

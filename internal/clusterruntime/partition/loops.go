@@ -2,16 +2,17 @@ package partition
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/device"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// loopAt is a loop on a task.
+// loopAt is a loop on a device.
 type loopAt struct {
-	loop *frame
-	task device.Name
+	loop   *frame
+	device device.Name
 }
 
 // gather moves control flow to the values that it carries, so that fewer tasks take part in a loop and a branch reads a remote
@@ -41,11 +42,12 @@ func (d *divider) gather() {
 	}
 }
 
-// takePart makes each task that receives values within a loop run the loop, too, as AddControlFlow in graph_partition.cc does.
+// takePart makes each device that takes values of others within a loop run the loop, too, as AddControlFlow in graph_partition.cc does.
+// TensorFlow's servers divide their parts by devices.
 func (d *divider) takePart() error {
 	for _, n := range d.need.nodes[:len(d.need.nodes):len(d.need.nodes)] {
 		for _, b := range d.need.before(n) {
-			if loop := d.frames.gives[b]; loop != nil && taskOf(d.at[b]) != taskOf(d.at[n]) {
+			if loop := d.frames.gives[b]; loop != nil && d.at[b].Name != d.at[n].Name {
 				if _, err := d.controlLoop(loop, n); err != nil {
 					return err
 				}
@@ -55,11 +57,21 @@ func (d *divider) takePart() error {
 	return nil
 }
 
-// controlLoop returns the Merge of a loop on the task of a node. The loop has an iteration for each of the real loop's: its Switch
+// followLoop has a node wait for the iteration of its loop where a server that divides the part by devices has it receive an input.
+func (d *divider) followLoop(n, before, first *graph.Node) {
+	loop, c := d.frames.gives[before], d.copies[n]
+	if loop == nil || first.Device == c.Device {
+		return
+	}
+	if merge := d.copies[d.loops[loopAt{loop, d.at[n].Name}]]; merge != nil && !slices.Contains(c.Control, merge) {
+		c.Control = append(c.Control, merge)
+	}
+}
+
+// controlLoop returns the Merge of a loop on the device of a node. The loop has an iteration for each of the real loop's: its Switch
 // takes the real condition.
 func (d *divider) controlLoop(loop *frame, by *graph.Node) (*graph.Node, error) {
-	at := d.at[by]
-	key := loopAt{loop, taskOf(at)}
+	key := loopAt{loop, d.at[by].Name}
 	if m := d.loops[key]; m != nil {
 		return m, nil
 	}

@@ -2,6 +2,8 @@ package partition
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/dataflow"
 	"github.com/goestimator/goestimator/internal/clusterruntime/looptest"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"pgregory.net/rapid"
 )
@@ -60,12 +63,21 @@ func FuzzLoops(f *testing.F) { f.Fuzz(rapid.MakeFuzz(loopsOverTasks)) }
 func loopsOverTasks(t *rapid.T) {
 	p := looptest.Draw(t, 3)
 	g := looptest.New()
-	devices := rapid.SampledFrom([][]string{{""}, {"", "/job:ps/task:0"}, {"", "/job:ps/task:0", "/job:ps/task:1"}}).Draw(t, "devices")
+	devices := rapid.SampledFrom([][]string{{""}, {"", "/job:ps/task:0"}, {"", "/job:ps/task:0", "/job:ps/task:1"}, {"", "/job:ps/cpu:0", "/job:ps/cpu:1"}}).Draw(t, "devices")
 	g.Device = func() string { return rapid.SampledFrom(devices).Draw(t, "device") }
 	out := p.Build(g)
-	parts, err := Divide(g.Graph, Request{Fetches: []string{out.String()}}, cluster())
+	two := cluster()
+	second := two.Devices[0]
+	second.Name.ID = 1
+	two.Devices = append(two.Devices, second)
+	parts, err := Divide(g.Graph, Request{Fetches: []string{out.String()}}, two)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if err := loopsByDevice(p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -80,6 +92,29 @@ func loopsOverTasks(t *rapid.T) {
 	if got, want := item.Tensor, p.Result(); item.Dead || float32(got.Float(0)) != want && want == want {
 		t.Fatalf("expected %v, got %+v", want, item)
 	}
+}
+
+// loopsByDevice fails where a server that divides a part by devices has a node receive a value in no iteration: within a loop, a
+// node that takes a value of another device comes after the loop's Merge on its own.
+func loopsByDevice(p Part) error {
+	need := &needs{nodes: p.Graph.Nodes()}
+	frames, err := framesOf(need)
+	if err != nil {
+		return err
+	}
+	for _, n := range need.nodes {
+		for _, b := range need.before(n) {
+			if frames.gives[b] == nil || b.Device == n.Device {
+				continue
+			}
+			if !slices.ContainsFunc(n.Control, func(m *graph.Node) bool {
+				return m.Op == "Merge" && strings.HasPrefix(m.Name, "_cloop") && m.Device == n.Device && frames.gives[m] == frames.gives[b]
+			}) {
+				return fmt.Errorf("%s on %s takes %s of %s in no iteration", n.Name, n.Device, b.Name, b.Device)
+			}
+		}
+	}
+	return nil
 }
 
 func TestLoopsRefuse(t *testing.T) {
