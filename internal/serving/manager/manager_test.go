@@ -44,7 +44,7 @@ func TestLifecycle(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
 	c := newClock()
-	m := newManager(t, Options{Loader: d, Poll: time.Second, Clock: c})
+	m := newManager(t, Options{Loader: d, Poll: time.Minute, Clock: c})
 	if m.Ready() {
 		t.Error("ready before the first config")
 	}
@@ -62,7 +62,7 @@ func TestLifecycle(t *testing.T) {
 
 	d.put("m", "2", "ok")
 	m.until(t, "version 2, and 1 is in use", func() bool {
-		c.poke(time.Second)
+		c.poke(time.Minute)
 		return m.states("m") == "2 available, 1 unloading"
 	})
 	if _, err := h.Model().Run(context.Background(), nil, nil); err != nil {
@@ -75,29 +75,29 @@ func TestLifecycle(t *testing.T) {
 	d.put("m", "3", "wrong")
 	failed := "3 end (rpc error: code = Unknown desc = the model is wrong), 2 available, 1 end"
 	m.until(t, "end of version 3", func() bool {
-		c.poke(time.Second)
+		c.poke(time.Minute)
 		return m.states("m") == failed
 	})
-	c.tick(t, time.Second)
-	c.tick(t, time.Second)
+	c.tick(t, time.Minute)
+	c.tick(t, time.Minute)
 	if n := d.attempts("m", "3"); n != 1 {
 		t.Errorf("a failed version was tried %d times, want 1: nothing has changed", n)
 	}
 	d.put("m", "3", "ok now")
 	m.until(t, "version 3", func() bool {
-		c.poke(time.Second)
+		c.poke(time.Minute)
 		return m.states("m") == "3 available, 2 end, 1 end"
 	})
 
 	if err := os.Rename(d.base("m"), d.base("gone")); err != nil {
 		t.Fatal(err)
 	}
-	c.tick(t, time.Second)
-	c.tick(t, time.Second)
+	c.tick(t, time.Minute)
+	c.tick(t, time.Minute)
 	expect(t, "base path gone", m.states("m"), "3 available, 2 end, 1 end")
 	d.put("m", "notes", "")
 	m.until(t, "end of all versions", func() bool {
-		c.poke(time.Second)
+		c.poke(time.Minute)
 		return m.states("m") == "3 end, 2 end, 1 end"
 	})
 	_, err = m.Acquire("m", servable.Version{})
@@ -339,21 +339,21 @@ func TestWarmUpAndWrap(t *testing.T) {
 func TestStartWait(t *testing.T) {
 	d := newDisk(t)
 	c := newClock()
-	m := newManager(t, Options{Loader: d, Clock: c, Poll: time.Second, StartWait: time.Hour})
+	m := newManager(t, Options{Loader: d, Clock: c, Poll: time.Minute, StartWait: time.Hour})
 	done := make(chan error, 1)
 	go func() { done <- m.Reload(testContext(t), d.cfg("m")) }()
 	c.waiter(t, time.Hour, nil)
-	c.tick(t, time.Second)
+	c.tick(t, time.Minute)
 	d.put("m", "1", "ok")
-	c.tick(t, time.Second)
-	c.tick(t, time.Second) // its files are the same as a poll ago
+	c.tick(t, time.Minute)
+	c.tick(t, time.Minute) // its files are the same as a poll ago
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	expect(t, "after the wait", m.states("m"), "1 available")
 
 	c = newClock()
-	m = newManager(t, Options{Loader: d, Clock: c, Poll: time.Second, StartWait: time.Hour})
+	m = newManager(t, Options{Loader: d, Clock: c, Poll: time.Minute, StartWait: time.Hour})
 	go func() { done <- m.Reload(testContext(t), d.cfg("none")) }()
 	c.fire(t, time.Hour)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "Could not find base path") {
