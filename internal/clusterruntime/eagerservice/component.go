@@ -29,9 +29,16 @@ func (s *Service) runComponentFunction(ctx context.Context, in *rpcs.RunComponen
 	}
 	ctx, end := c.bound(ctx)
 	defer end()
+	step := o.GetFuncStepId()
+	c.steps.add(step)
 	results, err := c.execute(ctx, o)
 	if err != nil {
-		c.worker.FailStep(o.GetFuncStepId(), worker.StatusOf(err))
+		c.worker.FailStep(step, worker.StatusOf(err))
+	}
+	if !c.steps.has(step) { // it was ended meanwhile
+		c.worker.EndStep(step, errOver)
+	}
+	if err != nil {
 		return nil, worker.StatusOf(err)
 	}
 	numbers := in.GetOutputNum()

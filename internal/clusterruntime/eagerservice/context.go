@@ -30,6 +30,7 @@ type clientContext struct {
 	functions functions
 	graphs    cache[*op]
 	plans     cache[*plan]
+	steps     steps
 	elsewhere *elsewhere // nothing of the context: the collector finds its plans by it
 
 	ctx    context.Context // ends with the context
@@ -163,6 +164,9 @@ func (c *clientContext) close() {
 	peers := c.peers
 	c.mu.Unlock()
 	c.worker.EndStep(int64(c.id), status.Error(codes.Aborted, errClosed.Error()))
+	for id := range c.steps.clear() { // the tasks whose functions these are may find no context to clean up in
+		c.worker.EndStep(id, status.Error(codes.Aborted, errClosed.Error()))
+	}
 	c.handles.clear()
 	c.functions.clear()
 	c.ending.Wait()

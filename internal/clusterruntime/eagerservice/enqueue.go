@@ -51,7 +51,8 @@ func (c *clientContext) item(ctx context.Context, in *rpcs.QueueItem) (*rpcs.Que
 	case *rpcs.QueueItem_RemoveFunction:
 		err = c.removeFunction(x.RemoveFunction.GetFunctionName())
 	case *rpcs.QueueItem_CleanupFunction:
-		c.worker.EndStep(x.CleanupFunction.GetStepId(), status.Error(codes.Aborted, "the function is over: its step was cleaned up"))
+		c.steps.remove(x.CleanupFunction.GetStepId())
+		c.worker.EndStep(x.CleanupFunction.GetStepId(), errOver)
 	case *rpcs.QueueItem_SyncRemoteExecutorForStream: // what came before is done
 	default:
 		err = status.Errorf(codes.InvalidArgument, "expected an item of a known kind, got %v", in)

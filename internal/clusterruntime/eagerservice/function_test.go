@@ -132,7 +132,30 @@ func waiting() *rpcs.RegisterFunctionOp {
 	}}
 }
 
-// TestEnds: a part that waits ends with its caller, with its step and with its context.
+// newStep runs a part again, which waits: the step of its number is a new one.
+func newStep(t *testing.T, s *Service, in *rpcs.RunComponentFunctionRequest) {
+	t.Helper()
+	// The context may be there, with its function.
+	_, _ = s.createContext(t.Context(), &rpcs.CreateContextRequest{ContextId: contextID, ServerDef: &for_core_protos_go_proto.ServerDef{JobName: "worker"}})
+	_, _ = enqueue(t, s, &rpcs.QueueItem{Item: &rpcs.QueueItem_RegisterFunction{RegisterFunction: waiting()}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.runComponentFunction(ctx, in)
+		done <- err
+	}()
+	synctest.Wait()
+	select {
+	case err := <-done:
+		t.Errorf("the step has stayed: %v", err)
+	default:
+		cancel()
+		<-done
+	}
+	cancel()
+}
+
+// TestEnds: a part that waits ends with its caller, with its step and with its context. A step that was ended does not stay.
 func TestEnds(t *testing.T) {
 	in := &rpcs.RunComponentFunctionRequest{ContextId: contextID, Operation: &rpcs.Operation{Id: invalidID, Name: "wait", IsFunction: true, FuncStepId: 9}}
 	for name, end := range map[string]func(t *testing.T, s *Service, cancel func()) error{
@@ -178,6 +201,9 @@ func TestEnds(t *testing.T) {
 				}
 				if c := status.Code(<-done); c != codes.Canceled && c != codes.Aborted {
 					t.Errorf("got %v", c)
+				}
+				if name == "step" || name == "context" {
+					newStep(t, s, in)
 				}
 			})
 		})
