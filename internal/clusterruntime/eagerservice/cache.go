@@ -23,7 +23,8 @@ type entry[T any] struct {
 	err   error
 }
 
-// get returns what is there, or else what make makes, once for all who ask at the same time. An error is not kept.
+// get returns what is there, or else what produce makes, once for all who ask at the same time. An error is not kept, and concerns the
+// caller whose produce failed alone: it began before the others asked, maybe before what it needs was there, or its caller is gone.
 func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error)) (T, error) {
 	c.mu.Lock()
 	if at, ok := c.entries[key]; ok {
@@ -32,7 +33,10 @@ func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error
 		c.mu.Unlock()
 		select {
 		case <-e.ready:
-			return e.value, e.err
+			if e.err != nil {
+				return produce()
+			}
+			return e.value, nil
 		case <-ctx.Done():
 			return e.value, context.Cause(ctx)
 		}
