@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"math"
+
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
@@ -13,6 +15,8 @@ type Window struct {
 	Padding  ops.Padding // ops.Valid (default), ops.Same or, for convolutions, ops.Explicit
 	Dilation [2]int      // of convolutions in steps of one: how far taps lie apart; zero: 1
 	Groups   int         // of channels of a Conv2D, each convolved alone; zero: 1
+
+	steps bool // of a Conv1D, whose kernel has no rows
 }
 
 // SquareWindow is the Window of size×size with one stride.
@@ -38,6 +42,32 @@ func (w Window) dilated(c models.Context, layer string) bool {
 	return true
 }
 
+// ungrouped fails for a layer that has no groups.
+func (w Window) ungrouped(c models.Context, layer string) bool {
+	if w.Groups != 0 && w.Groups != 1 {
+		c.Core().Failf("%s: %d groups: expected none, which are for Conv2D and Conv1D", layer, w.Groups)
+		return false
+	}
+	return true
+}
+
+// plain fails for a layer without dilation and groups.
+func (w Window) plain(c models.Context, layer string) bool {
+	if w.Dilation != [2]int{} && w.Dilation != [2]int{1, 1} {
+		c.Core().Failf("%s: dilation %v: expected none, which is for convolutions that do not enlarge", layer, w.Dilation)
+		return false
+	}
+	return w.ungrouped(c, layer)
+}
+
+// kernel makes the kernel of a convolution, [rows, columns, in, out].
+func (w Window) kernel(c models.Context, of Weights, in, out int) *G.Node {
+	if w.steps {
+		return ops.ExpandDims(c, of.kernel(c, "kernel", w.Size[1], in, out), 0)
+	}
+	return of.kernel(c, "kernel", w.Size[0], w.Size[1], in, out)
+}
+
 // Conv2D returns activation(conv(x, kernel) + bias) for x [batch, height,
 // width, channels], with the variables conv2d/kernel [rows, columns,
 // channels/groups, filters] and conv2d/bias [filters].
@@ -51,13 +81,16 @@ func Conv2D(c models.Context, x *G.Node, filters int, win Window, w Weights) (y 
 
 // conv2D is the convolution within its layer's scope.
 func conv2D(c models.Context, layer string, x *G.Node, filters int, win Window, w Weights) *G.Node {
-	groups := max(win.Groups, 1)
-	if x.Shape()[3]%groups != 0 || filters%groups != 0 {
-		c.Core().Failf("%s: %d groups of %d channels and %d filters: expected multiples", layer, groups, x.Shape()[3], filters)
+	groups := win.Groups
+	if groups == 0 {
+		groups = 1
+	}
+	if groups < 1 || x.Shape()[3]%groups != 0 || filters%groups != 0 {
+		c.Core().Failf("%s: %d groups of %d channels and %d filters: expected multiples of a number >= 1", layer, groups, x.Shape()[3], filters)
 		return nil
 	}
 	dilated := win.dilated(c, layer)
-	kernel := w.kernel(c, "kernel", win.Size[0], win.Size[1], x.Shape()[3]/groups, filters)
+	kernel := win.kernel(c, w, x.Shape()[3]/groups, filters)
 	if dilated {
 		return w.finish(c, ops.AtrousConv2D(c, x, kernel, win.Dilation, win.Padding), filters)
 	}
@@ -68,7 +101,7 @@ func conv2D(c models.Context, layer string, x *G.Node, filters int, win Window, 
 // own: variables depthwise_conv2d/depthwise_kernel [rows, columns, channels,
 // multiplier] and depthwise_conv2d/bias [channels·multiplier].
 func DepthwiseConv2D(c models.Context, x *G.Node, multiplier int, win Window, w Weights) (y *G.Node) {
-	if !usable(c, "depthwise_conv2d", x, 4) || !positive(c, "depthwise_conv2d", "multiplier", multiplier) {
+	if !usable(c, "depthwise_conv2d", x, 4) || !positive(c, "depthwise_conv2d", "multiplier", multiplier) || !win.ungrouped(c, "depthwise_conv2d") {
 		return nil
 	}
 	scope(c, w.Name, "depthwise_conv2d", func() {
@@ -90,11 +123,12 @@ func depthwise(c models.Context, layer string, x *G.Node, multiplier int, win Wi
 // variables separable_conv2d/depthwise_kernel [rows, columns, channels, multiplier], separable_conv2d/pointwise_kernel
 // [1, 1, channels·multiplier, filters] and separable_conv2d/bias [filters].
 func SeparableConv2D(c models.Context, x *G.Node, filters, multiplier int, win Window, w Weights) (y *G.Node) {
-	if !usable(c, "separable_conv2d", x, 4) || !positive(c, "separable_conv2d", "filters", filters) || !positive(c, "separable_conv2d", "multiplier", multiplier) {
+	const layer = "separable_conv2d"
+	if !usable(c, layer, x, 4) || !positive(c, layer, "filters", filters) || !positive(c, layer, "multiplier", multiplier) || !win.ungrouped(c, layer) {
 		return nil
 	}
-	scope(c, w.Name, "separable_conv2d", func() {
-		parts := depthwise(c, "separable_conv2d", x, multiplier, win, w)
+	scope(c, w.Name, layer, func() {
+		parts := depthwise(c, layer, x, multiplier, win, w)
 		kernel := w.kernel(c, "pointwise_kernel", 1, 1, x.Shape()[3]*multiplier, filters)
 		y = w.finish(c, ops.Conv2D(c, parts, kernel, [2]int{1, 1}, ops.Valid), filters)
 	})
@@ -109,11 +143,14 @@ func Conv2DTranspose(c models.Context, x *G.Node, filters int, win Window, w Wei
 	if !usable(c, layer, x, 4) || !positive(c, layer, "filters", filters) {
 		return nil
 	}
-	if p := win.Padding.String(); p == "EXPLICIT" || win.Groups > 1 || win.dilated(c, layer) {
-		c.Core().Failf("%s: padding %s, dilation %v, groups %d: expected Same or Valid, and no dilation and groups", layer, p, win.Dilation, win.Groups)
+	strides, size := win.strides([2]int{1, 1}), [2]int{}
+	if p := win.Padding.String(); p == "EXPLICIT" || max(strides[0], strides[1]) > math.MaxInt32 {
+		c.Core().Failf("%s: padding %s, strides %v: expected Same or Valid, and strides below 2^31", layer, p, strides)
 		return nil
 	}
-	strides, size := win.strides([2]int{1, 1}), [2]int{}
+	if !win.plain(c, layer) {
+		return nil
+	}
 	for i := range size {
 		size[i] = x.Shape()[1+i] * strides[i]
 		if win.Padding.String() == "VALID" {

@@ -8,7 +8,7 @@ import (
 
 // MaxPool2D returns the largest value of each window of x [batch, height, width, channels].
 func MaxPool2D(c models.Context, x *G.Node, win Window) (y *G.Node) {
-	if !usable(c, "max_pooling2d", x, 4) {
+	if !usable(c, "max_pooling2d", x, 4) || !win.plain(c, "max_pooling2d") {
 		return nil
 	}
 	scope(c, "", "max_pooling2d", func() { y = ops.MaxPool(c, x, win.Size, win.strides(win.Size), win.Padding) })
@@ -17,7 +17,7 @@ func MaxPool2D(c models.Context, x *G.Node, win Window) (y *G.Node) {
 
 // AvgPool2D returns the mean of each window of x [batch, height, width, channels].
 func AvgPool2D(c models.Context, x *G.Node, win Window) (y *G.Node) {
-	if !usable(c, "average_pooling2d", x, 4) {
+	if !usable(c, "average_pooling2d", x, 4) || !win.plain(c, "average_pooling2d") {
 		return nil
 	}
 	scope(c, "", "average_pooling2d", func() { y = ops.AvgPool(c, x, win.Size, win.strides(win.Size), win.Padding) })

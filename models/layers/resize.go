@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/models"
@@ -11,7 +12,11 @@ import (
 // UpSampling repeats each step, pixel or voxel of x [batch, spatial..., channels] as often along each of its spatial dimensions as
 // factors says, one for each.
 func UpSampling(c models.Context, x *G.Node, factors ...int) (y *G.Node) {
-	if !spatial(c, "up_sampling", x, len(factors)) || slices.Min(factors) < 1 && !positive(c, "up_sampling", "factors", 0) {
+	if !spatial(c, "up_sampling", x, len(factors)) {
+		return nil
+	}
+	if slices.Min(factors) < 1 || slices.Max(factors) > math.MaxInt32 {
+		c.Core().Failf("up_sampling: factors %v: expected >= 1 and below 2^31", factors)
 		return nil
 	}
 	scope(c, "", "up_sampling", func() {
@@ -43,7 +48,7 @@ func Cropping(c models.Context, x *G.Node, crops ...[2]int) (y *G.Node) {
 	begin, size := make([]int, len(crops)+2), slices.Clone([]int(x.Shape()))
 	for i, p := range crops {
 		begin[1+i], size[1+i] = p[0], size[1+i]-p[0]-p[1]
-		if min(p[0], p[1]) < 0 || size[1+i] < 1 {
+		if min(p[0], p[1]) < 0 || max(p[0], p[1]) > math.MaxInt32 || size[1+i] < 1 {
 			c.Core().Failf("cropping: %v of shape %v: expected no negative numbers, and that something is left", crops, x.Shape())
 			return nil
 		}

@@ -18,20 +18,27 @@ type Window1D struct {
 
 // flat is the window over images of one row.
 func (w Window1D) flat(stride int) Window {
-	if w.Stride > 0 {
+	if w.Stride != 0 {
 		stride = w.Stride
 	}
-	return Window{Size: [2]int{1, w.Size}, Strides: [2]int{1, stride}, Padding: w.Padding, Dilation: [2]int{1, max(w.Dilation, 1)}, Groups: w.Groups}
+	return Window{Size: [2]int{1, w.Size}, Strides: [2]int{1, stride}, Padding: w.Padding, Dilation: [2]int{1, w.dilation()}, Groups: w.Groups, steps: true}
+}
+
+func (w Window1D) dilation() int {
+	if w.Dilation == 0 {
+		return 1
+	}
+	return w.Dilation
 }
 
 // Conv1D returns activation(conv(x, kernel) + bias) for x [batch, steps, channels], with the variables conv1d/kernel
-// [1, size, channels/groups, filters] and conv1d/bias [filters].
+// [size, channels/groups, filters] and conv1d/bias [filters].
 func Conv1D(c models.Context, x *G.Node, filters int, win Window1D, w Weights) (y *G.Node) {
 	if !usable(c, "conv1d", x, 3) || !positive(c, "conv1d", "filters", filters) {
 		return nil
 	}
 	scope(c, w.Name, "conv1d", func() {
-		if before := (win.Size - 1) * max(win.Dilation, 1); win.Causal && before > 0 {
+		if before := (win.Size - 1) * win.dilation(); win.Causal && before > 0 {
 			x, win.Padding = ops.Pad(c, x, [][2]int{{}, {before, 0}, {}}), ops.Valid
 		}
 		y = row(c, x, func(x *G.Node) *G.Node { return conv2D(c, "conv1d", x, filters, win.flat(1), w) })
@@ -59,11 +66,15 @@ func AvgPool1D(c models.Context, x *G.Node, win Window1D) *G.Node {
 }
 
 func pool1D(c models.Context, layer string, x *G.Node, win Window1D, pool func(models.Context, *G.Node, [2]int, [2]int, ops.Padding) *G.Node) (y *G.Node) {
-	if !usable(c, layer, x, 3) {
+	flat := win.flat(win.Size)
+	if !usable(c, layer, x, 3) || !flat.plain(c, layer) {
+		return nil
+	}
+	if win.Causal {
+		c.Core().Failf("%s: causal: expected a convolution", layer)
 		return nil
 	}
 	scope(c, "", layer, func() {
-		flat := win.flat(win.Size)
 		y = row(c, x, func(x *G.Node) *G.Node { return pool(c, x, flat.Size, flat.Strides, flat.Padding) })
 	})
 	return y

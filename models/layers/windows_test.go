@@ -2,6 +2,7 @@ package layers_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -25,10 +26,10 @@ func TestWindowLayers(t *testing.T) {
 	}{
 		{"causal", steps, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.Conv1D(b, x, 6, layers.Window1D{Size: 3, Causal: true, Dilation: 2, Groups: 2}, layers.Weights{})
-		}, []int{12, 6}, "conv1d/kernel[1 3 2 6] conv1d/bias[6]"},
+		}, []int{12, 6}, "conv1d/kernel[3 2 6] conv1d/bias[6]"},
 		{"strided", steps, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.Conv1D(b, x, 6, layers.Window1D{Size: 3, Stride: 2, Padding: ops.Same}, layers.Weights{NoBias: true})
-		}, []int{6, 6}, "conv1d/kernel[1 3 4 6]"},
+		}, []int{6, 6}, "conv1d/kernel[3 4 6]"},
 		{"max of steps", steps, func(b *models.Builder, x *G.Node) *G.Node { return layers.MaxPool1D(b, x, layers.Window1D{Size: 3}) }, []int{4, 4}, ""},
 		{"mean of steps", steps, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.AvgPool1D(b, x, layers.Window1D{Size: 3, Stride: 1})
@@ -100,8 +101,59 @@ func TestWindowLayersRefuse(t *testing.T) {
 		},
 		"something is left": func(b *models.Builder, x *G.Node) { layers.Cropping(b, x, [2]int{4, 5}, [2]int{}) },
 		"expected 1 to 3":   func(b *models.Builder, x *G.Node) { layers.ZeroPadding(b, x) },
-		"factors is 0":      func(b *models.Builder, x *G.Node) { layers.UpSampling(b, x, 2, -1) },
+		"factors [2 -1]":    func(b *models.Builder, x *G.Node) { layers.UpSampling(b, x, 2, -1) },
 		"expected rank":     func(b *models.Builder, x *G.Node) { layers.Conv1D(b, x, 2, layers.Window1D{Size: 2}, layers.Weights{}) },
+		"-1 groups of 4 channels": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{2, 2}, Groups: -1}, layers.Weights{})
+		},
+		"depthwise_conv2d: 2 groups": func(b *models.Builder, x *G.Node) {
+			layers.DepthwiseConv2D(b, x, 1, layers.Window{Size: [2]int{2, 2}, Groups: 2}, layers.Weights{})
+		},
+		"separable_conv2d: 2 groups": func(b *models.Builder, x *G.Node) {
+			layers.SeparableConv2D(b, x, 1, 1, layers.Window{Size: [2]int{2, 2}, Groups: 2}, layers.Weights{})
+		},
+		"max_pooling2d: dilation [2 2]": func(b *models.Builder, x *G.Node) {
+			layers.MaxPool2D(b, x, layers.Window{Size: [2]int{2, 2}, Dilation: [2]int{2, 2}})
+		},
+		"average_pooling2d: 2 groups": func(b *models.Builder, x *G.Node) {
+			layers.AvgPool2D(b, x, layers.Window{Size: [2]int{2, 2}, Groups: 2})
+		},
+		"dilations [2147483648 1]": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{1, 1}, Dilation: [2]int{1 << 31, 1}}, layers.Weights{})
+		},
+		"strides [1 2147483648]": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{2, 2}, Strides: [2]int{1, 1 << 31}}, layers.Weights{})
+		},
+		"expected >= 0 and below 2^31": func(b *models.Builder, x *G.Node) {
+			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{2, 2}, Padding: ops.Explicit(math.MaxInt, math.MaxInt, 0, 0)}, layers.Weights{})
+		},
+		"strides below 2^31": func(b *models.Builder, x *G.Node) {
+			layers.Conv2DTranspose(b, x, 4, layers.Window{Size: [2]int{2, 2}, Strides: [2]int{1 << 62, 1}}, layers.Weights{})
+		},
+		"conv2d_transpose: dilation [2 2]": func(b *models.Builder, x *G.Node) {
+			layers.Conv2DTranspose(b, x, 4, layers.Window{Size: [2]int{2, 2}, Dilation: [2]int{2, 2}}, layers.Weights{})
+		},
+		"of dimension 1": func(b *models.Builder, x *G.Node) {
+			layers.ZeroPadding(b, x, [2]int{math.MaxInt, math.MaxInt}, [2]int{})
+		},
+		"cropping: [[9223372036854775807": func(b *models.Builder, x *G.Node) {
+			layers.Cropping(b, x, [2]int{math.MaxInt, math.MaxInt}, [2]int{})
+		},
+		"strides [1 -1]": func(b *models.Builder, x *G.Node) {
+			layers.Conv1D(b, line(b, x), 4, layers.Window1D{Size: 2, Stride: -1}, layers.Weights{})
+		},
+		"dilations [1 -1]": func(b *models.Builder, x *G.Node) {
+			layers.Conv1D(b, line(b, x), 4, layers.Window1D{Size: 2, Dilation: -1}, layers.Weights{})
+		},
+		"expected a convolution": func(b *models.Builder, x *G.Node) {
+			layers.MaxPool1D(b, line(b, x), layers.Window1D{Size: 2, Causal: true})
+		},
+		"max_pooling1d: dilation": func(b *models.Builder, x *G.Node) {
+			layers.MaxPool1D(b, line(b, x), layers.Window1D{Size: 2, Dilation: 2})
+		},
+		"Conv3D: window [2 2 2] with strides [1 2147483648 1]": func(b *models.Builder, x *G.Node) {
+			layers.Conv3D(b, ops.ExpandDims(b, x, 1), 4, layers.Window3D{Size: [3]int{2, 2, 2}, Strides: [3]int{1, 1 << 31, 1}, Padding: ops.Same}, layers.Weights{})
+		},
 	} {
 		_, err := models.Build(models.Options{Mode: models.Train, Batch: 5}, func(b *models.Builder) error {
 			build(b, b.Input("x", tensor.Float32, b.Batch(), 8, 6, 4))
@@ -111,4 +163,10 @@ func TestWindowLayersRefuse(t *testing.T) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}
+}
+
+// line are the pixels of images as steps.
+func line(b *models.Builder, x *G.Node) *G.Node {
+	s := x.Shape()
+	return ops.Reshape(b, x, s[0], s[1]*s[2], s[3])
 }

@@ -48,8 +48,8 @@ var (
 	conv3D = convolution{"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", nil, nil}
 )
 
-// convolve has steps: strides and dilations.
-func convolve(c models.Context, k convolution, x, filter *G.Node, steps [2][2]int, p Padding) *G.Node {
+// convolve moves windows by strides and dilations.
+func convolve(c models.Context, k convolution, x, filter *G.Node, by [2][2]int, p Padding) *G.Node {
 	if !floats(c, k.op, x, filter) || !rank(c, k.op, "images", x, 4) || !rank(c, k.op, "filter", filter, 4) {
 		return nil
 	}
@@ -62,15 +62,16 @@ func convolve(c models.Context, k convolution, x, filter *G.Node, steps [2][2]in
 		c.Core().Failf("%s: filter %v makes %d groups of images %v: expected a multiple of output channels", k.op, fs, n, xs)
 		return nil
 	}
-	if min(steps[1][0], steps[1][1]) < 1 {
-		c.Core().Failf("%s: dilations %v: expected >= 1", k.op, steps[1])
+	strides, dilations := by[0], by[1]
+	if !steps(dilations[:]...) {
+		c.Core().Failf("%s: dilations %v: expected >= 1 and below 2^31", k.op, dilations)
 		return nil
 	}
-	h, w, ok := windows(c, k.op, x, [2]int{(fs[0]-1)*steps[1][0] + 1, (fs[1]-1)*steps[1][1] + 1}, steps[0], p)
+	h, w, ok := windows(c, k.op, x, [2]int{(fs[0]-1)*dilations[0] + 1, (fs[1]-1)*dilations[1] + 1}, strides, p)
 	if !ok {
 		return nil
 	}
-	attrs := with(p.attrs(x, steps[0]), "dilations", []int64{1, int64(steps[1][0]), int64(steps[1][1]), 1})
+	attrs := with(p.attrs(x, strides), "dilations", []int64{1, int64(dilations[0]), int64(dilations[1]), 1})
 	if k.op == "Conv2D" {
 		attrs["use_cudnn_on_gpu"] = true
 	}
@@ -107,8 +108,8 @@ func Conv2DTranspose(c models.Context, x, filter *G.Node, size, strides [2]int, 
 		return nil
 	}
 	xs, fs := x.Shape(), filter.Shape()
-	if xs[3] != fs[3] || min(strides[0], strides[1], size[0], size[1]) < 1 {
-		c.Core().Failf("%s: images %v, filter %v, size %v, strides %v: expected as many channels as the filter's last dimension, and numbers >= 1", op, xs, fs, size, strides)
+	if xs[3] != fs[3] || !steps(strides[0], strides[1], size[0], size[1]) {
+		c.Core().Failf("%s: images %v, filter %v, size %v, strides %v: expected as many channels as the filter's last dimension, and numbers >= 1 and below 2^31", op, xs, fs, size, strides)
 		return nil
 	}
 	if h, w := p.output(size[0], fs[0], strides[0], 0), p.output(size[1], fs[1], strides[1], 1); h != xs[1] || w != xs[2] {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/models"
@@ -63,8 +64,8 @@ func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
 	out, flat, begin, padded := make([]int, len(s)), []int{}, make([]int, len(s)), false
 	size := wholeSize(x)
 	for i, p := range paddings {
-		if p[0] < 0 || p[1] < 0 {
-			c.Core().Failf("Pad: padding %v of dimension %d: expected >= 0", p, i)
+		if min(p[0], p[1]) < 0 || max(p[0], p[1]) > math.MaxInt32 {
+			c.Core().Failf("Pad: padding %v of dimension %d: expected >= 0 and below 2^31", p, i)
 			return nil
 		}
 		out[i], begin[i] = s[i]+p[0]+p[1], p[0]

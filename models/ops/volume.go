@@ -62,8 +62,8 @@ func pool3D(c models.Context, op string, x *G.Node, window, strides [3]int, p Pa
 func volumes(c models.Context, op string, x *G.Node, window, strides [3]int, p Padding) ([]int, bool) {
 	out := []int{x.Shape()[0]}
 	for i, k := range window {
-		if k < 1 || strides[i] < 1 || p.kind == "EXPLICIT" {
-			c.Core().Failf("%s: window %v with strides %v and padding %v: expected >= 1, and Same or Valid (ops.Pad adds zeros)", op, window, strides, p)
+		if !steps(k, strides[i]) || p.kind == "EXPLICIT" {
+			c.Core().Failf("%s: window %v with strides %v and padding %v: expected >= 1 and below 2^31, and Same or Valid (ops.Pad adds zeros)", op, window, strides, p)
 			return nil, false
 		}
 		n := p.output(x.Shape()[1+i], k, strides[i], 0)

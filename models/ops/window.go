@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -49,15 +50,18 @@ func (p Padding) output(size, window, stride, dim int) int {
 	return (size-window)/stride + 1
 }
 
+// steps reports whether sizes of windows, strides or dilations are such as attributes may have.
+func steps(n ...int) bool { return slices.Min(n) >= 1 && slices.Max(n) <= math.MaxInt32 }
+
 // windows returns the shape of the output of windows over the image x.
 func windows(c models.Context, op string, x *G.Node, window, strides [2]int, p Padding) (h, w int, ok bool) {
 	s := x.Shape()
-	if window[0] < 1 || window[1] < 1 || strides[0] < 1 || strides[1] < 1 {
-		c.Core().Failf("%s: window %v with strides %v: expected >= 1", op, window, strides)
+	if !steps(append(window[:], strides[:]...)...) {
+		c.Core().Failf("%s: window %v with strides %v: expected >= 1 and below 2^31", op, window, strides)
 		return 0, 0, false
 	}
-	if slices.Min(p.explicit[:]) < 0 {
-		c.Core().Failf("%s: padding %v: expected >= 0", op, p.explicit)
+	if slices.Min(p.explicit[:]) < 0 || slices.Max(p.explicit[:]) > math.MaxInt32 {
+		c.Core().Failf("%s: padding %v: expected >= 0 and below 2^31", op, p.explicit)
 		return 0, 0, false
 	}
 	h, w = p.output(s[1], window[0], strides[0], 0), p.output(s[2], window[1], strides[1], 1)

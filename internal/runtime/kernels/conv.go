@@ -36,9 +36,15 @@ func (w *Window) pointwise() bool {
 		w.InH == w.OutH && w.InW == w.OutW
 }
 
-// convBlock is how many output pixels a task gathers into one matrix: few enough for the L2 cache and for using the
-// filter unpacked.
-const convBlock = 128
+const (
+	convBlock    = 128     // most output pixels that a task gathers into one matrix: few enough for the L2 cache and for using the filter unpacked
+	convGathered = 1 << 22 // elements of such a matrix, unless one patch has more: a bound on memory
+)
+
+// blockPixels is how many output pixels a task gathers into one matrix.
+func (w *Window) blockPixels() int {
+	return max(1, min(convBlock, convGathered/max(1, w.patch())))
+}
 
 // conv is one convolution in progress.
 type conv[T Float] struct {
@@ -135,7 +141,7 @@ func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]
 
 // forward runs and recycles a convolution that is no plain product.
 func (c *conv[T]) forward() {
-	f, tasks := &doConv, ceilDiv(c.pixels(), convBlock)
+	f, tasks := &doConv, ceilDiv(c.pixels(), c.blockPixels())
 	filters := 1
 	if c.filter != nil {
 		filters = 0 // it keeps its points
@@ -156,10 +162,10 @@ var doConv = convFunc{runConv[float32], runConv[float64]}
 
 func runConv[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k := c.patch()
-	col := s.take(convBlock * k)
+	k, pixels := c.patch(), c.blockPixels()
+	col := s.take(pixels * k)
 	for i := lo; i < hi; i++ {
-		from, to := i*convBlock, min((i+1)*convBlock, c.pixels())
+		from, to := i*pixels, min((i+1)*pixels, c.pixels())
 		y := c.y[from*c.OutC:]
 		if c.filter == nil {
 			c.products(col, y, from, to)
@@ -231,14 +237,14 @@ var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float
 
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, out, image := c.patch(), c.groupOut(), c.OutH*c.OutW
-	buf := s.take(convBlock*k + c.groupIn())
-	col, ones := buf[:convBlock*k], buf[convBlock*k:]
+	k, out, image, pixels := c.patch(), c.groupOut(), c.OutH*c.OutW, c.blockPixels()
+	buf := s.take(pixels*k + c.groupIn())
+	col, ones := buf[:pixels*k], buf[pixels*k:]
 	Fill(ones, 1)
 	for n := lo; n < hi; n++ {
 		clear(c.x[n*c.InH*c.InW*c.InC : (n+1)*c.InH*c.InW*c.InC])
-		for from := n * image; from < (n+1)*image; from += convBlock {
-			to := min(from+convBlock, (n+1)*image)
+		for from := n * image; from < (n+1)*image; from += pixels {
+			to := min(from+pixels, (n+1)*image)
 			for i := range c.split() {
 				gemmSerial(GemmArgs[T]{M: to - from, N: k, K: out, Alpha: 1, A: c.y[from*c.OutC+i*out:], LDA: c.OutC,
 					B: c.w[i*out:], LDB: c.OutC, TransB: true, C: col, LDC: k})
@@ -256,7 +262,7 @@ func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 		return
 	}
 	c := newConv(g, nil, x, dw, dy)
-	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), convBlock)
+	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), g.blockPixels())
 	switch {
 	case c.filterGradByTiles():
 		f, blocks = c.gradByTiles()
@@ -291,8 +297,8 @@ var doConvFilterGrad = convFunc{runConvFilterGrad[float32], runConvFilterGrad[fl
 
 func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, out, blocks := c.patch(), c.groupOut(), ceilDiv(c.pixels(), convBlock)
-	col := s.take(convBlock * k)
+	k, out, pixels := c.patch(), c.groupOut(), c.blockPixels()
+	col, blocks := s.take(pixels*k), ceilDiv(c.pixels(), pixels)
 	for i := lo; i < hi; i++ {
 		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
 		b0, b1 := i*blocks/c.parts, (i+1)*blocks/c.parts
@@ -300,7 +306,7 @@ func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 			Fill(dw, 0)
 		}
 		for b := b0; b < b1; b++ {
-			from, to := b*convBlock, min((b+1)*convBlock, c.pixels())
+			from, to := b*pixels, min((b+1)*pixels, c.pixels())
 			var beta T = 1
 			if b == b0 {
 				beta = 0

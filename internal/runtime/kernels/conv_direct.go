@@ -10,14 +10,27 @@ const (
 	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
 	directFilter  = 1 << 16 // elements of a strip of the filter that may go through the caches once a tile
 	directMostRow = 4096    // pixels of a row: a bound on what a block copies
+	directCopied  = 1 << 22 // elements that a block copies: strides, dilations and padding may leave much between its rows
+	directTimes   = 64      // and how many for each that it multiplies by an output channel
 	directEach    = 2       // blocks for each thread where there are few images: lines between two blocks are padded for both
 )
 
 // direct reports whether the convolution takes the direct form.
 func (w *Window) direct() bool {
 	return (w.DilW == 1 || w.StrideW == 1) && ceilDiv(w.OutW, w.DilW) >= directWidth && w.OutW <= directMostRow &&
-		w.patch()*min(w.groupOut(), 32) <= directFilter
+		w.patch()*min(w.groupOut(), 32) <= directFilter && w.linesFit()
 }
+
+// linesFit reports whether the lines under a block are few enough to be copied.
+func (w *Window) linesFit() bool {
+	rows := w.blockRows()
+	most := min(directCopied, directTimes*rows*w.OutW*w.patch())
+	return w.under(rows) <= most/max(1, w.lineColumns()*w.groupIn())
+}
+
+// under is the number of lines under so many output rows, lineColumns that of the pixels of a padded line.
+func (w *Window) under(rows int) int { return (rows-1)*w.StrideH + (w.KH-1)*w.DilH + 1 }
+func (w *Window) lineColumns() int   { return (w.OutW-1)*w.StrideW + (w.KW-1)*w.DilW + 1 }
 
 // blockRows is how many output rows make a block. Between the lines under one row there may be many that are copied as well.
 func (w *Window) blockRows() int {
@@ -57,8 +70,8 @@ func (c *conv[T]) block(s *scratch[T], i, rows, group int) rowBlock[T] {
 	blocks := ceilDiv(c.OutH, rows)
 	n, oh := i/blocks, i%blocks*rows
 	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(rows, c.OutH-oh)}
-	image := padding{height: c.InH, width: c.InW, channels: c.groupIn(), left: c.PadLeft, columns: (c.OutW-1)*c.StrideW + (c.KW-1)*c.DilW + 1}
-	first, count := oh*c.StrideH-c.PadTop, (b.rows-1)*c.StrideH+(c.KH-1)*c.DilH+1
+	image := padding{height: c.InH, width: c.InW, channels: c.groupIn(), left: c.PadLeft, columns: c.lineColumns()}
+	first, count := oh*c.StrideH-c.PadTop, c.under(b.rows)
 	size := c.InH * c.InW * c.InC
 	x := past(c.x[n*size:][:size], group*c.groupIn())
 	if c.Groups < 2 && c.DilW == 1 {

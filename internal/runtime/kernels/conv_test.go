@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,8 +13,8 @@ import (
 func drawWindow(t *rapid.T, m int) Window {
 	g := Window{
 		Batch: rapid.IntRange(0, 3).Draw(t, "batch"),
-		InH:   rapid.IntRange(1, 9).Draw(t, "h"), InW: rapid.IntRange(1, 9).Draw(t, "w"),
-		InC: rapid.IntRange(1, 10).Draw(t, "c"),
+		InH:   rapid.IntRange(0, 9).Draw(t, "h"), InW: rapid.IntRange(0, 9).Draw(t, "w"),
+		InC: rapid.IntRange(0, 10).Draw(t, "c"),
 		KH:  rapid.IntRange(1, 4).Draw(t, "kh"), KW: rapid.IntRange(1, 4).Draw(t, "kw"),
 		StrideH: rapid.IntRange(1, 3).Draw(t, "sh"), StrideW: rapid.IntRange(1, 3).Draw(t, "sw"),
 		DilH: rapid.IntRange(1, 2).Draw(t, "dh"), DilW: rapid.IntRange(1, 2).Draw(t, "dw"),
@@ -31,8 +32,19 @@ func drawWindow(t *rapid.T, m int) Window {
 	same := rapid.Bool().Draw(t, "same")
 	g.OutH, g.PadTop = OutSize(g.InH, g.KH, g.StrideH, g.DilH, same)
 	g.OutW, g.PadLeft = OutSize(g.InW, g.KW, g.StrideW, g.DilW, same)
+	if m == 0 && rapid.IntRange(0, 2).Draw(t, "explicit") == 0 {
+		g.OutH, g.PadTop = drawPadding(t, g.InH, g.KH, g.StrideH, g.DilH)
+		g.OutW, g.PadLeft = drawPadding(t, g.InW, g.KW, g.StrideW, g.DilW)
+	}
 	g.OutH, g.OutW = max(g.OutH, 0), max(g.OutW, 0)
 	return g
+}
+
+// drawPadding draws padding of one dimension, which may be wider than the filter.
+func drawPadding(t *rapid.T, in, k, stride, dilation int) (out, before int) {
+	before = rapid.IntRange(0, 9).Draw(t, "before")
+	out, _ = OutSize(in+before+rapid.IntRange(0, 9).Draw(t, "after"), k, stride, dilation, false)
+	return out, before
 }
 
 // eachPair calls f for every output pixel and input pixel that a tap of the filter joins.
@@ -104,6 +116,27 @@ func TestConvBlocks(t *testing.T) {
 		checkConv[float32](t, dilated, 3)
 		checkConv[float32](t, groups, 4)
 	})
+}
+
+// TestConvBounds: what convolutions copy is bounded where strides, dilations and padding put the rows of an image far apart, and
+// where a patch is large.
+func TestConvBounds(t *testing.T) {
+	far := Window{Batch: 1, InH: 8, InW: 8, InC: 1, OutH: 8, OutW: 8, OutC: 1, KH: 2, KW: 2, StrideH: 1, StrideW: 1, DilH: 1, DilW: 1}
+	dilated, high, wide, large := far, far, far, far
+	dilated.DilH = 1 << 30
+	high.OutH, high.StrideH, high.PadTop = 2, 1<<30, 1<<30
+	wide.OutW, wide.StrideW, wide.PadLeft = 7, 1<<28, 1<<30
+	large.KH, large.KW = 3000, 1000
+	for _, g := range []Window{dilated, high, wide, large} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		checkConv[float32](t, g, 5)
+		checkConv3D[float32](t, Volume{Window: g, InD: 1, OutD: 1, KD: 1, StrideD: 1, DilD: 1}, 5)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<29 {
+			t.Errorf("%+v: %d bytes were allocated", g, n)
+		}
+	}
 }
 
 func TestConv2D(t *testing.T) {

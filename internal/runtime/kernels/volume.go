@@ -54,12 +54,12 @@ func Conv3D[T Float](v Volume, y, x, w []T) {
 }
 
 func convSlice[T Float](c *volume[T], i int) {
-	s, g, k, out := scratches[T]().get(), c.slice(), c.patch(), c.groupOut()
-	col := s.take(convBlock * k)
+	s, g, k, out, pixels := scratches[T]().get(), c.slice(), c.patch(), c.groupOut(), c.blockPixels()
+	col := s.take(pixels * k)
 	y := c.y[i*c.outSlice():][:c.outSlice()]
 	clear(y)
-	for from := 0; from < g.pixels(); from += convBlock {
-		to := min(from+convBlock, g.pixels())
+	for from := 0; from < g.pixels(); from += pixels {
+		to := min(from+pixels, g.pixels())
 		c.depths(i, func(kd, in int) {
 			for j := range c.split() {
 				im2col(&g, col, c.x[in*c.inSlice():], from, to, j)
@@ -79,16 +79,16 @@ func Conv3DInputGrad[T Float](v Volume, dx, dy, w []T) {
 
 // spreadVolume does a whole volume: the patches of one overlap.
 func spreadVolume[T Float](c *volume[T], n int) {
-	s, g, k, out := scratches[T]().get(), c.slice(), c.patch(), c.groupOut()
-	buf := s.take(convBlock*k + c.groupIn())
-	col, ones := buf[:convBlock*k], buf[convBlock*k:]
+	s, g, k, out, pixels := scratches[T]().get(), c.slice(), c.patch(), c.groupOut(), c.blockPixels()
+	buf := s.take(pixels*k + c.groupIn())
+	col, ones := buf[:pixels*k], buf[pixels*k:]
 	Fill(ones, 1)
 	clear(c.x[n*c.InD*c.inSlice():][:c.InD*c.inSlice()])
 	for i := n * c.OutD; i < (n+1)*c.OutD; i++ {
 		dy := c.dy[i*c.outSlice():][:c.outSlice()]
 		c.depths(i, func(kd, in int) {
-			for from := 0; from < g.pixels(); from += convBlock {
-				to := min(from+convBlock, g.pixels())
+			for from := 0; from < g.pixels(); from += pixels {
+				to := min(from+pixels, g.pixels())
 				for j := range c.split() {
 					gemmSerial(GemmArgs[T]{M: to - from, N: k, K: out, Alpha: 1, A: dy[from*c.OutC+j*out:], LDA: c.OutC,
 						B: c.w[kd*c.weights()+j*out:], LDB: c.OutC, TransB: true, C: col, LDC: k})
@@ -114,15 +114,15 @@ func Conv3DFilterGrad[T Float](v Volume, dw, x, dy []T) {
 
 // sumSlices sums a part of the output slices.
 func sumSlices[T Float](c *volume[T], part int) {
-	s, g, k, out := scratches[T]().get(), c.slice(), c.patch(), c.groupOut()
-	col, size, slices := s.take(convBlock*k), c.KD*c.weights(), c.Batch*c.OutD
+	s, g, k, out, pixels := scratches[T]().get(), c.slice(), c.patch(), c.groupOut(), c.blockPixels()
+	col, size, slices := s.take(pixels*k), c.KD*c.weights(), c.Batch*c.OutD
 	dw := c.partial[part*size:][:size]
 	clear(dw)
 	for i := part * slices / c.parts; i < (part+1)*slices/c.parts; i++ {
 		dy := c.dy[i*c.outSlice():][:c.outSlice()]
 		c.depths(i, func(kd, in int) {
-			for from := 0; from < g.pixels(); from += convBlock {
-				to := min(from+convBlock, g.pixels())
+			for from := 0; from < g.pixels(); from += pixels {
+				to := min(from+pixels, g.pixels())
 				for j := range c.split() {
 					im2col(&g, col, c.x[in*c.inSlice():], from, to, j)
 					gemmSerial(GemmArgs[T]{M: k, N: out, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,

@@ -3,6 +3,9 @@ package kernels
 // MaxPool3D sets y to the largest element of each window and channel, as MaxPool does.
 func MaxPool3D[T Float](v Volume, y, x []T) {
 	_, _ = x[:v.inVolume()], y[:v.outVolume()]
+	if v.outVolume() == 0 { // slices may be of no pixels, which maxWindow does not have
+		return
+	}
 	parallelEach(v.Batch*v.OutD, &volume[T]{Volume: v, x: x, y: y, f: maxSlice[T]})
 }
 

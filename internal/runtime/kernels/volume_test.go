@@ -9,11 +9,12 @@ import (
 
 // drawVolume draws a geometry of volumes, in groups of channels; pools keep the channels.
 func drawVolume(t *rapid.T, pool bool) Volume {
-	v := Volume{Window: drawWindow(t, 0), InD: rapid.IntRange(1, 4).Draw(t, "d"), KD: rapid.IntRange(1, 3).Draw(t, "kd"),
-		StrideD: rapid.IntRange(1, 2).Draw(t, "sd"), DilD: rapid.IntRange(1, 2).Draw(t, "dd")}
+	multiplier := 0
 	if pool {
-		v.OutC, v.Groups = v.InC, 0
+		multiplier = 1
 	}
+	v := Volume{Window: drawWindow(t, multiplier), InD: rapid.IntRange(0, 4).Draw(t, "d"), KD: rapid.IntRange(1, 3).Draw(t, "kd"),
+		StrideD: rapid.IntRange(1, 2).Draw(t, "sd"), DilD: rapid.IntRange(1, 2).Draw(t, "dd")}
 	v.OutD, v.PadFront = OutSize(v.InD, v.KD, v.StrideD, v.DilD, rapid.Bool().Draw(t, "same depth"))
 	v.OutD = max(v.OutD, 0)
 	return v
@@ -33,31 +34,35 @@ func (v *Volume) eachTriple(f func(out, in, tap int)) {
 
 func testConv3D[T Float](t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := drawVolume(t, false)
-		r, weights := newRand(rapid.Uint64().Draw(t, "seed")), v.KD*v.weights()
-		x, w, dy := vector[T](r, v.inVolume()), vector[T](r, weights), vector[T](r, v.outVolume())
-		y, dx, dw := make([]float64, v.outVolume()), make([]float64, v.inVolume()), make([]float64, weights)
-		v.eachTriple(func(out, in, tap int) {
-			for ic := range v.groupIn() {
-				for oc := range v.OutC {
-					i, f, o := in*v.InC+oc/v.groupOut()*v.groupIn()+ic, (tap*v.groupIn()+ic)*v.OutC+oc, out*v.OutC+oc
-					y[o] += float64(x[i]) * float64(w[f])
-					dx[i] += float64(dy[o]) * float64(w[f])
-					dw[f] += float64(x[i]) * float64(dy[o])
-				}
-			}
-		})
-		tol := tolerance[T](300)
-		got := vector[T](r, v.outVolume())
-		Conv3D(v, got, x, w)
-		requireClose(t, "forward", got, y, tol, 4)
-		got = vector[T](r, v.inVolume())
-		Conv3DInputGrad(v, got, dy, w)
-		requireClose(t, "input gradient", got, dx, tol, 4)
-		got = vector[T](r, weights)
-		Conv3DFilterGrad(v, got, x, dy)
-		requireClose(t, "filter gradient", got, dw, tol, 4)
+		checkConv3D[T](t, drawVolume(t, false), rapid.Uint64().Draw(t, "seed"))
 	})
+}
+
+// checkConv3D compares a convolution of volumes and its gradients with sums over eachTriple.
+func checkConv3D[T Float](t rapid.TB, v Volume, seed uint64) {
+	r, weights := newRand(seed), v.KD*v.weights()
+	x, w, dy := vector[T](r, v.inVolume()), vector[T](r, weights), vector[T](r, v.outVolume())
+	y, dx, dw := make([]float64, v.outVolume()), make([]float64, v.inVolume()), make([]float64, weights)
+	v.eachTriple(func(out, in, tap int) {
+		for ic := range v.groupIn() {
+			for oc := range v.OutC {
+				i, f, o := in*v.InC+oc/v.groupOut()*v.groupIn()+ic, (tap*v.groupIn()+ic)*v.OutC+oc, out*v.OutC+oc
+				y[o] += float64(x[i]) * float64(w[f])
+				dx[i] += float64(dy[o]) * float64(w[f])
+				dw[f] += float64(x[i]) * float64(dy[o])
+			}
+		}
+	})
+	tol := tolerance[T](300)
+	got := vector[T](r, v.outVolume())
+	Conv3D(v, got, x, w)
+	requireClose(t, "forward", got, y, tol, 4)
+	got = vector[T](r, v.inVolume())
+	Conv3DInputGrad(v, got, dy, w)
+	requireClose(t, "input gradient", got, dx, tol, 4)
+	got = vector[T](r, weights)
+	Conv3DFilterGrad(v, got, x, dy)
+	requireClose(t, "filter gradient", got, dw, tol, 4)
 }
 
 func TestConv3D(t *testing.T) {
