@@ -259,6 +259,9 @@ func (d *decoder) passes(s *scan) error {
 		}
 	}
 	for y := range d.unitsHigh() {
+		if err := d.interrupted(); err != nil {
+			return err
+		}
 		d.line(y, d.unitsHigh())
 	}
 	return nil

@@ -16,6 +16,8 @@ type Encoding struct {
 	XMP           []byte // metadata; none where empty
 	Width, Height int
 	Channels      int // 1: gray; 3: red, green and blue
+	// Interrupted is asked from line to line whether to go on; nil: always.
+	Interrupted func() error
 }
 
 // encoder writes one image.
@@ -60,7 +62,9 @@ func Encode(pixels []byte, e Encoding) ([]byte, error) {
 			w.codes[i][k] = newCodes(c.counts, c.symbols)
 		}
 	}
-	w.transform(pixels)
+	if err := w.transform(pixels); err != nil {
+		return nil, err
+	}
 	w.header()
 	w.scans()
 	w.marker(markerEOI)

@@ -1,7 +1,7 @@
 package jpeg
 
 // transform makes the coefficients of all components.
-func (w *encoder) transform(pixels []byte) {
+func (w *encoder) transform(pixels []byte) error {
 	side := 1
 	if w.Downsample && w.Channels == 3 {
 		side = 2
@@ -17,10 +17,16 @@ func (w *encoder) transform(pixels []byte) {
 		p.wide, p.high = ceil(ceil(w.Width, shrink), 8), ceil(ceil(w.Height, shrink), 8)
 		p.blocks = make([][64]int16, p.perLine*unitsHigh*p.side)
 		for k := range p.blocks {
+			if w.Interrupted != nil && k%p.perLine == 0 {
+				if err := w.Interrupted(); err != nil {
+					return err
+				}
+			}
 			p.blocks[k] = w.coefs(pixels, i, k%p.perLine*8, k/p.perLine*8, shrink)
 		}
 		w.parts = append(w.parts, p)
 	}
+	return nil
 }
 
 // coefs makes a block whose corner is at (x, y) of a component's plane. Beyond the image's ends the last pixels are repeated.

@@ -13,11 +13,14 @@ func room(n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
+// always goes on.
+func always() error { return nil }
+
 // FuzzDecode: no data panic any of the decoders.
 func FuzzDecode(f *testing.F) {
 	for _, channels := range []int{1, 2, 3, 4} {
 		for _, size := range []int{1, 2} {
-			data, err := EncodePNG(make([]byte, 5*4*channels*size), 5, 4, channels, size, -1)
+			data, err := EncodePNG(Pixels{make([]byte, 5*4*channels*size), 5, 4, channels, size}, -1, always)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -28,8 +31,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("BM\x3e\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\x03\x00\x04\x05\x06\x00"), byte(3))
 	f.Fuzz(func(t *testing.T, data []byte, how byte) {
 		channels := []int{0, 1, 3, 4}[how&3]
-		_ = DecodePNG(data, channels, how&4 != 0, func(h, w, c, b int) ([]byte, error) { return room(h * w * c * b) })
-		_ = DecodeGIF(data, how&4 != 0, func(n, h, w int) ([]byte, error) { return room(n * h * w * 3) })
+		_ = DecodePNG(data, channels, how&4 != 0, always, func(h, w, c, b int) ([]byte, error) { return room(h * w * c * b) })
+		_ = DecodeGIF(data, how&4 != 0, always, func(n, h, w int) ([]byte, error) { return room(n * h * w * 3) })
 		if channels != 1 {
 			_ = DecodeBMP(data, channels, func(h, w, c, b int) ([]byte, error) { return room(h * w * c * b) })
 		}
@@ -38,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 
 // TestAnnounced: images that announce more than their bytes hold are refused before anything is allocated.
 func TestAnnounced(t *testing.T) {
-	data, err := EncodePNG([]byte{1}, 1, 1, 1, 1, -1)
+	data, err := EncodePNG(Pixels{[]byte{1}, 1, 1, 1, 1}, -1, always)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +54,8 @@ func TestAnnounced(t *testing.T) {
 	gif := []byte("GIF89a\x02\x00\x01\x00\x80\x00\x00\x01\x02\x03\x04\x05\x06,\x00\x00\x00\x00\xff\xff\xff\xff\x00\x02\x02\x44\x05\x00;")
 	asked := errors.New("asked")
 	for name, err := range map[string]error{
-		"png": DecodePNG(large, 0, false, func(_, _, _, _ int) ([]byte, error) { return nil, asked }),
-		"gif": DecodeGIF(gif, false, func(_, _, _ int) ([]byte, error) { return nil, asked }),
+		"png": DecodePNG(large, 0, false, always, func(_, _, _, _ int) ([]byte, error) { return nil, asked }),
+		"gif": DecodeGIF(gif, false, always, func(_, _, _ int) ([]byte, error) { return nil, asked }),
 	} {
 		if !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: got %v, expected that it is refused", name, err)

@@ -1,7 +1,6 @@
 package raster
 
 import (
-	"bytes"
 	"compress/lzw"
 	"encoding/binary"
 	"fmt"
@@ -18,62 +17,101 @@ type frame struct {
 	transparent              int    // an index, or -1
 	interlaced               bool
 	bits                     int // of an index
-	codes                    [][]byte
+	codes                    subBlocks
 }
 
-// gif is an animation as its blocks describe it.
+// gif is an animation, read frame by frame.
 type gif struct {
-	data   []byte
-	at     int
-	frames []frame
+	data        []byte
+	at          int
+	colours     []byte // of frames without their own
+	transparent int    // of the next frame
 }
+
+// animation is the number of frames, and the size of each.
+type animation struct{ frames, height, width int }
 
 // DecodeGIF decodes the frames of a GIF into the pixels that allocate returns for their number and size, red, green and blue, one
-// frame after the other. Frames are drawn over the one before. With first set, only the first is decoded.
-func DecodeGIF(data []byte, first bool, allocate func(frames, height, width int) ([]byte, error)) error {
-	g := &gif{data: data}
-	if err := g.read(); err != nil && len(g.frames) == 0 {
-		return err
-	}
-	if len(g.frames) == 0 {
-		return fmt.Errorf("%w: gif file does not contain any image", ErrFormat)
-	}
-	width, height, codes := 0, 0, 0
-	for _, f := range g.frames {
-		width, height = max(width, f.width), max(height, f.height)
-	}
-	frames := g.frames
-	if first {
-		frames = frames[:1]
-	}
-	for _, f := range frames {
-		n := 0
-		for _, c := range f.codes {
-			n += len(c)
-		}
-		if codes += n; f.width*f.height > expansion*n+expansion {
-			return fmt.Errorf("%w: %d bytes of a frame of %d x %d pixels", ErrFormat, n, f.width, f.height)
-		}
-	}
-	// A frame that does not change is a few bytes: the bound is of what each allocates.
-	if len(frames)*width*height > expansion*len(data) && len(frames)*width*height > 1<<28 {
-		return fmt.Errorf("%w: %d bytes of %d frames of %d x %d pixels", ErrFormat, len(data), len(frames), width, height)
-	}
-	out, err := allocate(len(frames), height, width)
+// frame after the other. Frames are drawn over the one before. With first set, only the first is decoded. Interrupted is asked
+// from row to row whether to go on.
+func DecodeGIF(data []byte, first bool, interrupted func() error, allocate func(frames, height, width int) ([]byte, error)) error {
+	a, err := measure(data, first, interrupted)
 	if err != nil {
 		return err
 	}
-	size := 3 * width * height
-	for i := range frames {
-		var before []byte
-		if i > 0 {
-			before = out[(i-1)*size : i*size]
+	out, err := allocate(a.frames, a.height, a.width)
+	if err != nil {
+		return err
+	}
+	g, err := openGIF(data)
+	if err != nil {
+		return err
+	}
+	var codes lzw.Reader
+	size := 3 * a.width * a.height
+	for i := range a.frames {
+		f, err := g.next()
+		if err != nil {
+			return err
 		}
-		if err := frames[i].draw(out[i*size:(i+1)*size], before, width, height); err != nil {
+		dst := out[i*size : (i+1)*size]
+		if i > 0 {
+			copy(dst, out[(i-1)*size:])
+		}
+		codes.Reset(&f.codes, lzw.LSB, f.bits)
+		if err := f.draw(dst, a, &codes, interrupted); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// measure reads all frames, and refuses those that their bytes cannot hold. None is kept: each may be a few bytes. What is damaged after a
+// frame ends the animation.
+func measure(data []byte, first bool, interrupted func() error) (a animation, err error) {
+	g, err := openGIF(data)
+	if err != nil {
+		return a, err
+	}
+	for {
+		f, err := g.next()
+		if err != nil && a.frames == 0 {
+			return a, err
+		}
+		if f == nil || err != nil {
+			break
+		}
+		if err := interrupted(); err != nil {
+			return a, err
+		}
+		a.width, a.height = max(a.width, f.width), max(a.height, f.height)
+		if first && a.frames == 1 {
+			continue
+		}
+		a.frames++
+		if n := len(f.codes.data); f.width*f.height > expansion*n+expansion {
+			return a, fmt.Errorf("%w: %d bytes of a frame of %d x %d pixels", ErrFormat, n, f.width, f.height)
+		}
+	}
+	if a.frames == 0 {
+		return a, fmt.Errorf("%w: gif file does not contain any image", ErrFormat)
+	}
+	// A frame that does not change is a few bytes: the bound is of what each allocates.
+	if n := a.frames * a.width * a.height; n > expansion*len(data) && n > 1<<28 {
+		return a, fmt.Errorf("%w: %d bytes of %d frames of %d x %d pixels", ErrFormat, len(data), a.frames, a.width, a.height)
+	}
+	return a, nil
+}
+
+// openGIF reads what comes before the first frame.
+func openGIF(data []byte) (g *gif, err error) {
+	g = &gif{data: data, transparent: -1}
+	head := g.take(13)
+	if head == nil || string(head[:3]) != "GIF" {
+		return nil, errEarly
+	}
+	g.colours, err = g.palette(head[10])
+	return g, err
 }
 
 // take returns the next n bytes, nil where there are fewer.
@@ -99,121 +137,136 @@ func (g *gif) palette(flags byte) ([]byte, error) {
 
 var errEarly = fmt.Errorf("%w: it ends early", ErrFormat)
 
+// subBlocks are bytes in blocks of up to 255, each after its length; the last is empty.
+type subBlocks struct {
+	data []byte
+	left int // of the block that is read
+}
+
+// ReadByte returns the next byte.
+func (b *subBlocks) ReadByte() (byte, error) {
+	if b.left == 0 {
+		if b.data[0] == 0 {
+			return 0, io.EOF
+		}
+		b.left, b.data = int(b.data[0]), b.data[1:]
+	}
+	v := b.data[0]
+	b.left, b.data = b.left-1, b.data[1:]
+	return v, nil
+}
+
+// Read reads bytes.
+func (b *subBlocks) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		if p[n], err = b.ReadByte(); err == nil {
+			n++
+		}
+	}
+	return n, err
+}
+
 // blocks takes blocks up to the empty one.
-func (g *gif) blocks() (all [][]byte, err error) {
+func (g *gif) blocks() (b subBlocks, err error) {
+	from := g.at
 	for {
 		n := g.take(1)
-		if n == nil {
-			return nil, errEarly
+		if n == nil || g.take(int(n[0])) == nil {
+			return b, errEarly
 		}
 		if n[0] == 0 {
-			return all, nil
+			return subBlocks{data: g.data[from:g.at]}, nil
 		}
-		b := g.take(int(n[0]))
-		if b == nil {
-			return nil, errEarly
-		}
-		all = append(all, b)
 	}
 }
 
-// read reads all frames.
-func (g *gif) read() error {
-	head := g.take(13)
-	if head == nil || string(head[:3]) != "GIF" {
-		return errEarly
-	}
-	global, err := g.palette(head[10])
-	if err != nil {
-		return err
-	}
-	transparent := -1
+// next reads up to the next frame; nil: there is none.
+func (g *gif) next() (*frame, error) {
 	for {
 		kind := g.take(1)
 		switch {
 		case kind == nil:
-			return errEarly
+			return nil, errEarly
 		case kind[0] == ';':
-			return nil
+			return nil, nil
 		case kind[0] == '!':
-			label := g.take(1)
-			all, err := g.blocks()
-			if err != nil {
-				return err
-			}
-			if label[0] == 0xF9 && len(all) > 0 && len(all[0]) == 4 {
-				transparent = -1
-				if all[0][0]&1 != 0 {
-					transparent = int(all[0][3])
-				}
+			if err := g.extension(); err != nil {
+				return nil, err
 			}
 		case kind[0] == ',':
-			if err := g.frame(global, transparent); err != nil {
-				return err
-			}
-			transparent = -1
+			return g.frame()
 		default:
-			return fmt.Errorf("%w: a block of kind %#x", ErrFormat, kind[0])
+			return nil, fmt.Errorf("%w: a block of kind %#x", ErrFormat, kind[0])
 		}
 	}
 }
 
-// frame reads a frame.
-func (g *gif) frame(global []byte, transparent int) error {
-	d := g.take(9)
-	if d == nil {
-		return errEarly
-	}
-	number := func(i int) int { return int(binary.LittleEndian.Uint16(d[i:])) }
-	f := frame{left: number(0), top: number(2), width: number(4), height: number(6), transparent: transparent, interlaced: d[8]&0x40 != 0, colours: global}
-	local, err := g.palette(d[8])
+// extension reads an extension: it may name a transparent colour.
+func (g *gif) extension() error {
+	label := g.take(1)
+	b, err := g.blocks()
 	if err != nil {
 		return err
+	}
+	if label[0] == 0xF9 && b.data[0] == 4 {
+		g.transparent = -1
+		if b.data[1]&1 != 0 {
+			g.transparent = int(b.data[4])
+		}
+	}
+	return nil
+}
+
+// frame reads a frame.
+func (g *gif) frame() (*frame, error) {
+	d := g.take(9)
+	if d == nil {
+		return nil, errEarly
+	}
+	number := func(i int) int { return int(binary.LittleEndian.Uint16(d[i:])) }
+	f := &frame{left: number(0), top: number(2), width: number(4), height: number(6), transparent: g.transparent, interlaced: d[8]&0x40 != 0, colours: g.colours}
+	g.transparent = -1
+	local, err := g.palette(d[8])
+	if err != nil {
+		return nil, err
 	}
 	if local != nil {
 		f.colours = local
 	}
 	bits := g.take(1)
 	if bits == nil || bits[0] > 8 || bits[0] < 1 {
-		return fmt.Errorf("%w: the size of codes", ErrFormat)
+		return nil, fmt.Errorf("%w: the size of codes", ErrFormat)
 	}
 	f.bits = int(bits[0])
-	if f.codes, err = g.blocks(); err != nil {
-		return err
-	}
-	g.frames = append(g.frames, f)
-	return nil
+	f.codes, err = g.blocks()
+	return f, err
 }
 
-// draw draws the frame over the one before.
-func (f *frame) draw(dst, before []byte, width, height int) error {
+// draw draws the frame over what dst shows.
+func (f *frame) draw(dst []byte, a animation, codes io.Reader, interrupted func() error) error {
 	if f.colours == nil {
 		return fmt.Errorf("%w: missing color map", ErrFormat)
 	}
-	var readers []io.Reader
-	for _, c := range f.codes {
-		readers = append(readers, bytes.NewReader(c))
-	}
-	codes := lzw.NewReader(io.MultiReader(readers...), lzw.LSB, f.bits)
-	defer codes.Close()
-	copy(dst, before) // without one: zeros
 	line := make([]byte, f.width)
 	for i := range f.height {
+		if err := interrupted(); err != nil {
+			return err
+		}
 		if _, err := io.ReadFull(codes, line); err != nil {
 			return fmt.Errorf("%w: %v", ErrFormat, err)
 		}
 		y := f.top + f.row(i)
-		if y >= height {
+		if y >= a.height {
 			continue
 		}
-		for x, v := range line[:max(min(f.width, width-f.left), 0)] {
+		for x, v := range line[:max(min(f.width, a.width-f.left), 0)] {
 			if int(v) == f.transparent {
 				continue
 			}
 			if 3*int(v) >= len(f.colours) {
 				return fmt.Errorf("%w: found color index %d outside of color map range %d", ErrFormat, v, len(f.colours)/3)
 			}
-			copy(dst[3*(y*width+f.left+x):], f.colours[3*int(v):3*int(v)+3])
+			copy(dst[3*(y*a.width+f.left+x):], f.colours[3*int(v):3*int(v)+3])
 		}
 	}
 	return nil

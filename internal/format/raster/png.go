@@ -41,7 +41,8 @@ func (p *png) hasAlpha() bool { return p.kind&4 != 0 }
 func (p *png) isGray() bool   { return p.kind&2 == 0 }
 
 // DecodePNG decodes a PNG image into 1, 3 or 4 channels, 0: as many as it has, of 8 bits, or of 16 with deep set.
-func DecodePNG(data []byte, channels int, deep bool, allocate Allocate) error {
+// Interrupted is asked from row to row whether to go on.
+func DecodePNG(data []byte, channels int, deep bool, interrupted func() error, allocate Allocate) error {
 	p := &png{}
 	if err := p.read(data); err != nil {
 		return err
@@ -64,7 +65,7 @@ func DecodePNG(data []byte, channels int, deep bool, allocate Allocate) error {
 	if err != nil {
 		return err
 	}
-	return p.decode(c, out)
+	return p.decode(c, out, interrupted)
 }
 
 // read reads the chunks.
@@ -167,7 +168,7 @@ func (p *png) header(body []byte) error {
 func (p *png) stride(width int) int { return (width*p.samples()*p.depth + 7) / 8 }
 
 // decode decompresses the rows, and converts them.
-func (p *png) decode(c *conversion, out []byte) error {
+func (p *png) decode(c *conversion, out []byte, interrupted func() error) error {
 	z, err := zlib.NewReader(io.MultiReader(p.parts...))
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
@@ -185,6 +186,9 @@ func (p *png) decode(c *conversion, out []byte) error {
 		}
 		row, last := make([]byte, 1+p.stride(width)), make([]byte, 1+p.stride(width))
 		for y := range height {
+			if err := interrupted(); err != nil {
+				return err
+			}
 			if _, err := io.ReadFull(z, row); err != nil {
 				return fmt.Errorf("%w: %v", ErrFormat, err)
 			}

@@ -8,28 +8,38 @@ import (
 	"hash/crc32"
 )
 
-// EncodePNG encodes pixels of 1 to 4 channels of 8 bits, or of 16, little-endian. Level is zlib's, -1 the default.
-func EncodePNG(pixels []byte, height, width, channels, bytesOf, level int) ([]byte, error) {
-	row := width * channels * bytesOf
-	if height < 1 || width < 1 || channels < 1 || channels > 4 || bytesOf != 1 && bytesOf != 2 || len(pixels) != height*row || level < -1 || level > 9 {
-		return nil, fmt.Errorf("encoding %d bytes as %d x %d pixels of %d channels, level %d: expected pixels of 1 to 4 channels, and a level up to 9", len(pixels), width, height, channels, level)
+// Pixels are an image, row by row.
+type Pixels struct {
+	Bytes                   []byte
+	Height, Width, Channels int
+	Size                    int // of a channel: 1, or 2 for numbers of 16 bits, little-endian
+}
+
+// EncodePNG encodes pixels of 1 to 4 channels. Level is zlib's, -1 the default. Interrupted is asked from row to row whether to go on.
+func EncodePNG(p Pixels, level int, interrupted func() error) ([]byte, error) {
+	row := p.Width * p.Channels * p.Size
+	if p.Height < 1 || p.Width < 1 || p.Channels < 1 || p.Channels > 4 || p.Size != 1 && p.Size != 2 || len(p.Bytes) != p.Height*row || level < -1 || level > 9 {
+		return nil, fmt.Errorf("encoding %d bytes as %d x %d pixels of %d channels, level %d: expected pixels of 1 to 4 channels, and a level up to 9", len(p.Bytes), p.Width, p.Height, p.Channels, level)
 	}
 	head := make([]byte, 13)
-	binary.BigEndian.PutUint32(head, uint32(width))
-	binary.BigEndian.PutUint32(head[4:], uint32(height))
-	head[8], head[9] = byte(8*bytesOf), [5]byte{0, pngGray, pngGrayA, pngRGB, pngRGBA}[channels]
+	binary.BigEndian.PutUint32(head, uint32(p.Width))
+	binary.BigEndian.PutUint32(head[4:], uint32(p.Height))
+	head[8], head[9] = byte(8*p.Size), [5]byte{0, pngGray, pngGrayA, pngRGB, pngRGBA}[p.Channels]
 	var packed bytes.Buffer
 	z, err := zlib.NewWriterLevel(&packed, level)
 	if err != nil {
 		return nil, err
 	}
 	line, last := make([]byte, 1+row), make([]byte, row)
-	for y := range height {
-		src := pixels[y*row : (y+1)*row]
-		if bytesOf == 2 {
+	for y := range p.Height {
+		if err := interrupted(); err != nil {
+			return nil, err
+		}
+		src := p.Bytes[y*row : (y+1)*row]
+		if p.Size == 2 {
 			src = swapped(src)
 		}
-		filter(line, src, last, channels*bytesOf)
+		filter(line, src, last, p.Channels*p.Size)
 		if _, err := z.Write(line); err != nil {
 			return nil, err
 		}

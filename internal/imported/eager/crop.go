@@ -45,21 +45,28 @@ func readCropping(s *site, boxes, images *tensor.Tensor, shape []int, size [2]in
 	return k, nil
 }
 
-// cropLine returns where a pixel of a crop lies in one dimension of the image, and whether it is inside.
+// cropLine returns where a pixel of a crop lies in one dimension of the image, and whether it is inside. A box so large that its
+// corners' distance overflows has pixels at no number: they are outside.
 func cropLine(from, to float32, i, out, in int) (float32, bool) {
 	at := 0.5 * (from + to) * float32(in-1)
 	if out > 1 {
 		scale := (to - from) * float32(in-1) / float32(out-1)
 		at = from*float32(in-1) + float32(i)*scale
 	}
-	return at, !(at < 0 || at > float32(in-1))
+	return at, at >= 0 && at <= float32(in-1)
 }
 
-// each calls f for each pixel of the crops that lies inside of its image; outside for the others.
-func (k *cropping) each(f func(at int, image int, p, q pixel), outside func(at int)) {
+// each calls f for each pixel of the crops that lies inside of its image; outside for the others. It ends with the request.
+func (k *cropping) each(c call, f func(at int, image int, p, q pixel), outside func(at int)) error {
+	if k.d == 0 {
+		return nil // nothing, of any size
+	}
 	for i, image := range k.images {
 		b := k.boxes[4*i : 4*i+4]
 		for y := range k.high {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
 			py, inside := cropLine(b[0], b[2], y, k.high, k.h)
 			for x := range k.wide {
 				at := ((i*k.high+y)*k.wide + x) * k.d
@@ -72,6 +79,7 @@ func (k *cropping) each(f func(at int, image int, p, q pixel), outside func(at i
 			}
 		}
 	}
+	return nil
 }
 
 // pixel returns the pixels around a place; of the nearest pixel, it twice.
@@ -114,7 +122,7 @@ func cropAndResize(s *site) (kernel, error) {
 			return err
 		}
 		in := tensor.Values[float32](src)
-		k.each(func(at, image int, p, q pixel) {
+		return k.each(c, func(at, image int, p, q pixel) {
 			tl, tr := in[k.place(image, p.lo, q.lo):], in[k.place(image, p.lo, q.hi):]
 			bl, br := in[k.place(image, p.hi, q.lo):], in[k.place(image, p.hi, q.hi):]
 			for j := range k.d {
@@ -131,7 +139,6 @@ func cropAndResize(s *site) (kernel, error) {
 				y[at+j] = k.extrapolation
 			}
 		})
-		return nil
 	}, nil
 }
 
@@ -153,7 +160,7 @@ func cropGradImage(s *site) (kernel, error) {
 			return err
 		}
 		dx, grads := tensor.Values[float32](sum), tensor.Values[float32](g)
-		k.each(func(at, image int, p, q pixel) {
+		err = k.each(c, func(at, image int, p, q pixel) {
 			for j, v := range grads[at : at+k.d] {
 				top, bottom := (1-p.part)*v, p.part*v
 				dx[k.place(image, p.lo, q.lo)+j] += (1 - q.part) * top
@@ -162,6 +169,9 @@ func cropGradImage(s *site) (kernel, error) {
 				dx[k.place(image, p.hi, q.hi)+j] += q.part * bottom
 			}
 		}, func(int) {})
+		if err != nil {
+			return err
+		}
 		if d == tensor.Float32 {
 			c.set(0, sum)
 			return nil
@@ -203,7 +213,7 @@ func cropGradBoxes(s *site) (kernel, error) {
 			return err
 		}
 		in, grads := tensor.Values[float32](src), tensor.Values[float32](g)
-		k.each(func(at, image int, p, q pixel) {
+		return k.each(c, func(at, image int, p, q pixel) {
 			i, y, x := at/(k.d*k.wide*k.high), at/(k.d*k.wide)%k.high, at/k.d%k.wide
 			to := out[4*i : 4*i+4]
 			for j, v := range grads[at : at+k.d] {
@@ -213,7 +223,6 @@ func cropGradBoxes(s *site) (kernel, error) {
 				cropEdges(to[1:], ((1-p.part)*(tr-tl)+p.part*(br-bl))*v, x, k.wide, k.w)
 			}
 		}, func(int) {})
-		return nil
 	}, nil
 }
 

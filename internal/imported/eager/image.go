@@ -127,6 +127,9 @@ func resizeNearest(s *site) (kernel, error) {
 		}
 		for b := range n {
 			for i := range h.out {
+				if err := c.ctx.Err(); err != nil {
+					return err
+				}
 				for j := range w.out {
 					copyCells(out, ((b*h.out+i)*w.out+j)*d, x, ((b*h.in+h.nearest(i))*w.in+w.nearest(j))*d, d)
 				}
@@ -145,7 +148,7 @@ type pixel struct {
 func (r scaling) between(i int) pixel {
 	p := r.at(i)
 	f := float32(math.Floor(float64(p)))
-	return pixel{max(int(f), 0), min(int(math.Ceil(float64(p))), r.in-1), p - f}
+	return pixel{min(max(int(f), 0), r.in-1), min(int(math.Ceil(float64(p))), r.in-1), p - f}
 }
 
 func resizeBilinear(s *site) (kernel, error) {
@@ -169,6 +172,9 @@ func resizeBilinear(s *site) (kernel, error) {
 		in := tensor.Values[float32](src)
 		for b := range n {
 			for i := range h.out {
+				if err := c.ctx.Err(); err != nil {
+					return err
+				}
 				p := h.between(i)
 				for j := range w.out {
 					q := w.between(j)

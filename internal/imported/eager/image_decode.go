@@ -179,7 +179,7 @@ func (d decoding) decodePNG(c call, data []byte) error {
 		return err
 	}
 	var px []byte
-	err := raster.DecodePNG(data, d.channels, d.dtype != tensor.Uint8, func(height, width, channels, each int) ([]byte, error) {
+	err := raster.DecodePNG(data, d.channels, d.dtype != tensor.Uint8, c.ctx.Err, func(height, width, channels, each int) ([]byte, error) {
 		shape := []int{height, width, channels}
 		if d.op == "DecodeGif" {
 			shape = []int{1, height, width, channels}
@@ -217,7 +217,7 @@ func (d decoding) decodeGIF(c call, data []byte) error {
 		return err
 	}
 	var px []byte
-	err := raster.DecodeGIF(data, !d.expand, func(frames, height, width int) (b []byte, err error) {
+	err := raster.DecodeGIF(data, !d.expand, c.ctx.Err, func(frames, height, width int) (b []byte, err error) {
 		shape := []int{frames, height, width, 3}
 		switch d.op {
 		case "DecodePng", "DecodeJpeg":

@@ -49,7 +49,7 @@ func encodedJPEG(c call, e jpeg.Encoding) error {
 	if len(x.Shape) != 3 || x.Shape[2] != 1 && x.Shape[2] != 3 {
 		return fmt.Errorf("image must be 3-dimensional, of 1 or 3 channels, got shape %v", x.Shape)
 	}
-	e.Height, e.Width, e.Channels = x.Shape[0], x.Shape[1], x.Shape[2]
+	e.Height, e.Width, e.Channels, e.Interrupted = x.Shape[0], x.Shape[1], x.Shape[2], c.ctx.Err
 	if err := c.room(x.Len(), 2); err != nil { // coefficients
 		return err
 	}
@@ -93,10 +93,8 @@ func encodePNG(s *site) (kernel, error) {
 		room := c.textRoom()
 		size := len(x.Bytes) / len(out.Strings)
 		for i := range out.Strings {
-			if err := c.ctx.Err(); err != nil {
-				return err
-			}
-			b, err := raster.EncodePNG(x.Bytes[i*size:(i+1)*size], x.Shape[n-3], x.Shape[n-2], x.Shape[n-1], x.DType.Size(), level)
+			p := raster.Pixels{Bytes: x.Bytes[i*size : (i+1)*size], Height: x.Shape[n-3], Width: x.Shape[n-2], Channels: x.Shape[n-1], Size: x.DType.Size()}
+			b, err := raster.EncodePNG(p, level, c.ctx.Err)
 			if err != nil {
 				return err
 			}

@@ -107,6 +107,9 @@ func resizeBicubic(s *site) (kernel, error) {
 		for b := range n {
 			image := x[b*h.in*w.in*d:]
 			for _, p := range rows {
+				if err := c.ctx.Err(); err != nil {
+					return err
+				}
 				for _, q := range columns {
 					for k := range d {
 						var v [4]float32
@@ -154,6 +157,9 @@ func gradOfBicubic[T float](c call, s *site) error {
 	for b := range n {
 		image := dx[b*h.in*w.in*d:]
 		for _, p := range rows {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
 			for _, q := range columns {
 				for i, row := range p.at {
 					for j, column := range q.at {

@@ -41,6 +41,9 @@ func gradOfNearest[T float](c call, s *site) error {
 	src := tensor.Values[T](g)
 	for b := range n {
 		for i := range h.out {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
 			for j := range w.out {
 				to := dx[((b*h.in+h.nearest(i))*w.in+w.nearest(j))*d:]
 				for k, v := range src[:d] {
@@ -78,6 +81,9 @@ func gradOfBilinear[T float](c call, s *site) error {
 	src := tensor.Values[float32](g)
 	for b := range n {
 		for i := range h.out {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
 			p := h.between(i)
 			for j := range w.out {
 				q := w.between(j)

@@ -145,34 +145,47 @@ const leastNormal = 0x1p-126
 
 func clampIndex(v float64, n int) int { return int(min(max(v, 0), float64(n-1))) }
 
-// gather sums pixels of one of three dimensions: before and after are the sizes of the others.
-func (s *spans) gather(dst, src []float32, before, in, after int) {
-	for b := range before {
-		for x, w := range s.weights {
-			to := dst[(b*len(s.weights)+x)*after:][:after]
-			for i, v := range w {
-				from := src[(b*in+s.first[x]+i)*after:][:after]
-				for k, p := range from {
-					to[k] += v * p
-				}
-			}
+// extent says of which of three dimensions the pixels are: before and after are the sizes of the others.
+type extent struct{ before, in, after int }
+
+// gather sums pixels of one dimension.
+func (s *spans) gather(c call, dst, src []float32, d extent) error {
+	return s.each(c, d, func(to, from int, v float32) {
+		for k, p := range src[from:][:d.after] {
+			dst[to+k] += v * p
 		}
-	}
+	})
 }
 
 // scatter is the transpose of gather: it adds to the pixels that each was made of.
-func (s *spans) scatter(dst, src []float32, before, in, after int) {
-	for b := range before {
+func (s *spans) scatter(c call, dst, src []float32, d extent) error {
+	return s.each(c, d, func(from, to int, v float32) {
+		for k, p := range src[from:][:d.after] {
+			dst[to+k] += v * p
+		}
+	})
+}
+
+// uninterrupted is how many products are made before the request is asked whether it goes on.
+const uninterrupted = 1 << 12
+
+// each calls f with the places of a pixel of the result, and of one that it is made of, and the weight. It ends with the request.
+func (s *spans) each(c call, d extent, f func(result, of int, weight float32)) error {
+	left := 0
+	for b := range d.before {
 		for x, w := range s.weights {
-			from := src[(b*len(s.weights)+x)*after:][:after]
-			for i, v := range w {
-				to := dst[(b*in+s.first[x]+i)*after:][:after]
-				for k, p := range from {
-					to[k] += v * p
+			if left -= len(w) * d.after; left < 0 {
+				if err := c.ctx.Err(); err != nil {
+					return err
 				}
+				left = uninterrupted
+			}
+			for i, v := range w {
+				f((b*len(s.weights)+x)*d.after, (b*d.in+s.first[x]+i)*d.after, v)
 			}
 		}
 	}
+	return nil
 }
 
 // plane are the resamplings of height and width.
@@ -234,9 +247,10 @@ func scaleAndTranslate(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		rows.gather(tensor.Values[float32](between), tensor.Values[float32](src), n, h.in, w.in*d)
-		columns.gather(y, tensor.Values[float32](between), n*h.out, w.in, d)
-		return nil
+		if err := rows.gather(c, tensor.Values[float32](between), tensor.Values[float32](src), extent{n, h.in, w.in * d}); err != nil {
+			return err
+		}
+		return columns.gather(c, y, tensor.Values[float32](between), extent{n * h.out, w.in, d})
 	}, nil
 }
 
@@ -264,9 +278,10 @@ func scaleAndTranslateGrad(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		rows.scatter(tensor.Values[float32](between), tensor.Values[float32](g), n, p.h.in, p.w.out*d)
-		columns.scatter(dx, tensor.Values[float32](between), n*p.h.in, p.w.in, d)
-		return nil
+		if err := rows.scatter(c, tensor.Values[float32](between), tensor.Values[float32](g), extent{n, p.h.in, p.w.out * d}); err != nil {
+			return err
+		}
+		return columns.scatter(c, dx, tensor.Values[float32](between), extent{n * p.h.in, p.w.in, d})
 	}, nil
 }
 

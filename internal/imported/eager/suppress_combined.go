@@ -99,10 +99,9 @@ func readCombined(c call) (k *bestBoxes, total int, err error) {
 // image returns the boxes of an image, the best first.
 func (k *bestBoxes) image(b int) (all []detection, err error) {
 	for class := range k.classes {
-		if err := k.interrupted(); err != nil {
+		if all, err = k.class(all, b, class); err != nil {
 			return nil, err
 		}
-		all = k.class(all, b, class)
 	}
 	// TensorFlow sorts places without a box too, which decides the order of equal scores.
 	empty := k.perClass*k.classes - len(all)
@@ -131,7 +130,10 @@ func (k *bestBoxes) placed(all []detection) []detection {
 }
 
 // class appends the boxes of a class.
-func (k *bestBoxes) class(all []detection, b, class int) []detection {
+func (k *bestBoxes) class(all []detection, b, class int) ([]detection, error) {
+	if err := k.interrupted(); err != nil {
+		return nil, err
+	}
 	var q scoreHeap
 	for i := range k.n {
 		if v := k.scores[(b*k.n+i)*k.classes+class]; v > k.atLeast {
@@ -144,6 +146,9 @@ func (k *bestBoxes) class(all []detection, b, class int) []detection {
 	}
 	first := len(all)
 	for len(all)-first < k.perClass && len(q) > 0 {
+		if err := k.interrupted(); err != nil {
+			return nil, err
+		}
 		next := q.pop()
 		box := k.boxes[((b*k.n+next.box)*k.q+own)*4:][:4]
 		clear := true
@@ -154,7 +159,7 @@ func (k *bestBoxes) class(all []detection, b, class int) []detection {
 			all = append(all, detection{next.score, class, box})
 		}
 	}
-	return all
+	return all, nil
 }
 
 // scoreHeap is a heap of scores alone. Candidates of equal scores leave it in the order in which those of the C++ standard

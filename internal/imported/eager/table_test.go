@@ -26,7 +26,13 @@ func newSession(t *testing.T) session {
 }
 
 func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
-	var values []Value
+	s.t.Helper()
+	return Run(context.Background(), &graph.Node{Name: "node", Op: op, Attrs: attrs}, s.values(in...), s.env)
+}
+
+// values makes inputs.
+func (s session) values(in ...any) (values []Value) {
+	s.t.Helper()
 	for _, x := range in {
 		switch x := x.(type) {
 		case Value:
@@ -44,6 +50,8 @@ func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
 			values = append(values, Value{T: tensorOf(x, len(x))})
 		case int32:
 			values = append(values, Value{T: tensor.Scalar(x)})
+		case float32:
+			values = append(values, Value{T: tensor.Scalar(x)})
 		case []uint64:
 			values = append(values, Value{T: tensorOf(x, len(x))})
 		case []float64:
@@ -54,7 +62,7 @@ func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
 			s.t.Fatalf("input of type %T", x)
 		}
 	}
-	return Run(context.Background(), &graph.Node{Name: "node", Op: op, Attrs: attrs}, values, s.env)
+	return values
 }
 
 func (s session) run(op string, attrs graph.Attrs, in ...any) Value {
