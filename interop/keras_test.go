@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -91,20 +92,35 @@ func replayRuns(t *testing.T, m servable.Model, signature, file string) {
 
 func alike(t *testing.T, what string, got, want *tensor.Tensor) {
 	t.Helper()
+	if err := difference(got, want); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// difference says where got is not what TensorFlow has; nil: nowhere.
+func difference(got, want *tensor.Tensor) error {
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
-		t.Fatalf("%s: got %v %v, TensorFlow has %v %v", what, got.DType, got.Shape, want.DType, want.Shape)
+		return fmt.Errorf("got %v %v, TensorFlow has %v %v", got.DType, got.Shape, want.DType, want.Shape)
 	}
 	for i := range want.Strings {
 		if string(got.Strings[i]) != string(want.Strings[i]) {
-			t.Fatalf("%s: element %d is %q, TensorFlow has %q", what, i, got.Strings[i], want.Strings[i])
+			return fmt.Errorf("element %d is %q, TensorFlow has %q", i, got.Strings[i], want.Strings[i])
 		}
+	}
+	within := 1e-5
+	switch want.DType {
+	case tensor.Float16:
+		within = 0x1p-10
+	case tensor.BFloat16:
+		within = 0x1p-7
 	}
 	for i := range want.Len() * min(1, want.DType.Size()) {
 		a, b := got.Float(i), want.Float(i)
-		if !(math.Abs(a-b) <= 1e-5*math.Max(1, math.Abs(b))) {
-			t.Fatalf("%s: element %d is %v, TensorFlow has %v", what, i, a, b)
+		if a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= within*math.Max(1, math.Abs(b))) {
+			return fmt.Errorf("element %d is %v, TensorFlow has %v", i, a, b)
 		}
 	}
+	return nil
 }
 
 // TestKerasModels loads what Keras saves and compares with TensorFlow's results.

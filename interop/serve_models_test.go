@@ -1,18 +1,19 @@
 package interop_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/tensor"
 )
+
+var modelTable = flag.String("models-table", "", "write the table of TestServeModels to this file")
 
 // servedRun is one call of a signature, and what TensorFlow answers.
 type servedRun struct {
@@ -20,75 +21,76 @@ type servedRun struct {
 	kerasRun
 }
 
-// refusedModels are the models of serve_models.py that need what goestimator did not have when this was written, and all of what they need.
-var refusedModels = map[string][]string{
-	"brain_float": {"MatMul T = bfloat16"}, "branch_type": {"MatMul T = float16"},
-	"branch_unknown": {"Cast DstT = complex64", "FFT", "Real"}, "dataset_inside": {"BesselI0", "MapDataset", "RangeDataset", "ReduceDataset"},
-	"half":           {"MatMul T = float16", "Softmax T = float16"},
-	"linear_algebra": {"Cholesky"}, "mixed_precision": {"BiasAdd T = float16", "MatMul T = float16", "Relu T = float16"}, "narrow_sums": {"Cumsum T = int16"},
-	"one_bad_signature": {"MatrixInverse"}, "python_function": {"EagerPyFunc"}, "quantized": {"FakeQuantWithMinMaxArgs"},
-}
+// servedKind is a model of serve_models.py, in DIR/<name>/1 and DIR/<name>.json.
+type servedKind struct{ family, name string }
 
-// TestServeModels: each model is refused when it is loaded, with all reasons, or answers every signature as TensorFlow does.
+// shortKinds are the models of the short form.
+var shortKinds = []string{"counter", "control_flow", "glimpses", "static_table", "transformer_ragged", "two_tower"}
+
+// neverServed are the models that no server without Python can run, and what they need.
+var neverServed = map[string]string{"python_function": "EagerPyFunc"}
+
+// TestServeModels: the program refuses each model when it is loaded, with all reasons, or answers every signature as TensorFlow does.
 func TestServeModels(t *testing.T) {
-	dir := os.Getenv("GOESTIMATOR_SERVE_MODELS")
-	if dir == "" {
-		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
-			t.Skip("skipped: takes two minutes (GOESTIMATOR_ACCEPT=1)")
-		}
-		dir = t.TempDir()
-		peers(t).run(t, "serve_models.py", dir)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(files) < 50 {
-		t.Fatalf("got %d models, %v, expected 50", len(files), err)
-	}
-	right := 0
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		t.Run(name, func(t *testing.T) {
-			s, err := session.Open(context.Background(), strings.TrimSuffix(file, ".json"), session.Options{Check: session.Check{Failed: func(signature string, err error) {
-				t.Logf("dry run of %s: %v", signature, err)
-			}}})
-			if err != nil {
-				checkRefused(t, err, refusedModels[name])
-				return
+	kinds, dir := savedKinds(t)
+	s := newKindServer(t)
+	var results []kindResult
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			r := s.try(t, k, dir)
+			results = append(results, r)
+			if r.what != answered && neverServed[k.name] == "" {
+				t.Errorf("%s: %s", r.what, strings.Join(r.why, "; "))
 			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			replayServed(t, s, file)
-			right++
 		})
 	}
-	t.Logf("%d of %d models answer as TensorFlow does", right, len(files))
-}
-
-// checkRefused compares what is missing with what is known to be.
-func checkRefused(t *testing.T, err error, want []string) {
-	t.Helper()
-	var unsupported *session.UnsupportedError
-	if !errors.As(err, &unsupported) {
-		t.Fatalf("got %v, expected that it is refused for %v", err, want)
-	}
-	var got []string
-	for _, g := range unsupported.Gaps {
-		why, _, _ := strings.Cut(g.Why, " is not supported")
-		got = append(got, strings.TrimSpace(g.Op+" "+why))
-	}
-	for _, g := range got { // what has got a kernel since is no longer named
-		if !slices.Contains(want, g) {
-			t.Errorf("refused for %q, expected none but %q: %v", got, want, err)
+	table := kindTable(results)
+	t.Log("\n" + table)
+	if *modelTable != "" {
+		if err := os.WriteFile(*modelTable, []byte(table), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// replayServed replays what TensorFlow answered.
-func replayServed(t *testing.T, s *session.Session, file string) {
+// savedKinds makes the models: all in the long form.
+func savedKinds(t *testing.T) (kinds []servedKind, dir string) {
+	p, dir := peers(t), os.Getenv("GOESTIMATOR_SERVE_MODELS")
+	for line := range strings.Lines(p.run(t, "serve_models.py")) {
+		name, family, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kinds = append(kinds, servedKind{family, name})
+	}
+	if len(kinds) < 130 {
+		t.Fatalf("serve_models.py has %d kinds of models, expected 130", len(kinds))
+	}
+	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		kinds = slices.DeleteFunc(kinds, func(k servedKind) bool { return !slices.Contains(shortKinds, k.name) })
+	}
+	if dir != "" {
+		return kinds, dir
+	}
+	dir = t.TempDir()
+	for some := range slices.Chunk(kinds, 20) {
+		args := []string{dir}
+		for _, k := range some {
+			args = append(args, k.name)
+		}
+		p.run(t, "serve_models.py", args...)
+	}
+	return kinds, dir
+}
+
+// try serves a model, and replays what TensorFlow answered.
+func (s *kindServer) try(t *testing.T, k servedKind, dir string) kindResult {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	if err := s.load(t, k.name, filepath.Join(dir, k.name)); err != nil {
+		why := missing(t, filepath.Join(dir, k.name))
+		if len(why) == 0 {
+			why = []string{err.Error()}
+		}
+		return kindResult{k, refused, why}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, k.name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,21 +98,27 @@ func replayServed(t *testing.T, s *session.Session, file string) {
 	if err := json.Unmarshal(data, &runs); err != nil {
 		t.Fatal(err)
 	}
+	if len(runs) == 0 {
+		t.Fatalf("%s has no requests to compare", k.name)
+	}
 	for _, r := range runs {
-		sig, feeds := s.Signatures()[r.Signature], map[string]*tensor.Tensor{}
-		for alias, in := range r.Inputs {
-			feeds[sig.GetInputs()[alias].GetName()] = in.tensor(t)
-		}
-		var aliases, fetches []string
-		for alias := range r.Outputs {
-			aliases, fetches = append(aliases, alias), append(fetches, sig.GetOutputs()[alias].GetName())
-		}
-		got, err := s.Run(context.Background(), feeds, fetches)
+		got, err := s.predict(t, k.name, r)
 		if err != nil {
-			t.Fatalf("%s: %v", r.Signature, err)
+			return kindResult{k, failing, []string{r.Signature + ": " + err.Error()}}
 		}
-		for i, alias := range aliases {
-			alike(t, r.Signature+" "+alias, got[i], r.Outputs[alias].tensor(t))
+		for alias, want := range r.Outputs {
+			if err := like(got[alias], want.tensor(t)); err != nil {
+				return kindResult{k, wrong, []string{r.Signature + " " + alias + ": " + err.Error()}}
+			}
 		}
 	}
+	return kindResult{k, answered, nil}
+}
+
+// like compares an answer with TensorFlow's.
+func like(got, want *tensor.Tensor) error {
+	if got == nil {
+		return errors.New("there is no such output")
+	}
+	return difference(got, want)
 }

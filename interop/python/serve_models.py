@@ -1,5 +1,7 @@
-"""Saves models of kinds that companies serve, with random weights, and beside each what TensorFlow answers: DIR/<name>/ and DIR/<name>.json."""
-import base64
+"""Saves models of kinds that companies serve, with random weights, and beside each what TensorFlow answers.
+
+serve_models.py DIR writes all, serve_models.py DIR NAME... some: DIR/<name>/1/ and DIR/<name>.json. Without DIR it prints names and families.
+"""
 import inspect
 import json
 import os
@@ -8,35 +10,12 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-L = tf.keras.layers
-r = np.random.default_rng(7)
-F, I, S = tf.float32, tf.int64, tf.string
-
-
-def f32(*shape):
-    return r.normal(size=shape).astype("float32")
-
-
-def text(*values):
-    return np.array(values, dtype=object)
-
-
-class Served(tf.Module):
-    """A module with signatures: SIGS maps a name to a function, its input specs, and values to compare with."""
-
-    def __init__(self, **sigs):
-        super().__init__()
-        self.sigs = {k: tf.function(f, input_signature=[tf.TensorSpec(s, d, n) for n, (s, d) in specs.items()]) for k, (f, specs, _) in sigs.items()}
-        self.runs = [(k, dict(zip(specs, v))) for k, (_, specs, values) in sigs.items() for v in values]
-
-
-def one(f, specs, *values):
-    return Served(serving_default=(lambda *a, **k: {"y": f(*a, **k)}, specs, values))
-
-
-def keras(model, *values):
-    model.runs = [("serving_default", dict(zip(model.input_names, v))) for v in values]
-    return model
+import models_language
+import models_ranking
+import models_signals
+import models_v1
+import models_vision
+from served import F, I, L, S, Served, answers, f32, keras, one, picture, r, text
 
 
 def mobilenet_v2():
@@ -174,11 +153,6 @@ def image_bytes():
     return one(f, {"b": ((None,), S)}, [text(tf.io.encode_jpeg(r.integers(0, 255, (9, 9, 3)).astype("uint8")).numpy())])
 
 
-def picture(*shape):
-    y, x = np.mgrid[0:shape[0], 0:shape[1]]
-    return (128 + 90 * np.sin(x[..., None] / 5 + np.arange(shape[2])) * np.cos(y[..., None] / 7)).astype("uint8")
-
-
 def jpeg_mobilenet():
     net = tf.keras.applications.MobileNetV2(weights=None, input_shape=(32, 32, 3), classes=5)
 
@@ -298,11 +272,11 @@ def branch_unknown():
     def f(b, flag):
         return tf.cond(flag, lambda: tf.cast(tf.shape(tf.image.decode_png(b))[0], F), lambda: tf.math.real(tf.signal.fft(tf.cast(tf.ones(4), tf.complex64)))[0])
 
-    return one(f, {"b": ((), S), "flag": ((), tf.bool)})
+    return one(f, {"b": ((), S), "flag": ((), tf.bool)}, [np.array(tf.io.encode_png(picture(5, 4, 1)).numpy(), object), np.bool_(True)], [np.array(b"", object), np.bool_(False)])
 
 
 def branch_type():
-    return one(lambda x, flag: tf.cond(flag, lambda: x, lambda: tf.cast(tf.matmul(tf.cast(x, tf.float16), tf.cast(x, tf.float16)), F)), {"x": ((3, 3), F), "flag": ((), tf.bool)})
+    return one(lambda x, flag: tf.cond(flag, lambda: x, lambda: tf.cast(tf.matmul(tf.cast(x, tf.float16), tf.cast(x, tf.float16)), F)), {"x": ((3, 3), F), "flag": ((), tf.bool)}, [f32(3, 3), np.bool_(True)], [f32(3, 3), np.bool_(False)])
 
 
 def generate():
@@ -353,7 +327,7 @@ def parsing():
 
 
 def one_bad_signature():
-    return Served(good=(lambda x: {"y": x + 1}, {"x": ((None,), F)}, [[f32(3)]]), bad=(lambda x: {"y": tf.linalg.inv(x)}, {"x": ((3, 3), F)}, []))
+    return Served(good=(lambda x: {"y": x + 1}, {"x": ((None,), F)}, [[f32(3)]]), bad=(lambda x: {"y": tf.linalg.inv(x)}, {"x": ((3, 3), F)}, [[f32(3, 3)]]))
 
 
 def sparse_inputs():
@@ -502,11 +476,11 @@ def complex_numbers():
 
 
 def python_function():
-    return one(lambda x: tf.ensure_shape(tf.py_function(lambda v: v + 1, [x], F), (None,)), {"x": ((None,), F)})
+    return one(lambda x: tf.ensure_shape(tf.py_function(lambda v: v + 1, [x], F), (None,)), {"x": ((None,), F)}, [f32(2)])
 
 
 def dataset_inside():
-    return one(lambda n: tf.data.Dataset.range(n).map(lambda v: tf.cast(tf.math.bessel_i0(tf.cast(v, F)), I)).reduce(tf.constant(0, I), lambda a, b: a + b), {"n": ((), I)})
+    return one(lambda n: tf.data.Dataset.range(n).map(lambda v: tf.cast(tf.math.bessel_i0(tf.cast(v, F)), I)).reduce(tf.constant(0, I), lambda a, b: a + b), {"n": ((), I)}, [np.int64(6)])
 
 
 def asserts():
@@ -563,7 +537,7 @@ def sampling():
 
 
 def stateful_random():
-    return one(lambda x: x + tf.random.uniform(tf.shape(x), seed=3), {"x": ((None,), F)})
+    return one(lambda x: x + tf.random.uniform(tf.shape(x), seed=3), {"x": ((None,), F)}, [f32(4)], [f32(3)])
 
 
 def wide_deep_v1():
@@ -630,36 +604,33 @@ def unicode_text():
     return Served(serving_default=(f, {"x": ((None,), S)}, [[text("straße", "", "日本 a")]]))
 
 
-HELPERS = {"main"}
-NAMES = [k for k, v in list(globals().items()) if inspect.isfunction(v) and not inspect.signature(v).parameters and k not in HELPERS]
+def kinds(module):
+    """The functions of a module that make a model."""
+    own = lambda f: inspect.isfunction(f) and f.__module__ == module.__name__ and not inspect.signature(f).parameters
+    return {k: f for k, f in vars(module).items() if own(f)}
 
 
-def tensor(x):
-    a = np.asarray(x.numpy() if hasattr(x, "numpy") else x)
-    if a.dtype.kind in "OSU":
-        flat = [v if isinstance(v, bytes) else str(v).encode() for v in a.reshape(-1)]
-        return {"dtype": "string", "shape": list(a.shape), "data": [base64.b64encode(v).decode() for v in flat]}
-    name = "bfloat16" if a.dtype == tf.bfloat16.as_numpy_dtype else a.dtype.name
-    return {"dtype": name, "shape": list(a.shape), "data": base64.b64encode(a.tobytes()).decode()}
+FAMILIES = {"mixed": sys.modules[__name__], "images": models_vision, "language": models_language, "ranking, features, graphs": models_ranking,
+            "signals, series, state": models_signals, "TensorFlow 1": models_v1}
 
 
 def main():
+    all_kinds = {k: (family, f) for family, m in FAMILIES.items() for k, f in kinds(m).items() if f is not main}
+    if len(sys.argv) < 2:
+        print("\n".join(k + " " + family for k, (family, _) in all_kinds.items()))
+        return
     where = sys.argv[1]
-    for name in sys.argv[2:] or NAMES:
-        m = globals()[name]()
-        path = os.path.join(where, name)
-        if isinstance(m, Served):
-            tf.saved_model.save(m, path, signatures=m.sigs)
-        else:
+    for name in sys.argv[2:] or all_kinds:
+        tf.random.set_seed(7)
+        m = all_kinds[name][1]()
+        path = os.path.join(where, name, "1")
+        if isinstance(m, tf.keras.Model):
             tf.saved_model.save(m, path)
-        loaded = tf.saved_model.load(path)
-        runs = []
-        for sig, values in m.runs:
-            given = {k: tf.constant(v) if np.asarray(v).dtype != object else tf.constant(v.tolist()) for k, v in values.items()}
-            out = loaded.signatures[sig](**given)
-            runs.append({"signature": sig, "inputs": {k: tensor(v) for k, v in given.items()}, "outputs": {k: tensor(v) for k, v in out.items()}})
+        else:
+            m.save(path)
         with open(os.path.join(where, name + ".json"), "w") as f:
-            json.dump(runs, f)
+            json.dump(answers(path, m.runs), f)
+        tf.keras.backend.clear_session()
         print(name, "ok", flush=True)
 
 
