@@ -21,23 +21,39 @@ const (
 	paramWeight     = "weight_column"
 	paramReduction  = "loss_reduction"
 	paramThresholds = "thresholds"
+	paramLoss       = "loss"
 )
 
 // FromParams makes the head that a model's parameters ask for, and returns the
 // parameters that it leaves to the network. The parameter head names the kind:
 // binary, multi_class, multi_label, regression, poisson or logistic; without it,
 // classes (ForClasses) or label_dimension (regression) tell. The others are the
-// options label_vocabulary, class_names, weight_column, loss_reduction and thresholds.
+// options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
+// head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
+// no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
+// mean_absolute_error and cosine_similarity.
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
 	opts := r.options()
 	classes, dimension := r.whole(paramClasses, 2), r.whole(paramDimension, 1)
 	kind := r.kind()
+	opts = append(opts, r.lossFn(kindOf(kind, classes))...)
 	if err := r.Err(); err != nil {
 		return nil, r.Rest(), err
 	}
 	h, err := newHead(kind, classes, dimension, opts)
 	return h, r.Rest(), err
+}
+
+// kindOf is the kind of a head for classes.
+func kindOf(kind string, classes int) string {
+	switch {
+	case kind != "classes":
+		return kind
+	case classes == 2:
+		return "binary"
+	}
+	return "multi_class"
 }
 
 func newHead(kind string, classes, dimension int, opts []Option) (h Head, err error) {

@@ -38,6 +38,12 @@ def own_loss(f):
     return run
 
 
+def softmax_focal(z, x):
+    """Keras' categorical_focal_crossentropy of logits without its clip of probabilities."""
+    log = tf.nn.log_softmax(x)
+    return 0.25 * -tf.reduce_sum(z * log * tf.pow(1 - tf.exp(log), 2.0), -1)
+
+
 FUNCTIONS = {
     "sparse_softmax_cross_entropy": loss(lambda z, x, w, **kw: tf1.losses.sparse_softmax_cross_entropy(z, x, w, **kw)),
     "softmax_cross_entropy": loss(lambda z, x, w, **kw: tf1.losses.softmax_cross_entropy(tf.cast(z, x.dtype), x, w, **kw)),
@@ -51,6 +57,14 @@ FUNCTIONS = {
     "poisson": own_loss(lambda z, x: x - z * tf.math.log(x + 1e-7)),
     "log_poisson": own_loss(lambda z, x: tf.nn.log_poisson_loss(z, x)),
     "full_log_poisson": own_loss(lambda z, x: tf.nn.log_poisson_loss(z, x, compute_full_loss=True)),
+    "sigmoid_focal": own_loss(lambda z, x: tf.keras.losses.binary_focal_crossentropy(z[..., None], x[..., None], from_logits=True)),
+    "balanced_sigmoid_focal": own_loss(lambda z, x: tf.keras.losses.binary_focal_crossentropy(
+        z[..., None], x[..., None], apply_class_balancing=True, alpha=0.25, gamma=1.5, from_logits=True)),
+    "softmax_focal": own_loss(softmax_focal),
+    "kl_divergence": own_loss(tf.keras.losses.kl_divergence),
+    "cosine_similarity": own_loss(tf.keras.losses.cosine_similarity),
+    "dice": own_loss(lambda z, x: 1 - (2 * tf.reduce_sum(z * x, -1) + 1) / (tf.reduce_sum(z, -1) + tf.reduce_sum(x, -1) + 1)),
+    "contrastive": own_loss(lambda z, x: z * tf.square(x) + (1 - z) * tf.square(tf.maximum(1 - x, 0))),
     "clip_by_value": lambda x: tf.clip_by_value(x, -0.7, 1.1),
     "silu": lambda x: x * tf.sigmoid(x),
     "gelu": lambda x: tf.nn.gelu(x),

@@ -15,6 +15,29 @@ import tensorflow as tf
 v1 = tf.compat.v1.train
 keras = tf.keras.optimizers.legacy
 
+modern = tf.keras.optimizers
+
+
+class LAMB:
+    """tfa.optimizers.LAMB."""
+
+    def __init__(self, learning_rate, beta_1, beta_2, epsilon, weight_decay):
+        self.rate, self.beta, self.epsilon, self.decay, self.count = learning_rate, (beta_1, beta_2), epsilon, weight_decay, 0
+
+    def apply_gradients(self, pairs):
+        (g, w), = pairs
+        g = tf.convert_to_tensor(g).numpy()
+        if self.count == 0:
+            self.m, self.v = tf.Variable(np.zeros_like(g)), tf.Variable(np.zeros_like(g))
+        self.count += 1
+        self.m.assign(self.beta[0] * self.m + (1 - self.beta[0]) * g)
+        self.v.assign(self.beta[1] * self.v + (1 - self.beta[1]) * g * g)
+        m, v = (x / (1 - b**self.count) for x, b in zip((self.m, self.v), self.beta))
+        update = m / (tf.sqrt(v) + self.epsilon) + self.decay * w
+        sizes = tf.norm(w), tf.norm(update)
+        w.assign_sub(self.rate * (sizes[0] / sizes[1] if min(sizes) > 0 else 1.0) * update)
+
+
 # By rule: the class, and its names of parameters that have another one here.
 ADAM = {"beta1": "beta_1", "beta2": "beta_2"}
 FTRL = {"l1": "l1_regularization_strength", "l2": "l2_regularization_strength", "l2_shrinkage": "l2_shrinkage_regularization_strength"}
@@ -26,6 +49,12 @@ RULES = {
     "adagrad": (v1.AdagradOptimizer, {}),
     "rmsprop": (v1.RMSPropOptimizer, {"rho": "decay"}),
     "ftrl": (v1.FtrlOptimizer, FTRL),
+    "amsgrad": (lambda **kw: modern.Adam(amsgrad=True, **kw), ADAM),
+    "adamax": (modern.Adamax, ADAM),
+    "nadam": (modern.Nadam, ADAM),
+    "lamb": (LAMB, ADAM),
+    "lion": (modern.Lion, ADAM),
+    "adadelta": (modern.Adadelta, {}),
     "keras_sgd": (keras.SGD, {}),
     "keras_adam": (keras.Adam, ADAM),
     "keras_adamw": (keras.Adam, ADAM),
@@ -37,12 +66,29 @@ RULES = {
 
 SLOTS = {"accum": "accumulator"}
 
+# By rule: our names of the state that optimizers keep in lists, one element for each variable.
+LISTS = {
+    "amsgrad": {"m": "_momentums", "v": "_velocities", "vhat": "_velocity_hats"},
+    "adamax": {"m": "_m", "v": "_u"},
+    "nadam": {"m": "_momentums", "v": "_velocities"},
+    "lion": {"m": "momentums"},
+    "adadelta": {"accum_grad": "_accumulated_grads", "accum_var": "_accumulated_delta_vars"},
+}
+
+
+def state(rule, optimizer, w):
+    if rule == "lamb":
+        return {"m": optimizer.m, "v": optimizer.v}
+    if rule in LISTS:
+        return {name: getattr(optimizer, attribute)[0] for name, attribute in LISTS[rule].items()}
+    return {SLOTS.get(name, name): optimizer.get_slot(w, name) for name in optimizer.get_slot_names()}
+
 
 def train(rule, params, data):
     """The variable and the optimizer's state of it after all steps."""
     make, names = RULES[rule]
     params = dict(params)
-    decay = params.pop("weight_decay", 0.0)  # decoupled, as AdamW's, of every rule
+    decay = 0.0 if rule == "lamb" else params.pop("weight_decay", 0.0)  # decoupled, as AdamW's, of every other rule
     optimizer = make(**{names.get(k, k): v for k, v in params.items()})
     w = tf.Variable(np.array(data["w"], np.float64).reshape(data["shape"]))
     for step, g in enumerate(data["grads"]):
@@ -54,8 +100,7 @@ def train(rule, params, data):
             grad = tf.constant(np.reshape(g, data["shape"]))
         w.assign_sub(params["learning_rate"] * decay * before)
         optimizer.apply_gradients([(grad, w)])
-    slots = {SLOTS.get(name, name): optimizer.get_slot(w, name) for name in optimizer.get_slot_names()}
-    return {"w": flat(w), "slots": {name: flat(s) for name, s in slots.items() if s is not None}}
+    return {"w": flat(w), "slots": {name: flat(s) for name, s in state(rule, optimizer, w).items() if s is not None}}
 
 
 def flat(variable):

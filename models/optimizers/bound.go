@@ -33,6 +33,10 @@ var bounds = map[string]bound{
 	"decay_steps": aboveZero,
 	"decay_rate":  aboveZero,
 	"model_size":  aboveZero,
+
+	"pct_start":        {high: 1, openLow: true, openHigh: true},
+	"div_factor":       aboveZero,
+	"final_div_factor": aboveZero,
 }
 
 var (

@@ -46,6 +46,35 @@ func RMSProp(learningRate float64, opts ...Option) *Optimizer {
 // WithInitialAccumulator (0.1), WithL1, WithL2, WithL2Shrinkage, WithBeta (0).
 func Ftrl(learningRate float64, opts ...Option) *Optimizer { return named("ftrl", learningRate, opts) }
 
+// AMSGrad is tf.keras.optimizers.Adam with amsgrad (Reddi et al. 2018); WithBeta1 (0.9), WithBeta2 (0.999), WithEpsilon (1e-7).
+func AMSGrad(learningRate float64, opts ...Option) *Optimizer {
+	return named("amsgrad", learningRate, opts)
+}
+
+// Adamax is tf.keras.optimizers.Adamax; WithBeta1 (0.9), WithBeta2 (0.999), WithEpsilon (1e-7).
+func Adamax(learningRate float64, opts ...Option) *Optimizer {
+	return named("adamax", learningRate, opts)
+}
+
+// Nadam is tf.keras.optimizers.Nadam; WithBeta1 (0.9), WithBeta2 (0.999), WithEpsilon (1e-7).
+func Nadam(learningRate float64, opts ...Option) *Optimizer {
+	return named("nadam", learningRate, opts)
+}
+
+// Adadelta is tf.keras.optimizers.Adadelta; WithRho (0.95), WithEpsilon (1e-7).
+func Adadelta(learningRate float64, opts ...Option) *Optimizer {
+	return named("adadelta", learningRate, opts)
+}
+
+// Lion is tf.keras.optimizers.Lion (Chen et al. 2023); WithBeta1 (0.9), WithBeta2 (0.99). Its rates are a third to a
+// tenth of Adam's.
+func Lion(learningRate float64, opts ...Option) *Optimizer { return named("lion", learningRate, opts) }
+
+// LAMB is Adam with steps in proportion to the norm of each variable, for large batches (You et al. 2019;
+// tfa.optimizers.LAMB); WithBeta1 (0.9), WithBeta2 (0.999), WithEpsilon (1e-6), WithWeightDecay (0), which is part of
+// the step.
+func LAMB(learningRate float64, opts ...Option) *Optimizer { return named("lamb", learningRate, opts) }
+
 // Of is an optimizer of that rule, such as one of NewRule.
 func Of(r Rule, learningRate float64, opts ...Option) *Optimizer {
 	return construct(learningRate, opts, func(c construction) (*Optimizer, error) {
@@ -124,7 +153,7 @@ func WithBeta1(beta float64) Option { return set("beta1", beta) }
 // WithBeta2 sets the decay of the mean of their squares, in [0, 1).
 func WithBeta2(beta float64) Option { return set("beta2", beta) }
 
-// WithRho sets the decay of RMSProp's mean square, in [0, 1).
+// WithRho sets the decay of the mean square of RMSProp and Adadelta, in [0, 1).
 func WithRho(rho float64) Option { return set("rho", rho) }
 
 // WithCentered divides by the variance in place of the mean square.

@@ -38,6 +38,9 @@ func (l LearningRateSpec) parameters() map[string]any {
 	put(p, "t_mul", l.TMul)
 	put(p, "m_mul", l.MMul)
 	put(p, "model_size", l.ModelSize)
+	put(p, "pct_start", l.PctStart)
+	put(p, "div_factor", l.DivFactor)
+	put(p, "final_div_factor", l.FinalDivFactor)
 	put(p, "warmup_steps", l.WarmupSteps)
 	if len(l.Boundaries) > 0 {
 		p["boundaries"] = l.Boundaries

@@ -29,6 +29,13 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 		}
 		return s
 	},
+	"one_cycle": func(p *params.Reader) Schedule {
+		s := OneCycle{Max: initial(p), Steps: positive(p, "decay_steps"), Rise: bounded(p, "pct_start", 0.3), Start: bounded(p, "div_factor", 25), End: bounded(p, "final_div_factor", 1e4)}
+		if p.Has("decay_steps") && s.Rise*float64(s.Steps) <= 1 {
+			p.Fail(fmt.Errorf("pct_start %g of decay_steps %d: expected more than one step", s.Rise, s.Steps))
+		}
+		return s
+	},
 	"noam": func(p *params.Reader) Schedule {
 		return Noam{Initial: bounded(p, "initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
 	},

@@ -19,7 +19,8 @@ type registered struct {
 }
 
 // rules holds the rules. Defaults are TensorFlow's; where a V1 optimizer has no
-// default learning rate, the Keras optimizer's is used.
+// default learning rate, the Keras optimizer's is used. amsgrad, adamax, nadam, lion and adadelta are Keras' rules,
+// lamb that of TensorFlow Addons.
 var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
@@ -30,6 +31,16 @@ var rules = registry.New("optimizer", map[string]registered{
 	"adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.Adagrad{Initial: readInitial(p)} }},
 	"rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return readRMSProp(p, 1e-10) }},
 	"ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readFtrl(p) }},
+	"amsgrad": {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.AMSGrad(readAdam(p, 1e-7)) }},
+	"adamax":  {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.Adamax(readAdam(p, 1e-7)) }},
+	"nadam":   {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.Nadam(readAdam(p, 1e-7)) }},
+	"lamb":    {rate: 0.001, rule: func(p *params.Reader) Rule { return rule.LAMB(readAdam(p, 1e-6)) }},
+	"lion": {rate: 0.0001, rule: func(p *params.Reader) Rule {
+		return rule.Lion{Beta1: bounded(p, "beta1", 0.9), Beta2: bounded(p, "beta2", 0.99)}
+	}},
+	"adadelta": {rate: 0.001, rule: func(p *params.Reader) Rule {
+		return rule.Adadelta{Rho: bounded(p, "rho", 0.95), Epsilon: bounded(p, "epsilon", 1e-7)}
+	}},
 	"keras_sgd": {rate: 0.01, rule: func(p *params.Reader) Rule {
 		return rule.KerasSGD{Momentum: bounded(p, "momentum", 0), Nesterov: p.Bool("nesterov", false)}
 	}},

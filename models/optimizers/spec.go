@@ -4,7 +4,7 @@ package optimizers
 // gradients before it. A hyper-parameter that is left out takes the rule's own
 // default; one that the rule does not have is an error.
 type Spec struct {
-	// The rule: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl (TensorFlow 1 definitions), or keras_ followed by sgd, adam, adamw, adagrad, rmsprop, ftrl.
+	// The rule: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl (TensorFlow 1 definitions), amsgrad, adamax, nadam, adadelta, lion (Keras' definitions), lamb, or keras_ followed by sgd, adam, adamw, adagrad, rmsprop, ftrl.
 	Name string `yaml:"name"`
 	// Step size: a number, or a map with the keys below it.
 	LearningRate LearningRateSpec `yaml:"learning_rate"`
@@ -12,15 +12,15 @@ type Spec struct {
 	Momentum *float64 `yaml:"momentum,omitempty"`
 	// Nesterov's form of momentum, for momentum and keras_sgd.
 	Nesterov bool `yaml:"nesterov,omitempty"`
-	// Decay of the first moment of adam, adamw. Default 0.9.
+	// Decay of the first moment of adam, adamw, amsgrad, adamax, nadam, lamb, lion. Default 0.9.
 	Beta1 *float64 `yaml:"beta1,omitempty"`
-	// Decay of the second moment of adam, adamw. Default 0.999.
+	// Decay of the second moment of the same. Default 0.999; 0.99 for lion.
 	Beta2 *float64 `yaml:"beta2,omitempty"`
-	// Decay of the mean square of rmsprop. Default 0.9.
+	// Decay of the mean square of rmsprop and adadelta. Default 0.9; 0.95 for adadelta.
 	Rho *float64 `yaml:"rho,omitempty"`
 	// Centered form of rmsprop: the gradient's variance instead of its square.
 	Centered bool `yaml:"centered,omitempty"`
-	// Small constant of the denominator. Default 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-7 for the keras rules.
+	// Small constant of the denominator. Default 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-6 for lamb, 1e-7 for the others.
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
 	// First value of the accumulators of adagrad and ftrl. Default 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
@@ -35,7 +35,7 @@ type Spec struct {
 	L2Shrinkage *float64 `yaml:"l2_shrinkage,omitempty" alias:"l2_shrinkage_regularization_strength"`
 	// Beta of ftrl's learning rates (McMahan et al. 2013). Default 0.
 	Beta *float64 `yaml:"beta,omitempty"`
-	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it.
+	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it; lamb takes it into its step.
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
 	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all
 	// variables have it.
@@ -69,11 +69,11 @@ func DefaultSpec() Spec {
 // constant) or a map. Each schedule means what the class of the same name means in
 // tf.compat.v1.train and tf.keras.optimizers.schedules.
 type LearningRateSpec struct {
-	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam.
+	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle.
 	Schedule string `yaml:"schedule"`
-	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out.
+	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out. one_cycle: the highest rate.
 	Initial float64 `yaml:"initial"`
-	// Steps of one decay period, of growth for noam. Needed by all but constant and piecewise_constant.
+	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant and piecewise_constant.
 	DecaySteps int64 `yaml:"decay_steps,omitempty"`
 	// Factor per period of exponential, inverse_time and natural_exp.
 	DecayRate float64 `yaml:"decay_rate,omitempty"`
@@ -93,6 +93,12 @@ type LearningRateSpec struct {
 	MMul float64 `yaml:"m_mul,omitempty"`
 	// noam: width of the model (Vaswani et al. 2017).
 	ModelSize int64 `yaml:"model_size,omitempty"`
+	// one_cycle: share of the steps in which the rate grows. 0: 0.3.
+	PctStart float64 `yaml:"pct_start,omitempty"`
+	// one_cycle: the highest rate divided by the first. 0: 25.
+	DivFactor float64 `yaml:"div_factor,omitempty"`
+	// one_cycle: the first rate divided by the last. 0: 10000.
+	FinalDivFactor float64 `yaml:"final_div_factor,omitempty"`
 	// piecewise_constant: increasing steps at which the value changes.
 	Boundaries []int64 `yaml:"boundaries,omitempty"`
 	// piecewise_constant: the values, one more than there are boundaries.

@@ -107,7 +107,7 @@ func (o *Optimizer) validate(vs *violation.List) {
 }
 
 // scheduleNames are the schedules in the order of the documents.
-var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam"}
+var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle"}
 
 // Validate reports everything that is out of bounds for the schedule.
 func (l LearningRateSpec) Validate() error {
@@ -122,8 +122,20 @@ func (l LearningRateSpec) Validate() error {
 	if read, err := schedules.Lookup(l.Schedule); err == nil {
 		l.validateSchedule(known(func(p *params.Reader) { read(p) }), vs)
 	}
+	if l.Schedule == "one_cycle" {
+		l.validateCycle(vs)
+	}
 	require(vs, "initial", l.Initial)
 	return vs.Err()
+}
+
+// validateCycle checks what of one_cycle is not left out.
+func (l LearningRateSpec) validateCycle(vs *violation.List) {
+	for _, h := range []hyper{{"pct_start", &l.PctStart}, {"div_factor", &l.DivFactor}, {"final_div_factor", &l.FinalDivFactor}} {
+		if *h.value != 0 {
+			require(vs, h.name, *h.value)
+		}
+	}
 }
 
 // validateSchedule checks what the schedule has besides its initial rate.

@@ -113,6 +113,7 @@ func TestRulesTravel(t *testing.T) {
 	schedules := []optimizers.Schedule{optimizers.Constant(0.1), optimizers.Exponential{Decay: d}, optimizers.InverseTime{Decay: d}, optimizers.NaturalExp{Decay: d},
 		optimizers.PiecewiseConstant{Boundaries: []int64{2}, Values: []float64{1, 0.1}}, optimizers.Polynomial{Initial: 1, Steps: 4, Power: 2, Cycle: true},
 		optimizers.Cosine{Initial: 1, Steps: 5, Alpha: 0.1}, optimizers.CosineRestarts{Initial: 1, Steps: 2, TMul: 2, MMul: 0.5}, optimizers.Noam{Initial: 1, Model: 64, Warmup: 3},
+		optimizers.OneCycle{Max: 1, Steps: 10, Rise: 0.3, Start: 25, End: 1e4},
 		optimizers.Warmup{Steps: 3, Then: optimizers.Cosine{Initial: 1, Steps: 5}}}
 	for _, s := range schedules {
 		text, err := json.Marshal(scheduleJSON{s})

@@ -31,7 +31,7 @@ var (
 		"inverse_time": reflect.TypeFor[optimizers.InverseTime](), "natural_exp": reflect.TypeFor[optimizers.NaturalExp](),
 		"piecewise_constant": reflect.TypeFor[optimizers.PiecewiseConstant](), "polynomial": reflect.TypeFor[optimizers.Polynomial](),
 		"cosine": reflect.TypeFor[optimizers.Cosine](), "cosine_restarts": reflect.TypeFor[optimizers.CosineRestarts](),
-		"noam": reflect.TypeFor[optimizers.Noam](),
+		"noam": reflect.TypeFor[optimizers.Noam](), "one_cycle": reflect.TypeFor[optimizers.OneCycle](),
 	}
 )
 

@@ -26,6 +26,8 @@ type Traits struct {
 	AllRows bool
 	// Whole: the update depends on all elements of a variable at once, as by a norm.
 	Whole bool
+	// Decays: the rule takes weight decay into its own step, by Application.WeightDecay.
+	Decays bool
 }
 
 // Slot is one state of a variable.
@@ -46,6 +48,8 @@ type Application struct {
 	Slots []graph.Output // resources, in the rule's order
 	// Decayed are the nodes that decay the variable's weights before the update, none where it has no decay.
 	Decayed []*graph.Node
+	// WeightDecay is the variable's, of a rule that Decays; else 0.
+	WeightDecay float64
 	*State
 }
 

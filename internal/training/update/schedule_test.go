@@ -39,6 +39,7 @@ var everySchedule = []struct {
 	{"restarts equal", map[string]any{"schedule": "cosine_restarts", "initial": 1.0, "decay_steps": 10, "t_mul": 1.0, "m_mul": 0.5, "alpha": 0.1},
 		map[int64]float64{0: 1, 10: 0.9*0.5 + 0.1, 20: 0.9*0.25 + 0.1}},
 	{"noam", map[string]any{"schedule": "noam", "model_size": 4, "decay_steps": 16}, map[int64]float64{0: 0.5 / 64, 15: 0.125, 63: 0.0625}},
+	{"one_cycle", map[string]any{"schedule": "one_cycle", "initial": 0.5, "decay_steps": 20}, map[int64]float64{0: 0.02, 1: 0.02 + 0.24*(1-math.Cos(math.Pi/5)), 5: 0.5, 12: 0.250001, 19: 2e-6, 99: 2e-6}},
 	{"warmup", map[string]any{"initial": 0.4, "warmup_steps": 4}, map[int64]float64{0: 0, 1: 0.1, 3: 0.3, 4: 0.4, 5: 0.4}},
 	{"warmup cosine", map[string]any{"schedule": "cosine", "initial": 1.0, "decay_steps": 100, "warmup_steps": 10}, map[int64]float64{5: 0.5, 10: 1, 60: 0.5, 110: 0}},
 	{"warmup restarts", map[string]any{"schedule": "cosine_restarts", "initial": 1.0, "decay_steps": 10, "warmup_steps": 5}, map[int64]float64{15: 1}},
