@@ -64,7 +64,7 @@ def build(graph, steps):
                     kwargs["shared_name"] = "%s_%d" % (op, len(BUILT))
                 out = (getattr(base.RAW, op, None) or functools.partial(unnamed, op))(**kwargs, **attrs)
                 while isinstance(out, (list, tuple)):
-                    out = out[0]
+                    out = next(x for x in out if not isinstance(x, (list, tuple)) or x)
                 nodes.append(out.op if hasattr(out, "op") else out)
     return nodes, feed
 

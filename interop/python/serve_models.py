@@ -604,6 +604,46 @@ def unicode_text():
     return Served(serving_default=(f, {"x": ((None,), S)}, [[text("straße", "", "日本 a")]]))
 
 
+def sequence_ranking():
+    w = tf.Variable(f32(3, 1))
+
+    def steps(*rows):
+        return tf.train.FeatureList(feature=[tf.train.Feature(float_list=tf.train.FloatList(value=r)) for r in rows])
+
+    def tags(*rows):
+        return tf.train.FeatureList(feature=[tf.train.Feature(bytes_list=tf.train.BytesList(value=r)) for r in rows])
+
+    def query(age, **lists):
+        context = {} if age is None else {"age": tf.train.Feature(int64_list=tf.train.Int64List(value=[age]))}
+        return tf.train.SequenceExample(context=tf.train.Features(feature=context), feature_lists=tf.train.FeatureLists(feature_list=lists)).SerializeToString()
+
+    def f(x):
+        io = tf.io
+        context, lists, lengths = io.parse_sequence_example(
+            x, {"age": io.FixedLenFeature([1], tf.int64, [7])},
+            {"scores": io.FixedLenSequenceFeature([2], tf.float32, allow_missing=True), "tags": io.VarLenFeature(tf.string), "words": io.RaggedFeature(tf.string)})
+        age = tf.tile(tf.cast(context["age"], tf.float32)[:, None, :], [1, tf.shape(lists["scores"])[1], 1])
+        mask = tf.sequence_mask(lengths["scores"], tf.shape(lists["scores"])[1])
+        rank = tf.where(mask, tf.squeeze(tf.matmul(tf.concat([lists["scores"], age], -1), tf.broadcast_to(w, [tf.shape(x)[0], 3, 1])), -1), -1e9)
+        return {"rank": tf.nn.softmax(rank), "tags": tf.sparse.to_dense(lists["tags"], "-"), "words": lists["words"].to_tensor("-"), "n": lengths["scores"]}
+
+    full = query(30, scores=steps([1, 2], [0.5, 0.25], [-1, 1]), tags=tags([b"a", b"b"], [], [b"c"]), words=tags([b"x"], [b"y", b"z"]))
+    m = Served(serving_default=(f, {"x": ((None,), S)}, [[np.array([full, query(None, scores=steps([3, 4]))], object)], [np.array([query(1)], object)]]))
+    m.w = w
+    return m
+
+
+def ragged_map():
+    def f(x, splits):
+        rows = tf.RaggedTensor.from_row_splits(x, splits, validate=False)
+        sums = tf.map_fn(tf.reduce_sum, rows, fn_output_signature=F)
+        sorted_rows = tf.map_fn(lambda r: tf.sort(r) * 2, rows, fn_output_signature=tf.RaggedTensorSpec([None], F, 0))
+        words = tf.map_fn(lambda s: tf.strings.split(s, ","), tf.strings.as_string(sums), fn_output_signature=tf.RaggedTensorSpec([None], S, 0))
+        return {"sums": sums, "sorted": sorted_rows.to_tensor(-1.0), "words": words.to_tensor("-")}
+
+    return Served(serving_default=(f, {"x": ((None,), F), "splits": ((None,), tf.int64)}, [[f32(5), np.array([0, 2, 2, 5], "int64")]]))
+
+
 def kinds(module):
     """The functions of a module that make a model."""
     own = lambda f: inspect.isfunction(f) and f.__module__ == module.__name__ and not inspect.signature(f).parameters

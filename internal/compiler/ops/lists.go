@@ -8,7 +8,7 @@ var (
 	TensorListConcatV2 = define("TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> tensor: element_dtype, lengths: int64",
 		"shape_type: indices")
 	TensorListElementShape = define("TensorListElementShape(input_handle: variant) -> element_shape: shape_type", "shape_type: indices")
-	TensorListFromTensor   = define("TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> output_handle: variant", "shape_type: indices")
+	TensorListFromTensor   = define("TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> output_handle: variant", "shape_type: indices").lists()
 	TensorListGather       = define("TensorListGather(input_handle: variant, indices: int32, element_shape: int32) -> values: element_dtype")
 	TensorListGetItem      = define("TensorListGetItem(input_handle: variant, index: int32, element_shape: int32) -> item: element_dtype")
 	TensorListLength       = define("TensorListLength(input_handle: variant) -> length: int32")

@@ -10,4 +10,10 @@ var (
 		"Tsplits: indices = int64")
 	RaggedTensorToTensor = define("RaggedTensorToTensor(shape: Tshape unread, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors*Tindex) -> result: T",
 		"Tindex: indices", "Tshape: indices", "row_partition_types: list(string)").grows()
+	RaggedTensorToVariant = define("RaggedTensorToVariant(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: Tvalues) -> encoded_ragged: variant",
+		"Tsplits: indices = int64", "batched_input: bool")
+	RaggedTensorFromVariant = define("RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues",
+		"input_ragged_rank: int", "Tsplits: indices = int64")
+	RaggedTensorToVariantGradient = define("RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> dense_values_grad: Tvalues",
+		"Tsplits: indices = int64").grows()
 )

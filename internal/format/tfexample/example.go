@@ -35,16 +35,21 @@ func (j *mergedMessage) add(part []byte) {
 // the bytes are malformed, and where ctx has ended.
 func EachFeature(ctx context.Context, example []byte, f func(name, feature []byte) bool) bool {
 	w := decoder{ctx: ctx, f: f}
+	return w.maps(example, 1)
+}
+
+// maps goes through the entries of the maps that are in a field of an example.
+func (w *decoder) maps(example []byte, number uint64) bool {
 	for len(example) > 0 {
-		features, rest, ok := w.next(example)
+		field, rest, ok := w.next(example)
 		if !ok {
 			return false
 		}
 		example = rest
-		if features.number != 1 {
+		if field.number != number {
 			continue
 		}
-		if features.kind != wireBytes || !w.entries(features.data) {
+		if field.kind != wireBytes || !w.entries(field.data) {
 			return false
 		}
 	}
@@ -66,7 +71,7 @@ func (w *decoder) next(b []byte) (wireField, []byte, bool) {
 	return nextField(b)
 }
 
-// entries goes through the map entries of a Features message.
+// entries goes through the entries of a Features or FeatureLists message.
 func (w *decoder) entries(features []byte) bool {
 	for len(features) > 0 {
 		entry, rest, ok := w.next(features)

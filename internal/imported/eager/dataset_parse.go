@@ -13,7 +13,7 @@ import (
 // parseDataset parses the serialized examples of each element. Components are in the order of the features' names; sparse ones are
 // serialized, three strings each, as TensorFlow has them as variants.
 func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
-	p := &parser{columns: columnTypes(s)}
+	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	keys := slices.Concat(list[[]byte](s, "sparse_keys"), list[[]byte](s, "dense_keys"), list[[]byte](s, "ragged_keys"))
 	if countKind(p.columns, raggedColumn) > 0 {
 		s.fail("datasets of parsed ragged features: %w", ErrUnsupported)
@@ -24,8 +24,8 @@ func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	}
 	order := slices.Sorted(maps.Keys(at))
 	return func(in *inputs) (dataset.Dataset, error) {
-		defaults := in.values("dense_defaults")
-		spec, err := p.bind(defaults, func() ([][]byte, error) { return keys, nil }, defaults)
+		values := in.values("dense_defaults")
+		spec, err := p.bind(values, func() ([][]byte, error) { return keys, nil }, defaults(values))
 		if err != nil {
 			return nil, err
 		}

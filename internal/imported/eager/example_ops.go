@@ -29,8 +29,18 @@ type boundSpec struct {
 	from []Value
 }
 
-// bind returns the spec for names and defaults; names has one for each column.
-func (p *parser) bind(from []Value, names func() ([][]byte, error), defaults []Value) (*exampleSpec, error) {
+// defaults returns what sets the defaults of dense columns, for bind.
+func defaults(values []Value) func(d int, c *column) error {
+	return func(d int, c *column) error {
+		if d >= len(values) {
+			return fmt.Errorf("expected a default of each dense feature, got %d", len(values))
+		}
+		return c.setDefault(values[d].T)
+	}
+}
+
+// bind returns the spec for what came as from: names has one for each column, and dense completes dense column d.
+func (p *parser) bind(from []Value, names func() ([][]byte, error), dense func(d int, c *column) error) (*exampleSpec, error) {
 	if b := p.last.Load(); b != nil && slices.Equal(b.from, from) {
 		return b.spec, nil
 	}
@@ -48,10 +58,7 @@ func (p *parser) bind(from []Value, names func() ([][]byte, error), defaults []V
 		if cols[i].kind != denseColumn {
 			continue
 		}
-		if d >= len(defaults) {
-			return nil, fmt.Errorf("expected %d defaults of dense features, got %d", countKind(cols, denseColumn), len(defaults))
-		}
-		if err := cols[i].setDefault(defaults[d].T); err != nil {
+		if err := dense(d, &cols[i]); err != nil {
 			return nil, err
 		}
 		d++
@@ -70,7 +77,7 @@ func outputsOf(cols []column) int {
 }
 
 func parseExampleV2(s *site) (kernel, error) {
-	p := &parser{columns: columnTypes(s)}
+	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	s.outputs = outputsOf(p.columns)
 	return func(c call) error {
 		if want := 5 + countKind(p.columns, denseColumn); len(c.in) != want {
@@ -87,7 +94,7 @@ func parseExampleV2(s *site) (kernel, error) {
 			}
 			return all, nil
 		}
-		spec, err := p.bind(c.in[2:], names, c.in[5:])
+		spec, err := p.bind(c.in[2:], names, defaults(c.in[5:]))
 		if err != nil {
 			return err
 		}
@@ -96,7 +103,7 @@ func parseExampleV2(s *site) (kernel, error) {
 }
 
 func parseExample(s *site) (kernel, error) {
-	p := &parser{columns: columnTypes(s)}
+	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	s.outputs = outputsOf(p.columns)
 	return func(c call) error {
 		n := len(p.columns)
@@ -114,7 +121,7 @@ func parseExample(s *site) (kernel, error) {
 			}
 			return all, nil
 		}
-		spec, err := p.bind(c.in[2:], names, c.in[2+n:])
+		spec, err := p.bind(c.in[2:], names, defaults(c.in[2+n:]))
 		if err != nil {
 			return err
 		}
@@ -123,14 +130,14 @@ func parseExample(s *site) (kernel, error) {
 }
 
 func parseSingleExample(s *site) (kernel, error) {
-	p := &parser{columns: columnTypes(s)}
+	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	s.outputs = outputsOf(p.columns)
 	all := slices.Concat(list[[]byte](s, "sparse_keys"), list[[]byte](s, "dense_keys"))
 	return func(c call) error {
 		if len(c.in) == 0 {
 			return fmt.Errorf("expected an input")
 		}
-		spec, err := p.bind(c.in[1:], func() ([][]byte, error) { return all, nil }, c.in[1:])
+		spec, err := p.bind(c.in[1:], func() ([][]byte, error) { return all, nil }, defaults(c.in[1:]))
 		if err != nil {
 			return err
 		}

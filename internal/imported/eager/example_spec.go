@@ -32,6 +32,7 @@ type column struct {
 	stride   int   // values of one row, or of one step of a variable one
 	variable bool
 	fallback *tensor.Tensor // empty: the feature is required
+	optional bool           // of a feature list: a missing one has no steps
 }
 
 // exampleSpec is what a parsing op looks for: sparse, dense and ragged columns in
@@ -41,9 +42,18 @@ type exampleSpec struct {
 	byName  map[string]int
 }
 
+// columnAttrs are the names of the attributes that columns have in an op.
+type columnAttrs struct{ sparse, dense, shapes, ragged, splits string }
+
+var (
+	exampleAttrs = columnAttrs{"sparse_types", "Tdense", "dense_shapes", "ragged_value_types", "ragged_split_types"}
+	contextAttrs = columnAttrs{"context_sparse_types", "Tcontext_dense", "context_dense_shapes", "context_ragged_value_types", "context_ragged_split_types"}
+	stepAttrs    = columnAttrs{"feature_list_sparse_types", "feature_list_dense_types", "feature_list_dense_shapes", "feature_list_ragged_value_types", "feature_list_ragged_split_types"}
+)
+
 // columnTypes are the columns that the attributes of a parsing op give, still
 // without names and defaults.
-func columnTypes(s *site) []column {
+func columnTypes(s *site, attrs columnAttrs) []column {
 	var cols []column
 	add := func(kind columnKind, attr string) {
 		for _, d := range list[tensor.DType](s, attr) {
@@ -54,29 +64,29 @@ func columnTypes(s *site) []column {
 			cols = append(cols, c)
 		}
 	}
-	add(sparseColumn, "sparse_types")
+	add(sparseColumn, attrs.sparse)
 	first := len(cols)
-	add(denseColumn, "Tdense")
-	shapes := list[graph.Shape](s, "dense_shapes")
+	add(denseColumn, attrs.dense)
+	shapes := list[graph.Shape](s, attrs.shapes)
 	if len(shapes) != len(cols)-first {
-		s.fail("attribute dense_shapes: expected %d shapes, got %d", len(cols)-first, len(shapes))
+		s.fail("attribute %s: expected %d shapes, got %d", attrs.shapes, len(cols)-first, len(shapes))
 		return nil
 	}
 	for i, shape := range shapes {
 		if err := cols[first+i].setShape(shape); err != nil {
-			s.fail("attribute dense_shapes[%d]: %w", i, err)
+			s.fail("attribute %s[%d]: %w", attrs.shapes, i, err)
 		}
 	}
 	first = len(cols)
-	add(raggedColumn, "ragged_value_types")
-	splits := list[tensor.DType](s, "ragged_split_types")
+	add(raggedColumn, attrs.ragged)
+	splits := list[tensor.DType](s, attrs.splits)
 	if len(splits) != len(cols)-first {
-		s.fail("attribute ragged_split_types: expected %d types, got %d", len(cols)-first, len(splits))
+		s.fail("attribute %s: expected %d types, got %d", attrs.splits, len(cols)-first, len(splits))
 		return nil
 	}
 	for i, d := range splits {
 		if d != tensor.Int32 && d != tensor.Int64 {
-			s.fail("attribute ragged_split_types: expected int32 or int64, got %v", d)
+			s.fail("attribute %s: expected int32 or int64, got %v", attrs.splits, d)
 		}
 		cols[first+i].splits = d
 	}

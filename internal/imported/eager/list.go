@@ -160,6 +160,8 @@ func depth(v Value) int {
 		return r.depth
 	case *optional:
 		return r.depth
+	case *variantArray:
+		return r.depth
 	}
 	return 0
 }
@@ -178,6 +180,8 @@ func weight(v Value) int {
 		return tensorHeader + r.bytes
 	case *optional:
 		return r.bytes
+	case *raggedVariant:
+		return r.bytes()
 	}
 	return sizeOf(v.T)
 }

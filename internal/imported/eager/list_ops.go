@@ -125,6 +125,9 @@ func listFromTensor(c call) error {
 	if err != nil {
 		return err
 	}
+	if c.t(0) == nil {
+		return listFromVariants(c, shape)
+	}
 	rows, err := c.unstacked(c.t(0))
 	if err != nil {
 		return err

@@ -9,6 +9,9 @@ import (
 
 // stacked sets output 0 to tensors, one that was not set as zeros, one after the other. They may be none.
 func (c call) stacked(l *tensorList, picked []Value, asked []int) error {
+	if l.dtype == tensor.Variant {
+		return c.stackedVariants(picked)
+	}
 	shape, err := l.elementShape(asked, l.elements())
 	if err != nil {
 		return err

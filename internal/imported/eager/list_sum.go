@@ -10,7 +10,7 @@ import (
 // variant reports whether a value is a list or an optional: what TensorFlow adds, and makes zeros of, element by element.
 func variant(v Value) bool {
 	switch v.Resource.(type) {
-	case *tensorList, *optional:
+	case *tensorList, *optional, *raggedVariant, *variantArray:
 		return true
 	}
 	return false

@@ -11,10 +11,13 @@ import (
 
 // raggedOps work on values and row splits.
 var raggedOps = map[*ops.Def]maker{
-	ops.RaggedTensorToTensor: raggedToTensor,
-	ops.RaggedTensorToSparse: raggedToSparse,
-	ops.RaggedRange:          raggedRange,
-	ops.RaggedGather:         raggedGather,
+	ops.RaggedTensorToTensor:          raggedToTensor,
+	ops.RaggedTensorToSparse:          raggedToSparse,
+	ops.RaggedRange:                   raggedRange,
+	ops.RaggedGather:                  raggedGather,
+	ops.RaggedTensorToVariant:         raggedToVariant,
+	ops.RaggedTensorFromVariant:       raggedFromVariant,
+	ops.RaggedTensorToVariantGradient: raggedToVariantGradient,
 }
 
 // splitsOf checks row splits: from 0 up to n.

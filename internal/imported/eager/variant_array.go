@@ -1,0 +1,74 @@
+package eager
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// variantArray is a tensor of variants of rank 1 or more: lists of tensors, ragged tensors.
+type variantArray struct {
+	shape []int
+	all   []Value
+	depth int // of lists and optionals in each other, at most
+}
+
+// newVariantArray returns an array of n variants that have no value yet.
+func newVariantArray(c call, n int) (*variantArray, error) {
+	if err := c.room(n, listHeader); err != nil {
+		return nil, fmt.Errorf("%d variants: %w", n, err)
+	}
+	return &variantArray{shape: []int{n}, all: make([]Value, n)}, nil
+}
+
+// variants returns the shape and elements of an input that is one variant or an array of them.
+func (c call) variants(i int) (shape []int, all []Value) {
+	if a, ok := c.in[i].Resource.(*variantArray); ok {
+		return a.shape, a.all
+	}
+	return nil, c.in[i : i+1]
+}
+
+// listFromVariants makes a list of the variants of an array.
+func listFromVariants(c call, shape []int) error {
+	a, ok := c.in[0].Resource.(*variantArray)
+	if !ok || len(a.shape) != 1 {
+		return fmt.Errorf("Tensor must be at least a vector, but saw a variant")
+	}
+	l, err := newList(c, tensor.Variant, shape, len(a.all))
+	if err != nil {
+		return err
+	}
+	for i, v := range a.all {
+		if err := l.fits(v); err != nil {
+			return err
+		}
+		l.all[i] = v
+		l.bytes += weight(v)
+		if err := l.holds(c, v); err != nil {
+			return err
+		}
+	}
+	c.setList(0, l)
+	return nil
+}
+
+// stackedVariants sets output 0 to variants, one after the other.
+func (c call) stackedVariants(picked []Value) error {
+	a, err := newVariantArray(c, len(picked))
+	if err != nil {
+		return err
+	}
+	for i, v := range picked {
+		if v == (Value{}) {
+			return fmt.Errorf("Trying to stack element %d of a list of variants, which was not set.", i)
+		}
+		if _, nested := v.Resource.(*variantArray); nested {
+			return fmt.Errorf("arrays of arrays of variants %w", ErrUnsupported)
+		}
+		a.all[i] = v
+		a.depth = max(a.depth, depth(v))
+	}
+	c.out[0] = Value{Resource: a}
+	return nil
+}
