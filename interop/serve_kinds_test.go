@@ -62,8 +62,9 @@ func newKindServer(t *testing.T) *kindServer {
 func (s *kindServer) load(t *testing.T, name, path string) error {
 	t.Helper()
 	list := &config.ModelConfigList{Config: []*config.ModelConfig{{Name: name, BasePath: path, ModelPlatform: "tensorflow"}}}
-	r, err := apis.NewModelServiceClient(s.conn).HandleReloadConfigRequest(t.Context(), &apis.ReloadConfigRequest{
-		Config: &config.ModelServerConfig{Config: &config.ModelServerConfig_ModelConfigList{ModelConfigList: list}}})
+	in := &apis.ReloadConfigRequest{Config: &config.ModelServerConfig{Config: &config.ModelServerConfig_ModelConfigList{ModelConfigList: list}}}
+	r := &apis.ReloadConfigResponse{}
+	err := s.conn.Invoke(t.Context(), "/tensorflow.serving.ModelService/HandleReloadConfigRequest", in, r)
 	if err == nil && r.GetStatus().GetErrorCode() != 0 {
 		err = errors.New(r.GetStatus().GetErrorMessage())
 	}
@@ -109,12 +110,14 @@ func (s *kindServer) predict(t *testing.T, name string, r servedRun) (map[string
 		}
 		in[alias] = p
 	}
-	answer, err := apis.NewPredictionServiceClient(s.conn).Predict(t.Context(), &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: name, SignatureName: r.Signature}, Inputs: in})
-	if err != nil {
+	answer := &apis.PredictResponse{}
+	request := &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: name, SignatureName: r.Signature}, Inputs: in}
+	if err := s.conn.Invoke(t.Context(), "/tensorflow.serving.PredictionService/Predict", request, answer); err != nil {
 		return nil, errors.New(status.Convert(err).Message())
 	}
 	out := map[string]*tensor.Tensor{}
 	for alias, p := range answer.GetOutputs() {
+		var err error
 		if out[alias], err = graphdef.FromTensorProto(p); err != nil {
 			t.Fatalf("%s: %v", alias, err)
 		}

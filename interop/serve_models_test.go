@@ -25,7 +25,7 @@ type servedRun struct {
 type servedKind struct{ family, name string }
 
 // shortKinds are the models of the short form.
-var shortKinds = []string{"counter", "control_flow", "glimpses", "static_table", "transformer_ragged", "two_tower"}
+var shortKinds = []string{"counter", "control_flow", "static_table", "transformer_ragged", "two_tower"}
 
 // neverServed are the models that no server without Python can run, and what they need.
 var neverServed = map[string]string{"python_function": "EagerPyFunc"}

@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 		{[]string{jsonl, "train.input.columns=[{name: x, ragged: 3}]"}, "train.input.columns[0].ragged: got 3, expected"},
 		{[]string{"train.input.format=tfrecord", "train.input.files=a"}, "train.input.columns: got nothing, expected the columns of the file"},
 		{[]string{csv, "train.input.columns=[{name: x, kind: numeric, dtype: string}]"}, "train.input.columns[0].dtype: got \"string\", expected a number type"},
-		{[]string{"optimizer.name=adm"}, "optimizer.name: got \"adm\", expected one of adagrad, adam, adamw, ftrl, momentum, rmsprop, sgd, keras_adagrad,"},
+		{[]string{"optimizer.name=adm"}, "optimizer.name: got \"adm\", expected one of adadelta, adagrad, adam, adamax, adamw, amsgrad, ftrl, lamb, lion, momentum, nadam, rmsprop, sgd, keras_adagrad,"},
 		{[]string{"optimizer.momentum=0.9"}, "optimizer.momentum: got 0.9, which the rule adam does not have"},
 		{[]string{"optimizer.nesterov=true"}, "optimizer.nesterov: got true, which the rule adam does not have"},
 		{[]string{"optimizer={name: rmsprop, rho: 1}"}, "optimizer.rho: got 1, expected >= 0 and < 1"},

@@ -58,7 +58,7 @@ func (c call) unbatch(r *raggedVariant) error {
 	}
 	levels, n := make([][]int, len(r.splits)), r.values.Shape[0]
 	for i := len(levels) - 1; i >= 0; i-- {
-		s, err := splitsOf("rt_nested_splits", r.splits[i], n)
+		s, err := splitsOf(c, "rt_nested_splits", r.splits[i], n)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (c call) joinSplits(i int, parts []*raggedVariant, k int, d tensor.DType) e
 	}
 	joined := append(make([]int, 0, n), 0)
 	for _, p := range parts {
-		s, err := vector("row_splits", p.splits[k])
+		s, err := c.vector("row_splits", p.splits[k])
 		if err != nil {
 			return err
 		}
@@ -253,14 +253,14 @@ func raggedToVariantGradient(s *site) (kernel, error) {
 	d := s.dtype("Tvalues", tensor.Invalid)
 	return func(c call) error {
 		shape, all := c.variants(0)
-		want, err := vector("dense_values_shape", c.t(2))
+		want, err := c.vector("dense_values_shape", c.t(2))
 		if err != nil {
 			return err
 		}
 		if len(shape) != 1 || len(want) == 0 {
 			return fmt.Errorf("expected a vector of variants and a shape of rows, got shapes %v and %v", shape, want)
 		}
-		splits, err := splitsOf("row_splits", c.t(1), want[0])
+		splits, err := splitsOf(c, "row_splits", c.t(1), want[0])
 		if err != nil {
 			return err
 		}
