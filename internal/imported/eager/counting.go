@@ -148,13 +148,13 @@ func scatterEach(ofFloats func(has, v float64) float64, ofInts func(has, v int64
 		n := product(s.rest)
 		switch out.DType {
 		case tensor.Float32:
-			eachScattered(out, c.t(2), s.places, n, func(has, v float32) float32 { return float32(ofFloats(float64(has), float64(v))) })
+			eachScattered(out, c.t(2), s.slices, n, func(has, v float32) float32 { return float32(ofFloats(float64(has), float64(v))) })
 		case tensor.Float64:
-			eachScattered(out, c.t(2), s.places, n, ofFloats)
+			eachScattered(out, c.t(2), s.slices, n, ofFloats)
 		case tensor.Int32:
-			eachScattered(out, c.t(2), s.places, n, func(has, v int32) int32 { return int32(ofInts(int64(has), int64(v))) })
+			eachScattered(out, c.t(2), s.slices, n, func(has, v int32) int32 { return int32(ofInts(int64(has), int64(v))) })
 		case tensor.Int64:
-			eachScattered(out, c.t(2), s.places, n, ofInts)
+			eachScattered(out, c.t(2), s.slices, n, ofInts)
 		default:
 			return fmt.Errorf("type %v %w", out.DType, ErrUnsupported)
 		}
@@ -162,11 +162,12 @@ func scatterEach(ofFloats func(has, v float64) float64, ofInts func(has, v int64
 	}
 }
 
-func eachScattered[T number](out, updates *tensor.Tensor, places []int, n int, f func(has, v T) T) {
+func eachScattered[T number](out, updates *tensor.Tensor, rows []int64, n int, f func(has, v T) T) {
 	dst, src := tensor.Values[T](out), tensor.Values[T](updates)
-	for i, p := range places {
+	for i, r := range rows {
+		to := dst[int(r)*n:][:n]
 		for j, v := range src[i*n : (i+1)*n] {
-			dst[p+j] = f(dst[p+j], v)
+			to[j] = f(to[j], v)
 		}
 	}
 }

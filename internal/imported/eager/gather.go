@@ -113,20 +113,28 @@ func at(shape []int, i int) string {
 	return "[" + s
 }
 
-// slots are the places that the last dimension of an index tensor names.
+// slots are the slices that the last dimension of an index tensor names.
 type slots struct {
-	places []int // of the first element of each slice
-	lead   []int // shape of the indices without the last dimension
-	rest   []int // shape of one slice
+	slices []int64 // their numbers, in the order of the tensor that they are of
+	lead   []int   // shape of the indices without the last dimension
+	rest   []int   // shape of one slice
+}
+
+// places returns where the slices begin.
+func (s slots) places(c call) ([]int, error) {
+	if err := c.room(len(s.slices), intBytes); err != nil {
+		return nil, err
+	}
+	all, n := make([]int, len(s.slices)), product(s.rest)
+	for i, v := range s.slices {
+		all[i] = int(v) * n
+	}
+	return all, nil
 }
 
 // slotsOf resolves indices [..., k] into a tensor of the given shape.
 func slotsOf(c call, idx *tensor.Tensor, shape []int) (slots, error) {
 	var s slots
-	ids, err := c.integers("indices", idx)
-	if err != nil {
-		return s, err
-	}
 	if len(idx.Shape) == 0 {
 		return s, fmt.Errorf("indices must be at least a vector")
 	}
@@ -139,17 +147,33 @@ func slotsOf(c call, idx *tensor.Tensor, shape []int) (slots, error) {
 		return s, fmt.Errorf("%w: %d empty indices", ErrLimit, n)
 	}
 	s.rest = shape[k:]
-	steps := contiguous(shape).steps
-	s.places = make([]int, product(s.lead))
-	for i := range s.places {
-		for j, v := range ids[i*k : (i+1)*k] {
-			if v < 0 || v >= shape[j] {
-				return s, fmt.Errorf("indices%s = %v does not index into param shape %v", at(s.lead, i), ids[i*k:(i+1)*k], shape)
-			}
-			s.places[i] += v * steps[j]
-		}
+	if err := c.room(product(s.lead), 8); err != nil {
+		return s, err
 	}
-	return s, nil
+	s.slices = make([]int64, product(s.lead))
+	switch idx.DType {
+	case tensor.Int32:
+		return s, sliceNumbers(s.slices, tensor.Values[int32](idx), s.lead, shape[:k], shape)
+	case tensor.Int64:
+		return s, sliceNumbers(s.slices, tensor.Values[int64](idx), s.lead, shape[:k], shape)
+	}
+	return s, fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
+}
+
+// sliceNumbers sets to to the numbers of slices: each is named by an index of each of dims, the first dimensions of shape.
+func sliceNumbers[I int32 | int64](to []int64, ids []I, lead, dims, shape []int) error {
+	k := len(dims)
+	for i := range to {
+		var sum int64
+		for j, v := range ids[i*k : (i+1)*k] {
+			if uint64(v) >= uint64(dims[j]) { // a negative one is large
+				return fmt.Errorf("indices%s = %v does not index into param shape %v", at(lead, i), ids[i*k:(i+1)*k], shape)
+			}
+			sum = sum*int64(dims[j]) + int64(v)
+		}
+		to[i] = sum
+	}
+	return nil
 }
 
 func gatherNd(c call, t *tensor.Tensor) error {
@@ -160,17 +184,14 @@ func gatherNd(c call, t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if t.Len() == 0 && len(s.places) > 0 {
-		return fmt.Errorf("params of shape %v are empty, but there are %d indices", t.Shape, len(s.places))
+	if t.Len() == 0 && len(s.slices) > 0 {
+		return fmt.Errorf("params of shape %v are empty, but there are %d indices", t.Shape, len(s.slices))
 	}
-	out, err := c.output(0, t.DType, slices.Concat(s.lead, s.rest)...)
-	if err != nil {
+	out, err := c.overwritten(0, t.DType, slices.Concat(s.lead, s.rest)...)
+	if err != nil || out.Len() == 0 {
 		return err
 	}
-	n := product(s.rest)
-	for i, p := range s.places {
-		copyCells(out, i*n, t, p, n)
-	}
+	pickRows(out, t, rowsFrom{n: product(s.rest)}, s.slices)
 	return nil
 }
 
@@ -203,7 +224,11 @@ func scatterNd(c call) error {
 	if err != nil {
 		return err
 	}
-	return addSlices(out, s.places, c.t(1), product(s.rest))
+	places, err := s.places(c)
+	if err != nil {
+		return err
+	}
+	return addSlices(out, places, c.t(1), product(s.rest))
 }
 
 func tensorScatterUpdate(c call) error {
@@ -211,10 +236,7 @@ func tensorScatterUpdate(c call) error {
 	if err != nil {
 		return err
 	}
-	n := product(s.rest)
-	for i, p := range s.places {
-		copyCells(out, p, c.t(2), i*n, n)
-	}
+	putRows(out, c.t(2), s.slices, product(s.rest))
 	return nil
 }
 
@@ -223,7 +245,11 @@ func tensorScatterAdd(c call) error {
 	if err != nil {
 		return err
 	}
-	return addSlices(out, s.places, c.t(2), product(s.rest))
+	places, err := s.places(c)
+	if err != nil {
+		return err
+	}
+	return addSlices(out, places, c.t(2), product(s.rest))
 }
 
 // scattered returns where slices of input 2 go in output 0, which is a copy of input 0.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -89,7 +90,7 @@ func join(c call, parts []Value, k int) error {
 		}
 		shape[k] += got[k]
 	}
-	out, err := c.output(0, first.DType, shape...)
+	out, err := c.overwritten(0, first.DType, shape...)
 	if err != nil || out.Len() == 0 {
 		return err
 	}
@@ -97,8 +98,13 @@ func join(c call, parts []Value, k int) error {
 	at := 0
 	for _, p := range parts {
 		n := p.T.Shape[k] * inner
-		for o := range outer {
-			copyCells(out, o*shape[k]*inner+at, p.T, o*n, n)
+		if first.DType != tensor.String {
+			size := first.DType.Size()
+			kernels.PutColumns(out.Bytes, p.T.Bytes, kernels.Columns{From: at * size, Size: n * size, Row: shape[k] * inner * size})
+		} else {
+			for o := range outer {
+				copyCells(out, o*shape[k]*inner+at, p.T, o*n, n)
+			}
 		}
 		at += n
 	}

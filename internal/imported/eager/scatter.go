@@ -119,7 +119,11 @@ func scatterSlicesBy(how change) kernel {
 			if err != nil {
 				return err
 			}
-			return how.slices(v, s.places, updates, product(s.rest))
+			places, err := s.places(c)
+			if err != nil {
+				return err
+			}
+			return how.slices(v, places, updates, product(s.rest))
 		})
 	}
 }

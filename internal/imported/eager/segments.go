@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -19,7 +18,8 @@ func segmentTable() map[*ops.Def]maker {
 	for op, r := range map[*ops.Def]reduction{ops.SegmentSum: sumOf, ops.SegmentMean: meanOf, ops.SegmentMax: maxOf, ops.SegmentMin: minOf, ops.SegmentProd: prodOf} {
 		all[op] = plain(segment(r, false))
 	}
-	for op, r := range map[*ops.Def]reduction{ops.UnsortedSegmentSum: sumOf, ops.UnsortedSegmentMax: maxOf, ops.UnsortedSegmentMin: minOf, ops.UnsortedSegmentProd: prodOf} {
+	all[ops.UnsortedSegmentSum] = plain(unsortedSum())
+	for op, r := range map[*ops.Def]reduction{ops.UnsortedSegmentMax: maxOf, ops.UnsortedSegmentMin: minOf, ops.UnsortedSegmentProd: prodOf} {
 		all[op] = plain(segment(r, true))
 	}
 	for op, r := range map[*ops.Def]reduction{ops.SparseSegmentSum: sumOf, ops.SparseSegmentMean: meanOf, ops.SparseSegmentSqrtN: sqrtOf,
@@ -41,15 +41,17 @@ const (
 	prodOf
 )
 
-func segment(r reduction, unsorted bool) kernel {
+func segment(r reduction, unsorted bool) kernel { return segmentsOf(r, unsorted).on(0) }
+
+func segmentsOf(r reduction, unsorted bool) *typed {
 	return numbers(segmentBy[float32](r, unsorted), segmentBy[float64](r, unsorted), segmentBy[int8](r, unsorted), segmentBy[int16](r, unsorted),
 		segmentBy[int32](r, unsorted), segmentBy[int64](r, unsorted), segmentBy[uint8](r, unsorted), segmentBy[uint16](r, unsorted),
-		segmentBy[uint32](r, unsorted), segmentBy[uint64](r, unsorted)).on(0)
+		segmentBy[uint32](r, unsorted), segmentBy[uint64](r, unsorted))
 }
 
 // segmentIDs checks ids, which must not fall where sorted, and returns how many segments there are.
-func segmentIDs(ids []int, sorted bool, num int) (int, error) {
-	last := 0
+func segmentIDs[I int | int32 | int64](ids []I, sorted bool, num int) (int, error) {
+	var last I
 	for i, v := range ids {
 		if sorted && v < last {
 			if i == 0 || v < 0 {
@@ -58,7 +60,7 @@ func segmentIDs(ids []int, sorted bool, num int) (int, error) {
 			return 0, errors.New("segment ids are not increasing")
 		}
 		last = v
-		if num >= 0 && v >= num {
+		if num >= 0 && int(v) >= num {
 			return 0, fmt.Errorf("segment_ids[%d] = %d is out of range [0, %d)", i, v, num)
 		}
 	}
@@ -68,7 +70,24 @@ func segmentIDs(ids []int, sorted bool, num int) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	return last + 1, nil
+	return int(last) + 1, nil
+}
+
+// segmentsAsked checks the shapes of segments, and returns the number of unsorted ones, else -1.
+func (c call) segmentsAsked(unsorted bool) (int, error) {
+	t, idt := c.t(0), c.t(1)
+	k := len(idt.Shape)
+	if k > len(t.Shape) || !unsorted && k != 1 || !slices.Equal(t.Shape[:k], idt.Shape) {
+		return 0, fmt.Errorf("data of shape %v must start with the shape of segment_ids, %v", t.Shape, idt.Shape)
+	}
+	if !unsorted {
+		return -1, nil
+	}
+	num, err := integer("num_segments", c.t(2))
+	if err == nil && num < 0 {
+		err = fmt.Errorf("input num_segments == %d must not be negative", num)
+	}
+	return num, err
 }
 
 func segmentBy[T number](r reduction, unsorted bool) kernel {
@@ -78,19 +97,11 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 		if err != nil {
 			return err
 		}
+		num, err := c.segmentsAsked(unsorted)
+		if err != nil {
+			return err
+		}
 		k := len(idt.Shape)
-		if k > len(t.Shape) || !unsorted && k != 1 || !slices.Equal(t.Shape[:k], idt.Shape) {
-			return fmt.Errorf("data of shape %v must start with the shape of segment_ids, %v", t.Shape, idt.Shape)
-		}
-		num := -1
-		if unsorted {
-			if num, err = integer("num_segments", c.t(2)); err != nil {
-				return err
-			}
-			if num < 0 {
-				return fmt.Errorf("input num_segments == %d must not be negative", num)
-			}
-		}
 		if unsorted && t.Len() == 0 {
 			ids = nil // TensorFlow does not look at them
 		}
@@ -225,76 +236,4 @@ func highest[T number]() T {
 		return -l
 	}
 	return l - 1 // wraps around
-}
-
-// sparseSegment reduces the rows of data that indices name by sorted segment.
-func sparseSegment[T float](r reduction) kernel {
-	return func(c call) error {
-		switch c.t(1).DType {
-		case tensor.Int32:
-			return sparseSegmentBy[T, int32](c, r)
-		case tensor.Int64:
-			return sparseSegmentBy[T, int64](c, r)
-		}
-		return fmt.Errorf("indices: expected int32 or int64, got %v", c.t(1).DType)
-	}
-}
-
-func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
-	t, idx := c.t(0), tensor.Values[I](c.t(1))
-	if err := rank("indices", c.t(1), 1); err != nil {
-		return err
-	}
-	ids, err := c.vector("segment_ids", c.t(2))
-	if err != nil {
-		return err
-	}
-	if len(ids) != len(idx) || len(t.Shape) == 0 {
-		return fmt.Errorf("segment_ids and indices should have same size, and data be no scalar: %d, %d, %v", len(ids), len(idx), t.Shape)
-	}
-	num := -1
-	if len(c.in) == 4 {
-		if num, err = integer("num_segments", c.t(3)); err != nil {
-			return err
-		}
-		if num < 0 {
-			return fmt.Errorf("num_segments: expected no negative number, got %d", num)
-		}
-	}
-	n, err := segmentIDs(ids, true, num)
-	if err != nil {
-		return err
-	}
-	dst, err := outputOf[T](c, 0, append([]int{n}, t.Shape[1:]...)...)
-	if err != nil {
-		return err
-	}
-	for i, v := range idx {
-		if v < 0 || int(v) >= t.Shape[0] {
-			return fmt.Errorf("bad: indices[%d] == %d out of range [0, %d)", i, v, t.Shape[0])
-		}
-	}
-	w, src := product(t.Shape[1:]), tensor.Values[T](t)
-	if w == 0 {
-		return nil
-	}
-	for i := 0; i < len(ids); {
-		j := i + 1
-		for j < len(ids) && ids[j] == ids[i] {
-			j++
-		}
-		row := dst[ids[i]*w : (ids[i]+1)*w]
-		kernels.GatherSum(row, src, idx[i:j], nil)
-		if r != sumOf && j-i > 1 {
-			by := T(j - i)
-			if r == sqrtOf {
-				by = T(math.Sqrt(float64(by)))
-			}
-			for k := range row {
-				row[k] /= by
-			}
-		}
-		i = j
-	}
-	return nil
 }
