@@ -194,7 +194,7 @@ def examples(target):
 
 def types(target):
     """Values of each type from one parameter server to the other, and to the worker."""
-    kinds = [tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.bool, tf.string]
+    kinds = [tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.bool, tf.string]
     with tf1.Graph().as_default():
         fed, got = {}, []
         for kind in kinds:
