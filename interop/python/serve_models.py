@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import sys
+import traceback
 
 import numpy as np
 import tensorflow as tf
@@ -659,19 +660,29 @@ def main():
     if len(sys.argv) < 2:
         print("\n".join(k + " " + family for k, (family, _) in all_kinds.items()))
         return
-    where = sys.argv[1]
+    where, failed = sys.argv[1], False
     for name in sys.argv[2:] or all_kinds:
-        tf.random.set_seed(7)
-        m = all_kinds[name][1]()
-        path = os.path.join(where, name, "1")
-        if isinstance(m, tf.keras.Model):
-            tf.saved_model.save(m, path)
-        else:
-            m.save(path)
-        with open(os.path.join(where, name + ".json"), "w") as f:
-            json.dump(answers(path, m.runs), f)
-        tf.keras.backend.clear_session()
-        print(name, "ok", flush=True)
+        try:
+            write(where, name, all_kinds[name][1])
+            print(name, "ok", flush=True)
+        except Exception:
+            failed = True
+            print(name, "cannot be made:", traceback.format_exc(), file=sys.stderr)
+    sys.exit(failed)
+
+
+def write(where, name, kind):
+    """Saves a model in WHERE/NAME/1, and what TensorFlow answers in WHERE/NAME.json."""
+    tf.random.set_seed(7)
+    m = kind()
+    path = os.path.join(where, name, "1")
+    if isinstance(m, tf.keras.Model):
+        tf.saved_model.save(m, path)
+    else:
+        m.save(path)
+    with open(os.path.join(where, name + ".json"), "w") as f:
+        json.dump(answers(path, m.runs), f)
+    tf.keras.backend.clear_session()
 
 
 if __name__ == "__main__":
