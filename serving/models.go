@@ -45,7 +45,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 
 // wrap puts batching and the refusal of overload before a model.
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
-	over := limit.Options{Hold: true, Waiting: &s.waiting}
+	over := limit.Options{Hold: true}
 	if b := s.o.Batching; b != nil {
 		p := b.internal()
 		if b.PerModel {

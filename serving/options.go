@@ -39,8 +39,9 @@ type Options struct {
 	RequestLogDir string
 	Tracing       *Tracing // nil: no spans
 
-	// Version of the server, for clients of the Open Inference Protocol.
-	Version string
+	// Version of the server, for clients of the Open Inference Protocol. Build is a line that says what the program was built from, for the
+	// page, metadata and metrics.
+	Version, Build string
 
 	// Drain bounds how long accepted requests may take once the Server ends; default 30 s.
 	Drain time.Duration

@@ -59,7 +59,7 @@ func TestOverload(t *testing.T) {
 		}
 		t.Error("refused all the time")
 	})
-	for limit := time.Now().Add(waitLimit); s.waiting.Load() == 0 && time.Now().Before(limit); {
+	for limit := time.Now().Add(waitLimit); s.queued() == 0 && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
 	if got := get(t, rest+"/metrics"); !strings.Contains(got, "goestimator_serving_queue 1\n") {

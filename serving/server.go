@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -34,9 +35,9 @@ type Server struct {
 	requests   *requestlog.Logger
 	scheduler  *batching.Scheduler // nil: no batching
 	memory     *budget.Server      // of requests
-	waiting    atomic.Int64        // requests that wait for their turn because of Options.Overload
 	observers  []inference.Observer
 	page       *page.Page // nil: none
+	about      servable.About
 	repository repository
 	health     *health.Server
 	grpc       []*grpc.Server // of the port and of the socket
@@ -63,7 +64,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
-	s.repository.s = s
+	s.repository.s, s.about = s, servable.About{Build: o.Build, Started: time.Now()}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
@@ -74,7 +75,7 @@ func New(o Options) (*Server, error) {
 	s.requests = requestlog.New(requestlog.Options{Dir: o.RequestLogDir, Log: o.Log, Logged: s.registry.Logged})
 	s.observers = []inference.Observer{s.registry, s.requests}
 	if o.Listen.REST >= 0 && !o.NoPage {
-		if s.page, err = page.New(page.Options{Models: source{s.models}, Catalog: s.models}); err != nil {
+		if s.page, err = page.New(page.Options{Models: source{s.models}, Catalog: s.models, Meter: s.models, About: s.about}); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		s.observers = append(s.observers, s.page)
@@ -85,13 +86,21 @@ func New(o Options) (*Server, error) {
 	if b := o.Batching; b != nil {
 		s.scheduler = batching.NewScheduler(batching.Options{Threads: b.NumBatchThreads, Name: b.ThreadPoolName, Observer: s.registry})
 	}
-	if err := s.registry.Gauge("serving_request_memory_bytes", "Bytes that requests hold.", func() float64 { return float64(s.memory.Used()) }); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	if err := s.registry.Gauge("serving_queue", "Requests (with batching: rows) that wait for their turn.", s.queued); err != nil {
+	if err := s.addMetrics(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// addMetrics adds what others than requests say.
+func (s *Server) addMetrics() error {
+	return errors.Join(
+		s.registry.Gauge("serving_request_memory_bytes", "Bytes that requests hold.", func() float64 { return float64(s.memory.Used()) }),
+		s.registry.Gauge("serving_queue", "Requests (with batching: rows) that wait for their turn.", s.queued),
+		s.registry.Gauge("serving_uptime_seconds", "Seconds since the server was made.", func() float64 { return time.Since(s.about.Started).Seconds() }),
+		s.registry.Usage(s.models, s.models),
+		s.registry.Build(s.o.Version, s.o.Build),
+	)
 }
 
 // queued is how much waits for its turn.
@@ -99,7 +108,13 @@ func (s *Server) queued() float64 {
 	if s.scheduler != nil {
 		return float64(s.scheduler.Queued())
 	}
-	return float64(s.waiting.Load())
+	n := 0
+	for _, name := range s.models.Models() {
+		for _, u := range s.models.Usage(name) {
+			n += u.Queue
+		}
+	}
+	return float64(n)
 }
 
 // Addresses are where a Server listens, as host:port or a path; "" where it does not. Of the two loopback addresses it

@@ -136,7 +136,7 @@ func (s *Server) newREST() *http.Server {
 		extra["/"], extra["/page/"] = s.page, s.page
 	}
 	h := rest.New(rest.Options{
-		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
+		Service: s.service("REST"), Catalog: s.models, Meter: s.models, About: &s.about, Ready: s.Ready, Observers: s.observers,
 		OpenInference: s.openInference("REST"), Admin: func(r *http.Request) (func(error), error) { return s.admitREST(r, remote(s.listeners.rest)) },
 		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, CORS: s.o.Requests.CORS, Extra: extra,
 	})

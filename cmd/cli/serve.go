@@ -111,7 +111,7 @@ command line or the config; 130 ended by a second signal.`,
 			if chosen.GPU {
 				a.log.Info("serving on a GPU", "device", chosen)
 			}
-			o.Version = a.thisBuild().Version
+			o.Version, o.Build = a.thisBuild().Version, a.thisBuild().String()
 			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","), NoLoadCheck: !f.loadCheck, Log: a.log})
 			return errors.Join(a.serve(cmd.Context(), o, f.json), dev.Close())
 		},

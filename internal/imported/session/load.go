@@ -77,6 +77,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
+	s.constants = constantBytes(g)
 	s.env = environment(mg, o)
 	if err := s.prepare(ctx, mg, inner); err != nil {
 		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())

@@ -127,14 +127,8 @@ func refused(err error) error {
 
 // acquire waits for a program that is free, and is planned for so many rows.
 func (ps *programs) acquire(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
-	select {
-	case ps.room <- struct{}{}:
-	default:
-		select {
-		case ps.room <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if err := ps.enter(ctx); err != nil {
+		return nil, err
 	}
 	if p := ps.wake(); p != nil {
 		if err := ps.reserve(p.program, rows, by); err != nil {
@@ -148,6 +142,23 @@ func (ps *programs) acquire(ctx context.Context, rows int, by eager.Payer) (*ins
 		<-ps.room
 	}
 	return p, err
+}
+
+// enter waits for room to run.
+func (ps *programs) enter(ctx context.Context) error {
+	select {
+	case ps.room <- struct{}{}:
+		return nil
+	default:
+	}
+	ps.s.waiting.Add(1)
+	defer ps.s.waiting.Add(-1)
+	select {
+	case ps.room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // wake takes the program that was idle for the shortest; nil where there is none.

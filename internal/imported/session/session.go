@@ -49,9 +49,11 @@ type Session struct {
 	trimStopped bool                          // the session is closed
 	memory      atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
 
-	reported sync.Once    // of steps on the host
-	idle     atomic.Int64 // bytes that idle programs hold
-	state    sync.RWMutex // held for writing by runs that update variables
+	reported  sync.Once    // of steps on the host
+	constants int64        // bytes of the graph's
+	idle      atomic.Int64 // bytes that idle programs hold
+	waiting   atomic.Int64 // runs that wait for a program
+	state     sync.RWMutex // held for writing by runs that update variables
 
 	made   atomic.Int64 // plans, so far: the clock of what was used last
 	mu     sync.RWMutex

@@ -148,7 +148,7 @@ func (p *plan) bindAll(t target, shared *sharedWeights) error {
 func (s *step) bind(p *plan, o *op, changing map[*variable]bool, shared *sharedWeights) error {
 	c := &binding{node: o.node, op: o, in: o.operands(s.in), out: s.out, changing: changing, shared: shared}
 	run, err := compileOp(c)
-	p.weights = append(p.weights, c.weights...)
+	p.weights, p.own = append(p.weights, c.weights...), append(p.own, c.own...)
 	if err != nil || run == nil {
 		return err
 	}

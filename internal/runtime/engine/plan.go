@@ -24,6 +24,7 @@ type plan struct {
 	written  map[*variable]bool
 	changing map[*variable]bool // whose values are not the same from run to run
 	weights  []weightsKey       // that are shared with other programs
+	own      []packed           // weights that are not
 
 	// What depends on the kind of device:
 	precision  Precision

@@ -63,6 +63,14 @@ func (p *Program) Memory() int {
 	return n
 }
 
+// Packed returns how many bytes the program's own packed constants hold.
+func (p *Program) Packed() (n int64) {
+	for _, w := range p.own {
+		n += w.memory()
+	}
+	return n
+}
+
 // Run runs one batch of the given number of rows, which may exceed the capacity: the program then grows, once. Feeds
 // are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed

@@ -89,6 +89,7 @@ type binding struct {
 	changing map[*variable]bool // see Program
 	shared   *sharedWeights
 	weights  []weightsKey // that the op has taken
+	own      []packed     // constants in the form that the kernels read
 }
 
 // need fails unless the op has at least that many inputs and outputs.

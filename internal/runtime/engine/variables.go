@@ -189,6 +189,17 @@ func (v *Variables) Set(name string, t *tensor.Tensor) error {
 	return v.upload(x, t)
 }
 
+// Memory returns how many bytes the values hold, and the weights that programs share.
+func (v *Variables) Memory() int64 {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	n := v.weights.memory()
+	for _, x := range v.byName {
+		n += int64(x.buf.Len())
+	}
+	return n
+}
+
 // Names returns the names in alphabetical order.
 func (v *Variables) Names() []string {
 	v.rlock(nil)

@@ -17,6 +17,19 @@ type weights[T kernels.Float] struct {
 	bias   []T // nil without normalization
 }
 
+// memory returns how many bytes the weights hold.
+func (w *weights[T]) memory() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.packed == nil {
+		return 0
+	}
+	return w.packed.Memory()
+}
+
+// packed are weights of any type.
+type packed interface{ memory() int64 }
+
 // weightsKey says what weights are made of. Constants have no variable.
 type weightsKey struct {
 	w, bias, scale, offset, mean, variance *variable
@@ -32,12 +45,12 @@ type sharedWeights struct {
 }
 
 type weightsUse struct {
-	weights any // *weights[T] of the variables' type
+	weights packed // *weights[T] of the variables' type
 	users   int
 }
 
 // take returns the weights of a key, made by fresh for the first user.
-func (s *sharedWeights) acquire(key weightsKey, fresh func() any) any {
+func (s *sharedWeights) acquire(key weightsKey, fresh func() packed) packed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.all[key]
@@ -47,6 +60,16 @@ func (s *sharedWeights) acquire(key weightsKey, fresh func() any) any {
 	}
 	u.users++
 	return u.weights
+}
+
+// memory returns how many bytes all of them hold.
+func (s *sharedWeights) memory() (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.all {
+		n += u.weights.memory()
+	}
+	return n
 }
 
 // release gives back what take returned.
@@ -97,9 +120,10 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 	}
 	if constants { // whose memory is the program's
 		p.weights = &weights[T]{}
+		c.own = append(c.own, p.weights)
 		return p
 	}
-	p.weights = c.shared.acquire(key, func() any { return &weights[T]{} }).(*weights[T])
+	p.weights = c.shared.acquire(key, func() packed { return &weights[T]{} }).(*weights[T])
 	c.weights = append(c.weights, key)
 	return p
 }

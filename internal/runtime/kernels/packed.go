@@ -15,6 +15,7 @@ type PackedB[T Float] struct {
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
 	uses   atomic.Uint32 // products of few rows so far
+	bytes  atomic.Int64  // of data and points
 	once   sync.Once
 	points []T // of a filter: its form of winograd.go, made when a convolution first needs it
 }
@@ -28,6 +29,7 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	}
 	p := &PackedB[T]{k: k, n: n, tiles: tilesFor[T](ActiveLevel())}
 	p.data = aligned[T](k * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
+	p.bytes.Store(sizeOf(p.data))
 	for at := 0; at < n && k > 0; at += p.stripWidth() {
 		dst, ld, cols := p.strip(at)
 		if trans {
@@ -43,6 +45,11 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 
 // Size returns the rows and columns of op(B).
 func (p *PackedB[T]) Size() (k, n int) { return p.k, p.n }
+
+// Memory returns how many bytes the operand holds.
+func (p *PackedB[T]) Memory() int64 { return p.bytes.Load() }
+
+func sizeOf[T Float](x []T) int64 { return int64(len(x)) * int64(unsafe.Sizeof(T(0))) }
 
 // stripWidth is the columns of a whole strip.
 func (p *PackedB[T]) stripWidth() int { return 2 * p.tiles.lanes }
@@ -65,6 +72,7 @@ func (p *PackedB[T]) filterPoints() []T {
 		pairs := len(taps) / 9
 		p.points = aligned[T](winogradPoints * pairStride[T](pairs))
 		filterPoints(p.points, taps, pairs)
+		p.bytes.Add(sizeOf(p.points))
 	})
 	return p.points
 }

@@ -40,6 +40,9 @@ func (m *Model) Signatures() map[string]*pb.SignatureDef { return m.inner.Signat
 // Unwrap returns the model that runs.
 func (m *Model) Unwrap() servable.Model { return m.inner }
 
+// Queued returns how many rows wait for a batch of this model.
+func (m *Model) Queued() int { return m.s.queued(m) }
+
 // Close waits for the batches whose callers gave up, and closes the model.
 func (m *Model) Close() error {
 	m.running.Wait()

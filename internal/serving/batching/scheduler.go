@@ -64,11 +64,16 @@ func (s *Scheduler) Close() {
 }
 
 // Queued returns how many rows wait in queues.
-func (s *Scheduler) Queued() int {
+func (s *Scheduler) Queued() int { return s.queued(nil) }
+
+// queued is Queued of one model; nil: of all.
+func (s *Scheduler) queued(of *Model) (rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rows := 0
 	for _, q := range s.active {
+		if of != nil && q.model != of {
+			continue
+		}
 		for _, b := range q.batches {
 			rows += b.rows
 		}

@@ -4,12 +4,13 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
 // entry is one version of a model through its life. All but refs and drained is
-// guarded by the manager's lock; model is set before the entry is published.
+// guarded by the manager's lock; model and since are set before the entry is published.
 type entry struct {
 	id          servable.ID
 	dir         string
@@ -18,7 +19,8 @@ type entry struct {
 	state       servable.State
 	err         error
 	model       servable.Model
-	abandon     func() // ends the wait for another attempt to load
+	since       time.Time // when it became available
+	abandon     func()    // ends the wait for another attempt to load
 
 	refs    atomic.Int64
 	drained chan struct{}

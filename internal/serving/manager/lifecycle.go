@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
@@ -95,7 +96,7 @@ func (f *lifecycle) loaded(e *entry, m servable.Model, err error) {
 		f.prune()
 		return
 	}
-	e.state, e.model = servable.Available, m
+	e.state, e.model, e.since = servable.Available, m, time.Now()
 }
 
 // unloaded tells that e holds nothing any more.

@@ -116,6 +116,7 @@ const historyLimit = 100
 var (
 	_ servable.Source  = (*Manager)(nil)
 	_ servable.Catalog = (*Manager)(nil)
+	_ servable.Meter   = (*Manager)(nil)
 )
 
 // New makes a Manager without models; Reload gives it some. It is to be closed.
@@ -214,6 +215,25 @@ func (m *Manager) Status(name string) []servable.Status {
 	return slices.SortedFunc(maps.Values(byVersion), func(a, b servable.Status) int {
 		return cmp.Compare(b.ID.Version, a.ID.Version)
 	})
+}
+
+// Usage implements servable.Meter. It takes no lock: a version may have to wait for a run before it knows.
+func (m *Manager) Usage(name string) map[int64]servable.Usage {
+	r := (*m.served.Load())[name]
+	if r == nil {
+		return nil
+	}
+	all := map[int64]servable.Usage{}
+	for _, e := range r.versions.Load().versions {
+		if _, ok := all[e.id.Version]; ok || !e.acquire() {
+			continue // one of another folder, which makes way, or one that ends
+		}
+		u := servable.UsageOf(e.model)
+		u.Since = e.since
+		all[e.id.Version] = u
+		e.release()
+	}
+	return all
 }
 
 // ended remembers the end of a version. m.mu is held.

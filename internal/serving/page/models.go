@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
@@ -31,6 +32,32 @@ type Version struct {
 	Version string `json:"version"`
 	State   string `json:"state"`
 	Error   string `json:"error,omitempty"`
+	Usage   *Usage `json:"usage,omitempty"` // of an available version
+}
+
+// Usage is what a version takes.
+type Usage struct {
+	Memory int64 `json:"memory_bytes"`
+	Queue  int   `json:"queue"`
+	Uptime int64 `json:"uptime_seconds"` // since it became available
+}
+
+// Server is which server this is.
+type Server struct {
+	Build  string `json:"build"`
+	Uptime int64  `json:"uptime_seconds"`
+}
+
+func (p *Page) server() Server {
+	return Server{p.o.About.Build, int64(time.Since(p.o.About.Started).Seconds())}
+}
+
+// usage is what the versions of a model take.
+func (p *Page) usage(name string) map[int64]servable.Usage {
+	if p.o.Meter == nil {
+		return nil
+	}
+	return p.o.Meter.Usage(name)
 }
 
 var states = map[servable.State]string{
@@ -41,10 +68,14 @@ func (p *Page) models() []Model {
 	models := []Model{}
 	for _, name := range p.o.Catalog.Models() {
 		m := Model{Name: name, Versions: []Version{}}
+		usage := p.usage(name)
 		for _, s := range p.o.Catalog.Status(name) {
 			v := Version{Version: strconv.FormatInt(s.ID.Version, 10), State: states[s.State]}
 			if s.Err != nil {
 				v.Error = status.Convert(s.Err).Message()
+			}
+			if u, ok := usage[s.ID.Version]; ok {
+				v.Usage = &Usage{u.Memory, u.Queue, int64(time.Since(u.Since).Seconds())}
 			}
 			m.Versions = append(m.Versions, v)
 		}

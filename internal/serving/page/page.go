@@ -34,6 +34,8 @@ var Public = []string{"/", "/page/app.js", "/page/echarts.js", "/page/page.css"}
 type Options struct {
 	Models  servable.Source
 	Catalog servable.Catalog
+	Meter   servable.Meter // what versions take; nil: nobody says
+	About   servable.About
 	Title   string // default "goestimator"
 }
 
@@ -65,6 +67,7 @@ func New(o Options) (*Page, error) {
 	p.mux.Handle("GET /page/echarts.js", static("text/javascript; charset=utf-8", echarts.Script))
 	p.mux.Handle("GET /page/page.css", static("text/css; charset=utf-8", style))
 	p.mux.HandleFunc("GET /page/models.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.models()) })
+	p.mux.HandleFunc("GET /page/server.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.server()) })
 	p.mux.HandleFunc("GET /page/traffic.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.traffic.window()) })
 	p.mux.HandleFunc("GET /page/signatures.json", p.signatures)
 	return p, nil

@@ -97,7 +97,7 @@ func TestModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = decode[[]Model](t, get(t, p, "/page/models.json"))
-	if len(got) != 1 || got[0].Versions[0] != (Version{"9223372036854775807", "END", "<script>"}) {
+	if len(got) != 1 || got[0].Versions[0] != (Version{Version: "9223372036854775807", State: "END", Error: "<script>"}) {
 		t.Errorf("got %+v", got)
 	}
 	if none := get(t, p, "/page/traffic.json"); none.Code != http.StatusOK {

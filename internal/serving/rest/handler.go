@@ -36,6 +36,8 @@ var _ Service = (*inference.Service)(nil)
 type Options struct {
 	Service Service
 	Catalog servable.Catalog
+	Meter   servable.Meter  // what metadata say that a version takes; nil: they do not
+	About   *servable.About // what metadata say of the server; nil: nothing
 	// OpenInference answers /v2; nil: nothing does.
 	OpenInference *openinference.Service
 	// Admin admits a call that loads or unloads a model; end is called with what came of it. Nil: all are let in.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
@@ -74,7 +76,40 @@ func (h *handler) metadata(ctx context.Context, out []byte, to route) ([]byte, e
 		out = append(out, ",\n\"features\": "...)
 		out = appendFeatures(out, f)
 	}
+	out = h.appendUsage(out, to.model, r.GetModelSpec().GetVersion().GetValue())
 	return append(out, "\n}\n"...), nil
+}
+
+// appendUsage appends what a version takes, and which server this is.
+func (h *handler) appendUsage(out []byte, model string, version int64) []byte {
+	w := &writer{narrow: true}
+	seconds := func(since time.Time) { w.whole("uptime_seconds", int64(time.Since(since).Seconds())) }
+	if h.Meter != nil {
+		if u, ok := h.Meter.Usage(model)[version]; ok {
+			w.buf = append(out, ",\n\"usage\": "...)
+			w.open('{')
+			w.whole("memory_bytes", u.Memory)
+			w.whole("queue", int64(u.Queue))
+			seconds(u.Since)
+			w.close('}')
+			out = w.buf
+		}
+	}
+	if h.About != nil {
+		w.buf = append(out, ",\n\"server\": "...)
+		w.open('{')
+		w.pair("build", h.About.Build)
+		seconds(h.About.Started)
+		w.close('}')
+		out = w.buf
+	}
+	return out
+}
+
+// whole appends a member that is an integer.
+func (w *writer) whole(name string, n int64) {
+	w.quoted([]byte(name))
+	w.raw(strconv.FormatInt(n, 10))
 }
 
 // appendFeatures appends what signatures parse of examples, by signature.

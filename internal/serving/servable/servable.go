@@ -3,6 +3,7 @@ package servable
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -32,14 +33,23 @@ type Feature struct {
 // FeaturesOf returns what a signature of m parses of serialized examples, sorted by name; none where it parses none, or where m does
 // not say. A model that stands before another one has Unwrap.
 func FeaturesOf(m Model, signature string) []Feature {
-	for {
-		switch x := m.(type) {
-		case interface{ Features(string) []Feature }:
+	for m := range layers(m) {
+		if x, ok := m.(interface{ Features(string) []Feature }); ok {
 			return x.Features(signature)
-		case interface{ Unwrap() Model }:
+		}
+	}
+	return nil
+}
+
+// layers yields m and the models that it stands before, the outermost first.
+func layers(m Model) iter.Seq[Model] {
+	return func(yield func(Model) bool) {
+		for m != nil && yield(m) {
+			x, ok := m.(interface{ Unwrap() Model })
+			if !ok {
+				return
+			}
 			m = x.Unwrap()
-		default:
-			return nil
 		}
 	}
 }

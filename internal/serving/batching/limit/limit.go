@@ -22,8 +22,6 @@ type Options struct {
 	Rows bool
 	// Hold lets only Slots units into the model at once, the others wait in order; not for models that batch, which queue.
 	Hold bool
-	// Waiting counts the requests that wait because of Hold, of all Limiters that share it; nil: not counted.
-	Waiting *atomic.Int64
 }
 
 // minDelay is short for an answer whatever a run takes: many clients of a quick model ask at once without there being too many.
@@ -35,8 +33,9 @@ const delayInRuns = 0.8
 
 // A Limiter refuses requests that would wait too long. It is safe for concurrent use.
 type Limiter struct {
-	o     Options
-	slots chan struct{} // tokens, where Hold is set
+	o       Options
+	slots   chan struct{} // tokens, where Hold is set
+	waiting atomic.Int64  // requests that wait because of Hold
 
 	mu       sync.Mutex
 	inFlight int
@@ -50,9 +49,6 @@ type Limiter struct {
 // New returns a Limiter; fewer than one slot are one.
 func New(o Options) *Limiter {
 	o.Slots = max(o.Slots, 1)
-	if o.Waiting == nil {
-		o.Waiting = new(atomic.Int64)
-	}
 	l := &Limiter{o: o}
 	if o.Hold {
 		l.slots = make(chan struct{}, o.Slots)
@@ -114,8 +110,8 @@ func (l *Limiter) start() time.Time {
 
 // wait returns when a slot is free and taken.
 func (l *Limiter) wait(ctx context.Context) error {
-	l.o.Waiting.Add(1)
-	defer l.o.Waiting.Add(-1)
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
 	select {
 	case l.slots <- struct{}{}:
 		return nil

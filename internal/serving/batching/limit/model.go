@@ -22,6 +22,9 @@ func (m limited) Signatures() map[string]*pb.SignatureDef { return m.inner.Signa
 // Unwrap returns the model that runs.
 func (m limited) Unwrap() servable.Model { return m.inner }
 
+// Queued returns how many requests wait for their turn because of the Limiter.
+func (m limited) Queued() int { return int(m.l.waiting.Load()) }
+
 // Close implements servable.Model.
 func (m limited) Close() error { return m.inner.Close() }
 

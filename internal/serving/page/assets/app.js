@@ -37,12 +37,28 @@
     return select.value !== chosen;
   }
 
+  function bytes(n) {
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let i = 0;
+    for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
+    return (i && n < 100 ? n.toFixed(1) : Math.round(n)) + ' ' + units[i];
+  }
+
+  // time is the two largest units of a number of seconds.
+  function time(s) {
+    for (const [n, unit, m, part] of [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's']])
+      if (s >= n) return Math.floor(s / n) + ' ' + unit + ' ' + Math.floor(s % n / m) + ' ' + part;
+    return s + ' s';
+  }
+
   let models = [];
   function showModels(list) {
     models = list;
     at('models').replaceChildren(...list.flatMap(m => m.versions.map((v, i) => {
       const row = document.createElement('tr');
-      row.append(element('td', i ? '' : m.name), element('td', v.version), element('td', v.state, v.state), element('td', v.error || ''));
+      const u = v.usage;
+      row.append(element('td', i ? '' : m.name), element('td', v.version), element('td', v.state, v.state),
+        ...(u ? [bytes(u.memory_bytes), u.queue, time(u.uptime_seconds)] : ['', '', '']).map(text => element('td', text)), element('td', v.error || ''));
       return row;
     })));
     if (fill(at('model'), list.map(m => [m.name, m.name]))) chosen();
@@ -116,8 +132,9 @@
 
   async function poll() {
     try {
-      const [m, t] = await Promise.all([get('page/models.json'), get('page/traffic.json')]);
+      const [m, t, s] = await Promise.all([get('page/models.json'), get('page/traffic.json'), get('page/server.json')]);
       showModels(m);
+      at('server').textContent = [s.build, 'up ' + time(s.uptime_seconds)].filter(Boolean).join(', ');
       showTraffic(t);
       at('trouble').hidden = true;
     } catch (e) {
