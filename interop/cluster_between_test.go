@@ -37,7 +37,7 @@ func between(steps int, disturb func(*testing.T, *betweenRun)) func(*testing.T, 
 
 // client starts the client of a worker.
 func (r *betweenRun) client(t *testing.T, worker int) *pythonScript {
-	return host(t).start(t, nil, "cluster_between.py", r.cluster.json(t), r.cluster.folder, strconv.Itoa(worker), strconv.Itoa(r.steps))
+	return r.cluster.script(t, nil, "cluster_between.py", r.cluster.json(t), r.cluster.folder, strconv.Itoa(worker), strconv.Itoa(r.steps))
 }
 
 // reach waits until the chief has logged a step that is at least this one.

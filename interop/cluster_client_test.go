@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
@@ -49,7 +50,8 @@ func clientLosses(t *testing.T, target, optimizer string) (all []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
+	ctx, stop := context.WithTimeout(t.Context(), hostedTime(t))
+	defer stop()
 	if err := cluster.Reset(ctx, target, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -58,5 +58,5 @@ func (r estimatorRun) start(t *testing.T, c *testCluster, job string, index int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return host(t).start(t, map[string]string{"TF_CONFIG": string(text)}, "cluster_estimator.py", filepath.Join(c.folder, "model"), r.model, r.strategy)
+	return c.script(t, map[string]string{"TF_CONFIG": string(text)}, "cluster_estimator.py", filepath.Join(c.folder, "model"), r.model, r.strategy)
 }

@@ -34,6 +34,7 @@ type pythonHost struct {
 // pythonScript is a script that a host has started.
 type pythonScript struct {
 	name     string
+	cluster  *testCluster  // that it uses, if any
 	out, err string        // files
 	started  chan struct{} // closed when pid is known
 	done     chan struct{} // closed when it has ended
@@ -193,7 +194,7 @@ func (s *pythonScript) said() string {
 // until waits until what the script has printed and logged is as done wants it; what names that.
 func (s *pythonScript) until(t *testing.T, what string, done func(said string) bool) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	ctx, stop := context.WithTimeout(t.Context(), hostedTime(t))
 	defer stop()
 	for !done(s.said()) {
 		select {
@@ -202,7 +203,7 @@ func (s *pythonScript) until(t *testing.T, what string, done func(said string) b
 				t.Fatalf("expected %s of %s", what, s.explain())
 			}
 		case <-ctx.Done():
-			t.Fatalf("waiting for %s: %v\n%s", what, ctx.Err(), s.explain())
+			t.Fatalf("waiting for %s: %v\n%s", what, ctx.Err(), s.stacks())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -211,12 +212,12 @@ func (s *pythonScript) until(t *testing.T, what string, done func(said string) b
 // wait waits until the script has ended well, and returns what it printed.
 func (s *pythonScript) wait(t *testing.T) string {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	ctx, stop := context.WithTimeout(t.Context(), hostedTime(t))
 	defer stop()
 	select {
 	case <-s.done:
 	case <-ctx.Done():
-		t.Fatalf("%v\n%s", ctx.Err(), s.explain())
+		t.Fatalf("%v\n%s", ctx.Err(), s.stacks())
 	}
 	if s.code != 0 || s.failure != nil {
 		t.Fatal(s.explain())

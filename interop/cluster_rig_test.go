@@ -27,6 +27,7 @@ type testCluster struct {
 type taskProcess interface {
 	kill()                // as kill -9 does
 	terminate(*testing.T) // as a scheduler does
+	stacks() string       // its log and where its threads stand; it may end with that
 }
 
 // newCluster starts a server for each task of jobs, which have these numbers of tasks. ours are jobs or tasks, such as "worker ps/1",
@@ -68,6 +69,14 @@ func newCluster(t *testing.T, jobs map[string]int, ours, own string, flags ...st
 		}
 	}
 	return c
+}
+
+// script starts a script that uses the cluster, with pairs of its environment.
+func (c *testCluster) script(t *testing.T, env map[string]string, script string, args ...string) *pythonScript {
+	t.Helper()
+	s := host(t).start(t, env, script, args...)
+	s.cluster = c
+	return s
 }
 
 // json is the jobs and addresses as scripts take them.

@@ -107,7 +107,7 @@ func (c clusterCase) once(t *testing.T, name, ours string) (out string) {
 		if c.drive != nil {
 			out = c.drive(t, cluster)
 		} else {
-			out = host(t).start(t, nil, c.script, append([]string{cluster.json(t), cluster.folder}, c.args...)...).wait(t)
+			out = cluster.script(t, nil, c.script, append([]string{cluster.json(t), cluster.folder}, c.args...)...).wait(t)
 		}
 		t.Logf("%s", strings.TrimSpace(out))
 		if !strings.Contains(out, c.has) {

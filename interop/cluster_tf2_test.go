@@ -19,7 +19,7 @@ func init() {
 
 // killWorker kills a worker while functions are scheduled, and starts it again: all results are there.
 func killWorker(t *testing.T, c *testCluster) string {
-	s := host(t).start(t, nil, "cluster_tf2_kill.py", c.json(t), c.folder)
+	s := c.script(t, nil, "cluster_tf2_kill.py", c.json(t), c.folder)
 	s.until(t, "kill", func(string) bool { return strings.Contains(s.printed(), "kill\n") })
 	c.kill("worker/1")
 	s.until(t, "start", func(string) bool { return strings.Contains(s.printed(), "start\n") })
@@ -29,11 +29,11 @@ func killWorker(t *testing.T, c *testCluster) string {
 
 // killParameterServer kills a parameter server, which ends the program. Run again, it goes on from its checkpoint.
 func killParameterServer(t *testing.T, c *testCluster) string {
-	s := host(t).start(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
+	s := c.script(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
 	s.until(t, "kill", func(string) bool { return strings.Contains(s.printed(), "kill\n") })
 	c.kill("ps/0")
 	first := s.wait(t)
 	c.start(t, "ps/0")
-	again := host(t).start(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
+	again := c.script(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
 	return strings.Replace(first, "kill\n", "", 1) + again.wait(t)
 }

@@ -2,9 +2,11 @@
 
 A line of JSON on the standard input starts a script: {"id", "script", "args", "env", "out", "err"}; out and err are files.
 It is answered by {"id", "pid"}, and by {"id", "code"} when the script has ended; a code below 0 is a signal.
+SIGQUIT has a script write the stacks of its threads to err.
 All end with the standard input.
 """
 
+import faulthandler
 import json
 import os
 import runpy
@@ -24,6 +26,7 @@ def run(order):
         file = os.open(path, mode, 0o600)
         os.dup2(file, fd)
         os.close(file)
+    faulthandler.register(signal.SIGQUIT)
     os.environ.update(order["env"] or {})
     sys.argv = [order["script"]] + order["args"]
     sys.path[0] = os.path.dirname(os.path.abspath(order["script"]))
