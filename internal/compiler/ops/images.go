@@ -52,13 +52,9 @@ var (
 		"T: {float32}", "kernel_type: string = 'lanczos3'", "antialias: bool = true")
 	LRN = define("LRN(input: T) -> output: T",
 		"depth_radius: int = 5", "bias: float = 1.0", "alpha: float = 1.0", "beta: float = 0.5", "T: {float16, bfloat16, float32} = float32").sameShape()
-	AdjustContrastv2        = define("AdjustContrastv2(images: T, contrast_factor: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
-	AdjustHue               = define("AdjustHue(images: T, delta: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
-	AdjustSaturation        = define("AdjustSaturation(images: T, scale: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
-	HSVToRGB                = define("HSVToRGB(images: T) -> output: T", "T: floats = float32").sameShape()
-	RGBToHSV                = define("RGBToHSV(images: T) -> output: T", "T: floats = float32").sameShape()
-	FakeQuantWithMinMaxArgs = define("FakeQuantWithMinMaxArgs(inputs: float32) -> outputs: float32",
-		"min: float = -6.0", "max: float = 6.0", "num_bits: int = 8", "narrow_range: bool = false").sameShape()
-	FakeQuantWithMinMaxVars = define("FakeQuantWithMinMaxVars(inputs: float32, min: float32, max: float32) -> outputs: float32",
-		"num_bits: int = 8", "narrow_range: bool = false").sameShape()
+	AdjustContrastv2 = define("AdjustContrastv2(images: T, contrast_factor: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	AdjustHue        = define("AdjustHue(images: T, delta: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	AdjustSaturation = define("AdjustSaturation(images: T, scale: float32) -> output: T", "T: {float16, float32} = float32").sameShape()
+	HSVToRGB         = define("HSVToRGB(images: T) -> output: T", "T: floats = float32").sameShape()
+	RGBToHSV         = define("RGBToHSV(images: T) -> output: T", "T: floats = float32").sameShape()
 )

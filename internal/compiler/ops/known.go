@@ -21,7 +21,6 @@ CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32)
 EagerPyFunc(input: [Tin]) -> output: [Tout]
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
-FakeQuantWithMinMaxVarsGradient(gradients: float32, inputs: float32, min: float32, max: float32) -> backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32
 ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool

@@ -10,15 +10,16 @@ import (
 )
 
 // byFamilies are the ops that families.json.gz has cases of.
-const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py and eager_signals.py"
+const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py, eager_signals.py and eager_quantized.py"
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps} {
+	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps, fakeQuantOps, quantizeDequantizeOps} {
 		for op := range family {
 			unrecorded[op.Name] = byFamilies
 		}
 	}
-	for op, why := range map[*ops.Def]string{ops.BatchFFT: oldNames, ops.BatchFFT2D: oldNames, ops.BatchFFT3D: oldNames, ops.BatchIFFT: oldNames, ops.BatchIFFT2D: oldNames, ops.BatchIFFT3D: oldNames, ops.CTCLossV2: "TensorFlow has it on GPUs alone"} {
+	for op, why := range map[*ops.Def]string{ops.BatchFFT: oldNames, ops.BatchFFT2D: oldNames, ops.BatchFFT3D: oldNames, ops.BatchIFFT: oldNames, ops.BatchIFFT2D: oldNames, ops.BatchIFFT3D: oldNames, ops.CTCLossV2: "TensorFlow has it on GPUs alone",
+		ops.QuantizeAndDequantize: "removed from TensorFlow: QuantizeAndDequantizeV2 is recorded"} {
 		unrecorded[op.Name] = why
 	}
 	for _, op := range []*ops.Def{ops.BesselI0, ops.BesselI0e, ops.BesselI1, ops.BesselI1e, ops.BesselJ0, ops.BesselJ1, ops.BesselK0, ops.BesselK0e, ops.BesselK1, ops.BesselK1e,
@@ -63,7 +64,7 @@ const (
 // TestFamilies: what TensorFlow 2.15 computes and refuses with sparse tensors, sets and matrices, and of counts and texts, so do we.
 func TestFamilies(t *testing.T) {
 	seen := map[string]bool{}
-	for _, file := range []string{"families", "signals", "texts", "records"} {
+	for _, file := range []string{"families", "signals", "texts", "records", "quantized"} {
 		for _, c := range readCases[goldenSequence](t, "testdata/"+file+".json.gz") {
 			err := c.compare(t, 1e-5)
 			if why := familyDifferences[c.Name]; err != nil && why == "" {
