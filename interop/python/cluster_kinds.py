@@ -181,12 +181,17 @@ def examples(target):
         parsed = tf1.data.make_one_shot_iterator(data.apply(tf.data.experimental.parse_example_dataset(spec, num_parallel_calls=2))).get_next()
         pairs = tf1.data.make_one_shot_iterator(data.map(lambda x: tf1.parse_example(x, spec)["z"])).get_next()
         rows = tf1.data.make_one_shot_iterator(tf1.data.Dataset.from_tensor_slices(records).map(lambda x: tf1.parse_single_example(x, spec)["z"]).batch(3)).get_next()
+        some = {"z": tf.io.RaggedFeature(tf.int64), "b": tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64), "a": tf1.FixedLenFeature([], tf.int64), "s": tf1.VarLenFeature(tf.int64)}
+        ragged = tf1.data.make_one_shot_iterator(data.apply(tf.data.experimental.parse_example_dataset(some))).get_next()
+        ragged = [ragged["a"], ragged["b"].values, ragged["b"].row_splits, ragged["s"], ragged["z"].values, ragged["z"].row_splits]
         once = tf1.data.make_one_shot_iterator(tf1.data.Dataset.from_tensor_slices([3, 1, 3, 2, 1]).unique()).get_next()
         with tf1.Session(target) as s:
             for _ in range(3):
                 attempt("parsed examples", s, [parsed["a"], parsed["b"], parsed["z"]])
             attempt("sparse elements", s, pairs)
             attempt("sparse elements in batches", s, rows)
+            for _ in range(3):
+                attempt("parsed ragged examples", s, ragged)
             for _ in range(4):
                 attempt("unique", s, once)
             attempt("format", s, tf.strings.format("{} and {}", (tf.reshape(tf.range(30), [5, 6]), tf.constant(["a", "it's"]))))

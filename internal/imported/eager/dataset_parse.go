@@ -11,13 +11,10 @@ import (
 )
 
 // parseDataset parses the serialized examples of each element. Components are in the order of the features' names; sparse ones are
-// serialized, three strings each, as TensorFlow has them as variants.
+// serialized, three strings each, as TensorFlow has them as variants. Ragged ones are variants here, too.
 func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	keys := slices.Concat(list[[]byte](s, "sparse_keys"), list[[]byte](s, "dense_keys"), list[[]byte](s, "ragged_keys"))
-	if countKind(p.columns, raggedColumn) > 0 {
-		s.fail("datasets of parsed ragged features: %w", ErrUnsupported)
-	}
 	at := map[string]int{}
 	for i, key := range keys {
 		at[string(key)] = i
@@ -40,11 +37,11 @@ func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 			}
 			out := make(dataset.Element, len(order))
 			for i, name := range order {
-				t, err := c.component(spec, at[name])
+				v, err := c.component(spec, at[name])
 				if err != nil {
 					return nil, err
 				}
-				out[i].T = t
+				out[i] = dataset.Value(v)
 			}
 			return out, nil
 		}
@@ -52,19 +49,22 @@ func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	}
 }
 
-// component returns what a column became: its tensor, or three strings of a sparse one.
-func (c call) component(spec *exampleSpec, k int) (*tensor.Tensor, error) {
-	sparse := countKind(spec.columns, sparseColumn)
-	if k >= sparse {
-		return c.out[k+2*sparse].T, nil
+// component returns what a column became: its tensor, a ragged one, or three strings of a sparse one.
+func (c call) component(spec *exampleSpec, k int) (Value, error) {
+	sparse, ragged := countKind(spec.columns, sparseColumn), countKind(spec.columns, raggedColumn)
+	switch spec.columns[k].kind {
+	case denseColumn:
+		return c.out[k+2*sparse], nil
+	case raggedColumn:
+		return Value{Resource: &raggedVariant{splits: []*tensor.Tensor{c.out[k+2*sparse+ragged].T}, values: c.out[k+2*sparse].T}}, nil
 	}
 	all, err := triple{c.out[k].T, c.out[k+sparse].T, c.out[k+2*sparse].T}.strings()
 	if err != nil {
-		return nil, err
+		return Value{}, err
 	}
 	t := tensor.New(tensor.String, len(all))
 	copy(t.Strings, all)
-	return t, nil
+	return Value{T: t}, nil
 }
 
 func uniqueDataset(s *site) func(in *inputs) (dataset.Dataset, error) {

@@ -181,7 +181,7 @@ func weight(v Value) int {
 	case *optional:
 		return r.bytes
 	case *raggedVariant:
-		return r.bytes()
+		return r.MemoryBytes()
 	}
 	return sizeOf(v.T)
 }

@@ -13,7 +13,8 @@ type raggedVariant struct {
 	values *tensor.Tensor
 }
 
-func (r *raggedVariant) bytes() int {
+// MemoryBytes is what it takes, in bytes.
+func (r *raggedVariant) MemoryBytes() int {
 	n := tensorHeader + sizeOf(r.values)
 	for _, s := range r.splits {
 		n += sizeOf(s)
