@@ -371,7 +371,7 @@ def spelling():
     def f(x):
         a, b = tf.strings.unicode_split(x, "UTF-8"), tf.strings.unicode_split(known, "UTF-8")
         n = tf.shape(x)[0]
-        left = tf.repeat(a, 3, axis=0).to_sparse()
+        left = tf.gather(a, tf.repeat(tf.range(n), 3)).to_sparse()
         right = tf.tile(b.to_tensor(""), (n, 1))
         right = tf.sparse.from_dense(right)
         d = tf.reshape(tf.edit_distance(left, right, normalize=False), (n, 3))

@@ -6,12 +6,12 @@ from served import F, I, L, S, Served, f32, kept, keras, one, r, text
 
 
 def dlrm():
-    dense, cats = L.Input((4,), name="dense"), L.Input((3,), dtype="int32", name="cats")
+    dense, cats = L.Input((4,), name="numbers"), L.Input((3,), dtype="int32", name="cats")
     x = L.Dense(8, activation="relu")(L.Dense(16, activation="relu")(tf.math.log1p(tf.nn.relu(dense))))
     e = [L.Embedding(20, 8)(cats[:, k]) for k in range(3)]
     v = tf.stack([x] + e, 1)
     z = tf.matmul(v, v, transpose_b=True)
-    pairs = tf.boolean_mask(z, np.tril(np.ones((4, 4), bool), -1), axis=1)
+    pairs = tf.gather(tf.reshape(z, (-1, 16)), [4 * i + j for i in range(4) for j in range(i)], axis=1)
     return keras(tf.keras.Model([dense, cats], L.Dense(1, activation="sigmoid")(L.Concatenate()([x, pairs]))), [f32(3, 4), r.integers(0, 20, (3, 3)).astype("int32")])
 
 
@@ -87,9 +87,9 @@ def streaming_top_k():
     def f(q):
         best, at = tf.fill((tf.shape(q)[0], 3), -1e9), tf.zeros((tf.shape(q)[0], 3), tf.int32)
         for k in tf.range(0, 24, 8):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(best, tf.TensorShape([None, 3])), (at, tf.TensorShape([None, 3]))])
             s = tf.concat([best, tf.matmul(q, items[k:k + 8], transpose_b=True)], 1)
             i = tf.concat([at, tf.broadcast_to(tf.range(k, k + 8), (tf.shape(q)[0], 8))], 1)
-            tf.autograph.experimental.set_loop_options(shape_invariants=[(best, tf.TensorShape([None, 3])), (at, tf.TensorShape([None, 3]))])
             best, top = tf.math.top_k(s, 3)
             at = tf.gather(i, top, batch_dims=1)
         return {"scores": best, "at": at}
@@ -266,7 +266,7 @@ def graph_attention():
 def page_rank():
     def f(edges, n):
         degree = tf.maximum(tf.math.bincount(edges[:, 0], minlength=n, dtype=F), 1.0)
-        rank, change = tf.fill([n], 1 / tf.cast(n, F)), 1.0
+        rank, change = tf.fill([n], 1 / tf.cast(n, F)), tf.constant(1.0)
         while change > 1e-3:
             flow = tf.gather(rank / degree, edges[:, 0])
             after = 0.15 / tf.cast(n, F) + 0.85 * tf.tensor_scatter_nd_add(tf.zeros([n]), edges[:, 1:], flow)

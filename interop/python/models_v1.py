@@ -36,8 +36,7 @@ def estimator(make, labels, columns=wide + deep, signatures=("serving_default",)
         with tempfile.TemporaryDirectory() as base:
             e = make(tf.estimator.RunConfig(model_dir=os.path.join(base, "run"), tf_random_seed=1))
             spec = fc.make_parse_example_spec(columns)
-            data = tf.constant(ROWS.tolist())
-            e.train(lambda: tf.data.Dataset.from_tensors((tf.io.parse_example(data, spec), tf.constant(labels))).repeat(), steps=3)
+            e.train(lambda: tf.data.Dataset.from_tensors((tf.io.parse_example(tf.constant(ROWS.tolist()), spec), tf.constant(labels))).repeat(), steps=3)
             made = e.export_saved_model(os.path.join(base, "made"), tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)).decode()
             shutil.move(made, path)
 
@@ -68,10 +67,6 @@ def estimator_combined():
 def estimator_multi_head():
     head = tf.estimator.MultiLabelHead(3)
     return estimator(lambda c: tf.estimator.DNNEstimator(head, [5], deep, config=c), [[1, 0, 1], [0, 0, 1], [1, 1, 0]])
-
-
-def estimator_baseline():
-    return estimator(lambda c: tf.estimator.BaselineClassifier(n_classes=3, config=c), [0, 1, 2])
 
 
 def session(build, *runs):
@@ -150,7 +145,7 @@ def v1_vocabulary():
         rows = tf.lookup.StaticVocabularyTable(tf.lookup.TextFileInitializer(file, S, tf.lookup.TextFileIndex.WHOLE_LINE, I, tf.lookup.TextFileIndex.LINE_NUMBER), 2)
         w = v1.get_variable("w", (5, 3), partitioner=v1.fixed_size_partitioner(2))
         at = rows.lookup(x)
-        top = tf.argmax(tf.nn.embedding_lookup(w, at, "div"), 1)
+        top = tf.argmax(v1.nn.embedding_lookup(w, at, "div"), 1)
         return signature({"x": x}, {"label": names.lookup(top), "at": at}), v1.tables_initializer()
 
     return session(build, ("serving_default", {"x": text("red", "pink", "blue")}))
@@ -197,7 +192,7 @@ def v1_reference_variables():
         w, b, n = (v1.get_variable(k, shape, initializer=v1.random_normal_initializer(seed=2)) for k, shape in (("w", (4, 2)), ("b", (2,)), ("n", ())))
         average = tf.train.ExponentialMovingAverage(0.9)
         average.apply([w])
-        seen = v1.assign_add(n, 1.0)
+        seen = tf.identity(v1.assign_add(n, 1.0))
         v1.enable_resource_variables()
         return signature({"x": x}, {"y": v1.nn.xw_plus_b(x, average.average(w), b), "seen": seen}), None
 

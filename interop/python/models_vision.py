@@ -465,6 +465,6 @@ def document_pages():
         rows = tf.reduce_sum(dark, (1, 2))
         lines = tf.where(rows > tf.reduce_mean(rows))[:, 0]
         tiles = tf.space_to_batch(dark[None, :12, :16], (2, 2), [[0, 0], [0, 0]])
-        return {"lines": lines, "tiles": tf.reduce_mean(tiles, (1, 2, 3)), "small": tf.io.encode_png(tf.cast(tf.image.resize(x, (3, 4), "area"), tf.uint8))}
+        return {"lines": lines, "tiles": tf.reduce_mean(tiles, (1, 2, 3)), "small": tf.io.decode_png(tf.io.encode_png(tf.cast(tf.image.resize(x, (3, 4), "area"), tf.uint8)))}
 
     return Served(serving_default=(f, {"page": ((), S)}, [[np.array(tf.io.encode_png(picture(13, 17, 1)).numpy(), object)]]))

@@ -164,6 +164,9 @@ func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 		}
 		total := v - norm + before
 		if !d.fits(total) {
+			if child != nil { // TensorFlow lets it grow no more in this frame, though it was in the beam
+				child.was = impossible[T]()
+			}
 			continue
 		}
 		if child == nil {

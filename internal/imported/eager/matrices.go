@@ -297,7 +297,41 @@ func triangularSolve(s *site) (kernel, error) {
 		substitute(m, b, k, below, false)
 		return b, nil
 	}
-	return floats(solveEach[float32](solve), solveEach[float64](solve)).on(0), nil
+	each := floats(solveEach[float32](solve), solveEach[float64](solve)).on(0)
+	return func(c call) error {
+		wide, err := c.broadcastBatches()
+		if err != nil {
+			return err
+		}
+		return each(wide)
+	}, nil
+}
+
+// broadcastBatches returns the call with all but the last two dimensions of both inputs broadcast.
+func (c call) broadcastBatches() (call, error) {
+	shapes := [...][]int{c.t(0).Shape, c.t(1).Shape}
+	if len(shapes[0]) < 2 || len(shapes[1]) < 2 {
+		return c, fmt.Errorf("expected at least matrices, got shapes %s and %s", shapeText(shapes[0]), shapeText(shapes[1]))
+	}
+	lead, err := broadcastShape(shapes[0][:len(shapes[0])-2], shapes[1][:len(shapes[1])-2])
+	if err != nil {
+		return c, err
+	}
+	in := slices.Clone(c.in)
+	for i, from := range shapes {
+		shape := slices.Concat(lead, from[len(from)-2:])
+		if slices.Equal(shape, from) {
+			continue
+		}
+		wide := c
+		wide.out = make([]Value, 1)
+		if err := wide.box(c.t(i), shape, spread(from, shape)); err != nil {
+			return c, err
+		}
+		in[i] = wide.out[0]
+	}
+	c.in = in
+	return c, nil
 }
 
 func solveEach[T float](solve func(m square, b []float64, k int) ([]float64, error)) kernel {

@@ -16,6 +16,7 @@ type Table struct {
 	key, value tensor.DType
 	shape      []int // of one value
 	mutable    bool
+	marks      []*tensor.Tensor // of a dense table: its empty and its deleted key, which no entry has
 
 	mu   sync.Mutex // held by who changes it
 	data atomic.Pointer[tableData]
@@ -32,7 +33,7 @@ type tableData struct {
 
 // fork returns a table of the same content.
 func (t *Table) fork() *Table {
-	f := &Table{name: t.name, key: t.key, value: t.value, shape: t.shape, mutable: t.mutable}
+	f := &Table{name: t.name, key: t.key, value: t.value, shape: t.shape, mutable: t.mutable, marks: t.marks}
 	f.data.Store(t.data.Load())
 	return f
 }
@@ -222,6 +223,9 @@ func (t *Table) find(c call, keys, def *tensor.Tensor) error {
 	if keys.DType != t.key || def.DType != t.value || !each && !slices.Equal(def.Shape, t.shape) {
 		return fmt.Errorf("table %q maps %v to %v of shape %v, got keys of type %v and a default of type %v and shape %v",
 			t.name, t.key, t.value, t.shape, keys.DType, def.DType, def.Shape)
+	}
+	if err := t.refuseMarks(keys); err != nil {
+		return err
 	}
 	d, err := t.content()
 	if err != nil {

@@ -18,7 +18,6 @@ func tableTable() map[*ops.Def]maker {
 	for _, op := range []*ops.Def{ops.HashTable, ops.HashTableV2, ops.AnonymousHashTable, ops.MutableHashTable, ops.MutableHashTableV2, ops.MutableHashTableOfTensors, ops.MutableHashTableOfTensorsV2, ops.AnonymousMutableHashTable, ops.AnonymousMutableHashTableOfTensors} {
 		all[op] = makeTable
 	}
-	// A dense table gets an empty and a deleted key, which ours needs not.
 	for _, op := range []*ops.Def{ops.MutableDenseHashTableV2, ops.AnonymousMutableDenseHashTable} {
 		all[op] = makeTable
 	}
@@ -53,10 +52,14 @@ func makeTable(s *site) (kernel, error) {
 	if _, err := elements(proto.shape); err != nil {
 		return nil, err
 	}
-	fresh := func() *Table {
-		return &Table{name: proto.name, key: proto.key, value: proto.value, shape: proto.shape, mutable: proto.mutable}
-	}
 	return func(c call) error {
+		marks, err := proto.marksOf(c)
+		if err != nil {
+			return err
+		}
+		fresh := func() *Table {
+			return &Table{name: proto.name, key: proto.key, value: proto.value, shape: proto.shape, mutable: proto.mutable, marks: marks}
+		}
 		if len(n.Op) > 9 && n.Op[:9] == "Anonymous" {
 			c.out[0].Resource = fresh()
 			return nil
@@ -91,7 +94,13 @@ func importTable(t *Table, c call) error {
 	if !t.mutable {
 		return t.initializePaid(c, c.t(1), c.t(2))
 	}
-	return t.pay(c, c.t(1).Len(), func() error { return t.insert(c.t(1), c.t(2), true) })
+	return t.pay(c, c.t(1).Len(), func() error {
+		keys, values, err := t.withoutMarks(c.t(1), c.t(2))
+		if err != nil {
+			return err
+		}
+		return t.insert(keys, values, true)
+	})
 }
 
 func exportTable(t *Table, c call) error {
@@ -121,6 +130,9 @@ func (t *Table) initializePaid(c call, keys, values *tensor.Tensor) error {
 
 // insertPaid adds entries to a table, which is paid for as a whole: it is copied.
 func insertPaid(t *Table, c call) error {
+	if err := t.refuseMarks(c.t(1)); err != nil {
+		return err
+	}
 	n := c.t(1).Len()
 	if d := t.data.Load(); d != nil {
 		n += d.values.Shape[0]

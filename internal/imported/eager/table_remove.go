@@ -9,6 +9,9 @@ import (
 
 // removePaid takes entries out of a table. The rest, which is copied, is paid for.
 func removePaid(t *Table, c call) error {
+	if err := t.refuseMarks(c.t(1)); err != nil {
+		return err
+	}
 	return t.pay(c, t.Len(), func() error { return t.remove(c.t(1)) })
 }
 

@@ -162,6 +162,35 @@ func TestMutableTable(t *testing.T) {
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 1")
 }
 
+// TestDenseTable: the keys that mark free rows are no keys, and are skipped in the content of a checkpoint.
+func TestDenseTable(t *testing.T) {
+	s := newSession(t)
+	attrs := graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64}
+	s.refuse("cannot be equal", "MutableDenseHashTableV2", attrs, "", "")
+	s.refuse("deleted_key: expected one key of type string", "MutableDenseHashTableV2", attrs, "", int64(1))
+	m := s.run("MutableDenseHashTableV2", attrs, "", "$")
+	s.run("LookupTableImportV2", nil, m, []string{"", "a", "", "$", "b"}, []int64{9, 1, 9, 9, 2})
+	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 2")
+	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "c", "a"}, int64(-1)), "int64[3] 2 -1 1")
+	s.refuse("Using the empty_key as a table key is not allowed", "LookupTableInsertV2", nil, m, []string{"c", ""}, []int64{3, 4})
+	s.refuse("Using the deleted_key as a table key is not allowed", "LookupTableFindV2", nil, m, []string{"$"}, int64(-1))
+	s.refuse("Using the deleted_key as a table key is not allowed", "LookupTableRemoveV2", nil, m, []string{"$"})
+	s.refuse("expected values of shape", "LookupTableImportV2", nil, m, []string{"a"}, []int64{1, 2})
+	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 2")
+	s.run("LookupTableImportV2", nil, m, []string{""}, []int64{9})
+	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 0")
+}
+
+// TestTriangularBroadcast: batches of matrices and of right sides are broadcast.
+func TestTriangularBroadcast(t *testing.T) {
+	s := newSession(t)
+	two := tensorOf([]float32{2, 0, 1, 1, 4, 0, 0, 8}, 2, 1, 2, 2)
+	s.expect(s.run("MatrixTriangularSolve", nil, two, tensorOf([]float32{8, 16, 24, 32}, 2, 2, 1)), "float32[2 2 2 1] 4 12 12 20 2 2 6 4")
+	s.refuse("incompatible shapes", "MatrixTriangularSolve", nil, two, tensorOf(make([]float32, 6), 3, 1, 2, 1))
+	s.refuse("at least matrices", "MatrixTriangularSolve", nil, two, tensorOf([]float32{1, 2}, 2))
+	s.refuse("as many rows", "MatrixTriangularSolve", nil, two, tensorOf([]float32{1, 2, 3}, 3, 1))
+}
+
 func TestTableFromFile(t *testing.T) {
 	s := newSession(t)
 	files := map[string]string{"words": "a\r\nb\n\nlast", "pairs": "x;1\ny;-2\n", "bad": "x;1\ny\n", "twice": "a\na\n"}

@@ -1,0 +1,74 @@
+package eager
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// markNames are the keys that TensorFlow's dense tables mark free rows with. Ours have no such rows: they only refuse the keys, and skip
+// them where the content comes from a checkpoint, which has TensorFlow's free rows, too.
+var markNames = [...]string{"empty_key", "deleted_key"}
+
+// marksOf returns the marks of a dense table, which are the inputs of its op; nil for other tables.
+func (t *Table) marksOf(c call) ([]*tensor.Tensor, error) {
+	if len(c.in) == 0 {
+		return nil, nil
+	}
+	var marks []*tensor.Tensor
+	for i, name := range markNames {
+		m := c.t(i)
+		if m.DType != t.key || m.Len() != 1 {
+			return nil, fmt.Errorf("%s: expected one key of type %v, got %v of shape %v", name, t.key, m.DType, m.Shape)
+		}
+		marks = append(marks, m)
+	}
+	if sameCells(marks[0], 0, marks[1], 0, 1) {
+		return nil, fmt.Errorf("The empty and deleted keys cannot be equal")
+	}
+	return marks, nil
+}
+
+// mark returns which mark key i is, -1 for none.
+func (t *Table) mark(keys *tensor.Tensor, i int) int {
+	for k, m := range t.marks {
+		if sameCells(m, 0, keys, i, 1) {
+			return k
+		}
+	}
+	return -1
+}
+
+// refuseMarks fails where a key is a mark.
+func (t *Table) refuseMarks(keys *tensor.Tensor) error {
+	if t.marks == nil || keys.DType != t.key {
+		return nil // the type is refused elsewhere
+	}
+	for i := range keys.Len() {
+		if k := t.mark(keys, i); k >= 0 {
+			return fmt.Errorf("Using the %s as a table key is not allowed", markNames[k])
+		}
+	}
+	return nil
+}
+
+// withoutMarks returns the entries whose keys are no marks.
+func (t *Table) withoutMarks(keys, values *tensor.Tensor) (k, v *tensor.Tensor, err error) {
+	if t.marks == nil || keys.DType != t.key {
+		return keys, values, nil
+	}
+	if err := t.check(keys, values); err != nil {
+		return nil, nil, err
+	}
+	width, n := product(t.shape), 0
+	k, v = tensor.New(keys.DType, keys.Len()), tensor.New(values.DType, append([]int{keys.Len()}, t.shape...)...)
+	for i := range keys.Len() {
+		if t.mark(keys, i) >= 0 {
+			continue
+		}
+		copyCells(k, n, keys, i, 1)
+		copyCells(v, n*width, values, i*width, width)
+		n++
+	}
+	return rowsOf(k, n, 1, nil), rowsOf(v, n, width, t.shape), nil
+}
