@@ -2,7 +2,7 @@
 
     python interop/eager_windows.py internal/imported/eager/testdata/windows.json.gz
 
-Groups, dilations, windows as large as the image and larger, strides beyond windows, nothing at all, and sizes that do not fit.
+Convolutions, pools, patches and grayscale dilations: groups, dilations, windows as large as the image and larger, strides beyond windows, nothing at all, and sizes that do not fit.
 """
 
 import sys
@@ -84,7 +84,114 @@ def volumes():
         pure(op + " of nothing", op, x[:0], ksize=[1, 2, 2, 2, 1], strides=[1, 1, 1, 1, 1], padding="VALID")
 
 
-GROUPS = [convolutions, volumes]
+REALS = (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+
+
+def ints(t, *shape):
+    return (rng.integers(0, 7, shape) if np.dtype(t).kind == "u" else rng.integers(-5, 7, shape)).astype(t)
+
+
+def odd(x):
+    """NaN, infinities and ties in place of some numbers."""
+    y = np.round(x * 2) / 2
+    y.reshape(-1)[::7], y.reshape(-1)[3::11], y.reshape(-1)[5::13] = base.nan, base.inf, -base.inf
+    return y.astype(x.dtype)
+
+
+WINDOWS = (([2, 3], [1, 1], [1, 1]), ([3, 2], [2, 3], [1, 1]), ([2, 2], [1, 2], [2, 3]), ([1, 1], [3, 3], [1, 1]), ([9, 4], [2, 1], [1, 1]), ([5, 5], [2, 2], [3, 1]), ([6, 7], [9, 9], [1, 1]))
+WRONG = ([1, 2, 2, 2], [2, 2, 2, 1], [1, 0, 2, 1], [1, 2, -1, 1], [1, 2, 2], [1, 2, 2, 1, 1])
+
+
+def patches():
+    for size, stride, rate in WINDOWS:
+        for padding in ("SAME", "VALID"):
+            attrs = dict(ksizes=[1, *size, 1], strides=[1, *stride, 1], rates=[1, *rate, 1], padding=padding)
+            for shape in ((2, 6, 7, 3), (1, 1, 1, 1), (0, 6, 7, 3), (2, 0, 7, 3), (2, 6, 7, 0)):
+                pure("ExtractImagePatches %s" % (shape,), "ExtractImagePatches", draw(np.float32, *shape), **attrs)
+    one = dict(ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME")
+    for t in REALS:
+        pure("ExtractImagePatches", "ExtractImagePatches", ints(t, 1, 3, 4, 2), **one)
+        pure("ExtractVolumePatches", "ExtractVolumePatches", ints(t, 1, 2, 3, 4, 2), ksizes=[1, 2, 2, 2, 1], strides=[1, 1, 1, 1, 1], padding="SAME")
+    for t in (np.float16, base.tf.bfloat16.as_numpy_dtype, np.complex64, np.complex128):
+        pure("ExtractImagePatches", "ExtractImagePatches", draw(np.float32, 1, 3, 4, 2).astype(t), **one)
+    pure("ExtractImagePatches of odd numbers", "ExtractImagePatches", odd(draw(np.float32, 1, 5, 4, 2)), **one)
+    pure("ExtractImagePatches of a volume", "ExtractImagePatches", draw(np.float32, 1, 3, 4, 2, 2), **one)
+    pure("ExtractImagePatches of a vector", "ExtractImagePatches", draw(np.float32, 4), **one)
+    for wrong in WRONG:
+        for attr in ("ksizes", "strides", "rates"):
+            pure("ExtractImagePatches %s %s" % (attr, wrong), "ExtractImagePatches", draw(np.float32, 1, 4, 4, 2), **{**one, attr: wrong})
+    for size, stride in (([2, 2, 2], [1, 1, 1]), ([1, 2, 3], [2, 1, 2]), ([4, 3, 2], [1, 2, 3]), ([6, 1, 1], [1, 1, 1]), ([2, 2, 2], [3, 4, 5]), ([3, 3, 3], [2, 2, 2])):
+        for padding in ("SAME", "VALID"):
+            attrs = dict(ksizes=[1, *size, 1], strides=[1, *stride, 1], padding=padding)
+            for shape in ((2, 4, 5, 3, 2), (1, 1, 1, 1, 1), (0, 4, 4, 4, 2), (1, 4, 4, 4, 0)):
+                pure("ExtractVolumePatches %s" % (shape,), "ExtractVolumePatches", draw(np.float32, *shape), **attrs)
+    one = dict(ksizes=[1, 2, 2, 2, 1], strides=[1, 1, 1, 1, 1], padding="VALID")
+    pure("ExtractVolumePatches of images", "ExtractVolumePatches", draw(np.float32, 1, 4, 4, 2), **one)
+    for wrong in ([2, 2, 2, 2, 1], [1, 2, 2, 2, 2], [1, 0, 2, 2, 1], [1, 2, 2, 1]):
+        for attr in ("ksizes", "strides"):
+            pure("ExtractVolumePatches %s %s" % (attr, wrong), "ExtractVolumePatches", draw(np.float32, 1, 4, 4, 4, 2), **{**one, attr: wrong})
+
+
+def places():
+    """Max pools that say where the maxima were."""
+    for size, stride, _ in WINDOWS:
+        for padding in ("SAME", "VALID"):
+            for batch in (False, True):
+                attrs = dict(ksize=[1, *size, 1], strides=[1, *stride, 1], padding=padding, include_batch_in_index=batch)
+                for x in (draw(np.float32, 2, 6, 7, 3), odd(draw(np.float32, 2, 6, 7, 2)), draw(np.float32, 0, 6, 7, 3)):
+                    for kind in (np.int32, np.int64):
+                        pure("MaxPoolWithArgmax", "MaxPoolWithArgmax", x, Targmax=base.tf.as_dtype(kind), **attrs)
+                    try:
+                        y, at = base.RAW.MaxPoolWithArgmax(input=x, Targmax=base.tf.as_dtype(kind), **attrs)
+                    except (base.tf.errors.OpError, ValueError):
+                        continue
+                    if y.shape.num_elements():
+                        pure("MaxPoolGradWithArgmax", "MaxPoolGradWithArgmax", x, draw(np.float32, *y.shape), at.numpy(), **attrs)
+    one = dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
+    for t in REALS:
+        x = ints(t, 2, 3, 4, 2)
+        pure("MaxPoolWithArgmax", "MaxPoolWithArgmax", x, **one)
+        y, at = base.RAW.MaxPoolWithArgmax(input=x, **one)
+        pure("MaxPoolGradWithArgmax", "MaxPoolGradWithArgmax", x, ints(t, *y.shape), at.numpy(), **one)
+    x = draw(np.float32, 2, 4, 4, 2)
+    for wrong in ([2, 2, 2, 1], [1, 0, 2, 1], [1, 2, 2], [1, 2, -1, 1]):
+        for attr in ("ksize", "strides"):
+            pure("MaxPoolWithArgmax %s %s" % (attr, wrong), "MaxPoolWithArgmax", x, **{**one, attr: wrong})
+    pure("MaxPoolWithArgmax of a matrix", "MaxPoolWithArgmax", x[0, 0], **one)
+    y, at = base.RAW.MaxPoolWithArgmax(input=x, **one)
+    pure("MaxPoolGradWithArgmax of few", "MaxPoolGradWithArgmax", x, y.numpy()[:, :1].copy(), at.numpy()[:, :1].copy(), **one)
+    pure("MaxPoolGradWithArgmax of few places", "MaxPoolGradWithArgmax", x, y.numpy(), at.numpy()[:1].copy(), **one)
+
+
+def dilations():
+    for k, (size, stride, rate) in enumerate(WINDOWS):
+        for padding in ("SAME", "VALID"):
+            attrs = dict(strides=[1, *stride, 1], rates=[1, *rate, 1], padding=padding)
+            for x in (draw(np.float32, 2, 6, 7, 3), odd(draw(np.float64, 2, 6, 7, 3)), draw(np.float32, 0, 6, 7, 3), ints(REALS[k], 2, 6, 7, 3)):
+                w = (draw(np.float32, *size, 3) if x.dtype.kind == "f" else ints(np.uint8, *size, 3)).astype(x.dtype)
+                pure("Dilation2D", "Dilation2D", x, w, **attrs)
+                try:
+                    y = base.RAW.Dilation2D(input=x, filter=w, **attrs).numpy()
+                except (base.tf.errors.OpError, ValueError):
+                    continue
+                dy = ints(x.dtype, *y.shape)
+                pure("Dilation2DBackpropInput", "Dilation2DBackpropInput", x, w, dy, **attrs)
+                pure("Dilation2DBackpropFilter", "Dilation2DBackpropFilter", x, w, dy, **attrs)
+    one = dict(strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME")
+    x, w = draw(np.float32, 1, 4, 4, 2), draw(np.float32, 2, 2, 2)
+    for t in REALS:
+        pure("Dilation2D", "Dilation2D", ints(t, 1, 3, 4, 2), ints(t, 2, 2, 2), **one)
+    for wrong in ([1, 2, 2, 2], [2, 2, 2, 1], [1, 2, 2]):
+        for attr in ("strides", "rates"):
+            pure("Dilation2D %s %s" % (attr, wrong), "Dilation2D", x, w, **{**one, attr: wrong})
+    for what, args in dict(matrix=(x[0, 0], w), filter=(x, w[0]), channels=(x, draw(np.float32, 2, 2, 3))).items():
+        pure("Dilation2D " + what, "Dilation2D", *args, **one)
+    for op in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):
+        pure(op + " of few", op, x, w, draw(np.float32, 1, 3, 4, 2), **one)
+        pure(op + " of a matrix", op, x, w, draw(np.float32, 4, 2), **one)
+
+
+GROUPS = [convolutions, volumes, patches, places, dilations]
 
 
 def main():

@@ -26,6 +26,20 @@ var (
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: floats").precision(Follows)
 	MaxPoolGrad = define("MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T",
 		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: reals = float32").precision(Follows)
+	MaxPoolWithArgmax = define("MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax",
+		"ksize: list(int)", "strides: list(int)", "Targmax: indices = int64", "padding: {'SAME', 'VALID'}", "include_batch_in_index: bool = false", "T: reals")
+	MaxPoolGradWithArgmax = define("MaxPoolGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T",
+		"ksize: list(int)", "strides: list(int)", "padding: {'SAME', 'VALID'}", "include_batch_in_index: bool = false", "Targmax: indices", "T: reals").sameShape()
+	ExtractImagePatches = define("ExtractImagePatches(images: T) -> patches: T",
+		"ksizes: list(int)", "strides: list(int)", "rates: list(int)", "T: {bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool}", "padding: {'SAME', 'VALID'}")
+	ExtractVolumePatches = define("ExtractVolumePatches(input: T) -> patches: T",
+		"ksizes: list(int)", "strides: list(int)", "T: reals", "padding: {'SAME', 'VALID'}")
+	Dilation2D = define("Dilation2D(input: T, filter: T) -> output: T",
+		"T: reals", "strides: list(int)", "rates: list(int)", "padding: {'SAME', 'VALID'}")
+	Dilation2DBackpropInput = define("Dilation2DBackpropInput(input: T, filter: T, out_backprop: T) -> in_backprop: T",
+		"T: reals", "strides: list(int)", "rates: list(int)", "padding: {'SAME', 'VALID'}")
+	Dilation2DBackpropFilter = define("Dilation2DBackpropFilter(input: T, filter: T, out_backprop: T) -> filter_backprop: T",
+		"T: reals", "strides: list(int)", "rates: list(int)", "padding: {'SAME', 'VALID'}")
 	Conv3D = define("Conv3D(input: T, filter: T) -> output: T",
 		"T: floats", "strides: list(int)", "padding: {'SAME', 'VALID'}", "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'", "dilations: list(int) = [1,1,1,1,1]").precision(Multiplies).heavy()
 	Conv3DBackpropInputV2 = define("Conv3DBackpropInputV2(input_sizes: Tshape unread, filter: T, out_backprop: T) -> output: T",

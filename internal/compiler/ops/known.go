@@ -25,7 +25,6 @@ ImmutableConst() -> tensor: dtype
 LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
-MaxPoolWithArgmax(input: T) -> output: T, argmax: Targmax; Targmax: indices = int64
 Merge(inputs: N*T) -> output: T, value_index: int32
 NextIteration(data: T) -> output: T
 PartitionedCall(args: [Tin]) -> output: [Tout]

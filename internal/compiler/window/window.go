@@ -3,6 +3,7 @@
 package window
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,13 +43,14 @@ func Read(n *graph.Node) (*Attrs, error) {
 		return nil, err
 	}
 	a.dilation = slices.Repeat([]int{1}, a.spatial())
-	if len(n.Ints("dilations")) > 0 {
-		if a.dilation, err = a.list(n, "dilations"); err != nil {
+	sizes, dilations := a.names()
+	if len(n.Ints(dilations)) > 0 || a.op == "ExtractImagePatches" || a.dilates() {
+		if a.dilation, err = a.list(n, dilations); err != nil {
 			return nil, err
 		}
 	}
-	if a.pools() {
-		if a.size, err = a.list(n, "ksize"); err != nil {
+	if sizes != "" {
+		if a.size, err = a.list(n, sizes); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +59,7 @@ func Read(n *graph.Node) (*Attrs, error) {
 
 // spatial is the number of dimensions that windows move over.
 func (a *Attrs) spatial() int {
-	if strings.Contains(a.op, "3D") {
+	if strings.Contains(a.op, "3D") || a.op == "ExtractVolumePatches" {
 		return 3
 	}
 	return 2
@@ -67,9 +69,26 @@ func (a *Attrs) pools() bool { return a.maxPools() || strings.HasPrefix(a.op, "A
 
 func (a *Attrs) maxPools() bool { return strings.HasPrefix(a.op, "MaxPool") }
 
+func (a *Attrs) patches() bool { return strings.HasPrefix(a.op, "Extract") }
+
+func (a *Attrs) dilates() bool { return strings.HasPrefix(a.op, "Dilation2D") }
+
+// names returns the attributes of the window's sizes, "" where an input says them, and of the dilations.
+func (a *Attrs) names() (sizes, dilations string) {
+	switch {
+	case a.patches():
+		return "ksizes", "rates"
+	case a.dilates():
+		return "", "rates"
+	case a.pools():
+		return "ksize", "dilations"
+	}
+	return "", "dilations"
+}
+
 // explicitly reports whether the op may have padding EXPLICIT.
 func (a *Attrs) explicitly() bool {
-	return a.spatial() == 2 && !strings.HasPrefix(a.op, "AvgPool") && a.op != "MaxPoolWithArgmax"
+	return a.spatial() == 2 && !strings.HasPrefix(a.op, "AvgPool") && !strings.HasSuffix(a.op, "WithArgmax") && !a.patches() && !a.dilates()
 }
 
 // first is where the attributes have the first spatial dimension.
@@ -194,6 +213,32 @@ func (a *Attrs) Pool3D(x []int) (kernels.Volume, error) {
 		return kernels.Volume{}, err
 	}
 	return a.over(x, a.size)
+}
+
+// Patches returns the geometry of the windows that patches are copied from: of images, as volumes of depth 1, or of volumes
+// [batch, depth, height, width, channels].
+func (a *Attrs) Patches(x []int) (kernels.Volume, error) {
+	if err := checkSizes(a.spatial()+2, x); err != nil {
+		return kernels.Volume{}, err
+	}
+	g, err := a.over(x, a.size)
+	if a.spatial() == 2 {
+		g.InD, g.OutD, g.KD, g.StrideD, g.DilD = 1, 1, 1, 1, 1
+	}
+	return g, err
+}
+
+// Dilation returns the geometry of a grayscale dilation of images [batch, height, width, channels] by a filter
+// [height, width, channels].
+func (a *Attrs) Dilation(x, filter []int) (kernels.Window, error) {
+	if err := errors.Join(checkSizes(4, x), checkSizes(3, filter)); err != nil {
+		return kernels.Window{}, err
+	}
+	if x[3] != filter[2] {
+		return kernels.Window{}, fmt.Errorf("images %v and filter %v: expected as many channels", x, filter)
+	}
+	g, err := a.over(x, filter[:2])
+	return g.Window, err
 }
 
 // Conv2D returns the geometry of a convolution of images [batch, height, width, channels] with a filter

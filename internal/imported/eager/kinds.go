@@ -36,7 +36,7 @@ var every = sync.OnceValue(func() map[string]bool {
 	for _, name := range strings.Fields(`
 		AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors Assign AssignVariableOp
 		BatchToSpaceND Bitcast BroadcastTo CheckNumerics CheckNumericsV2 Concat ConcatV2 Const DecodeRaw DepthToSpace
-		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape Equal ExpandDims Fill Gather GatherNd
+		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape Equal ExpandDims ExtractImagePatches ExtractVolumePatches Fill Gather GatherNd
 		GatherV2 HashTable HashTableV2 Identity IsVariableInitialized LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2
 		MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2
 		MatrixSetDiagV3 MirrorPad Multinomial MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors MutableHashTableOfTensorsV2

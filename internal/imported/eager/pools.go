@@ -21,6 +21,9 @@ var poolOps = map[*ops.Def]maker{
 	ops.MaxPool3DGrad: windowed(maxPoolGrad(volumes, kernels.MaxPool3DGrad[float32]), maxPoolGrad(volumes, kernels.MaxPool3DGrad[float64]), 0, 1, 2),
 	ops.AvgPoolGrad:   windowed(avgPoolGrad(images, kernels.AvgPoolGrad[float32]), avgPoolGrad(images, kernels.AvgPoolGrad[float64]), 1),
 	ops.AvgPool3DGrad: windowed(avgPoolGrad(volumes, kernels.AvgPool3DGrad[float32]), avgPoolGrad(volumes, kernels.AvgPool3DGrad[float64]), 1),
+
+	ops.MaxPoolWithArgmax:     maxPoolArgmax,
+	ops.MaxPoolGradWithArgmax: maxPoolGradArgmax,
 }
 
 var poolSizeOps = map[*ops.Def]maker{

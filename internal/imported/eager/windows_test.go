@@ -10,7 +10,7 @@ import (
 const byWindows = "TestWindows compares recorded cases: see interop/eager_windows.py"
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{convolutionOps, poolOps} {
+	for _, family := range []map[*ops.Def]maker{convolutionOps, poolOps, patchOps} {
 		for op := range family {
 			unrecorded[op.Name] = byWindows
 		}
