@@ -78,7 +78,7 @@ def session(build, *runs):
             sigs, main = build()
             s.run([v1.global_variables_initializer(), v1.tables_initializer()])
             b = v1.saved_model.Builder(path)
-            b.add_meta_graph_and_variables(s, ["serve"], sigs, main_op=main)
+            b.add_meta_graph_and_variables(s, ["serve"], sigs, assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS), main_op=main)
             b.save()
 
     return Exported(save, *runs)
