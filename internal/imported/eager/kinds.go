@@ -74,7 +74,7 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	}
 	set(`BiasAddGrad RealDiv MaxPool MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal Round
 		Conv2D Conv2DBackpropInput Conv2DBackpropFilter ResizeNearestNeighborGrad`, "T", floatKinds)
-	set("BatchMatMul BatchMatMulV2 MatMul Cumprod Cumsum Einsum SparseTensorDenseMatMul", "T", wideKinds)
+	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
 	set("LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ArgMax ArgMin", "T", realKinds)
 	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)
 	set("ScatterNd TensorScatterAdd", "T", append(kinds{tensor.Bool, tensor.String}, wideKinds...))

@@ -76,7 +76,8 @@ func argOf[T number](d tensor.DType, least bool) kernel {
 func cumulate(times bool) maker {
 	return func(s *site) (kernel, error) {
 		e, r := s.boolean("exclusive", false), s.boolean("reverse", false)
-		all := numbers(cumulateOf[float32](times, e, r), cumulateOf[float64](times, e, r), nil, nil, cumulateOf[int32](times, e, r), cumulateOf[int64](times, e, r), nil, nil, nil, nil)
+		all := numbers(cumulateOf[float32](times, e, r), cumulateOf[float64](times, e, r), cumulateOf[int8](times, e, r), cumulateOf[int16](times, e, r), cumulateOf[int32](times, e, r),
+			cumulateOf[int64](times, e, r), cumulateOf[uint8](times, e, r), cumulateOf[uint16](times, e, r), cumulateOf[uint32](times, e, r), cumulateOf[uint64](times, e, r))
 		return all.complexes(cumulateOf[complex64](times, e, r), cumulateOf[complex128](times, e, r)).on(0), nil
 	}
 }
