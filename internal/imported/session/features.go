@@ -57,7 +57,7 @@ func sparseKeys(n *graph.Node) (keys [][]byte) {
 	case "ParseExampleV2":
 		return stringsOf(n, 2)
 	case "ParseExample":
-		for i := range n.Int("Nsparse", 0) {
+		for i := range inputsOf(n, "Nsparse") {
 			keys = append(keys, stringsOf(n, 2+i)...)
 		}
 	case "ParseSingleExample":
@@ -65,6 +65,9 @@ func sparseKeys(n *graph.Node) (keys [][]byte) {
 	}
 	return keys
 }
+
+// inputsOf returns how many inputs an attribute says that a list has, at most all of the node's: nobody has checked the attribute yet.
+func inputsOf(n *graph.Node, attr string) int { return min(max(n.Int(attr, 0), 0), len(n.Inputs)) }
 
 // stringsOf are the values of an input that is a constant.
 func stringsOf(n *graph.Node, i int) [][]byte {

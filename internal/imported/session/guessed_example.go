@@ -41,8 +41,8 @@ func denseKeys(n *graph.Node) ([][]byte, bool) {
 		return stringsOf(n, 3), true // serialized, names, sparse_keys, dense_keys
 	case "ParseExample":
 		var keys [][]byte
-		for i := range n.Int("Ndense", 0) {
-			keys = append(keys, stringsOf(n, 2+n.Int("Nsparse", 0)+i)...)
+		for i := range inputsOf(n, "Ndense") {
+			keys = append(keys, stringsOf(n, 2+inputsOf(n, "Nsparse")+i)...)
 		}
 		return keys, true
 	case "ParseSingleExample":
@@ -57,10 +57,9 @@ func featureOf(d tensor.DType, shape graph.Shape) *example_protos_go_proto.Featu
 	n := 1
 	for _, size := range shape.Dims {
 		if size.Static() && size.Const < 1<<16 {
-			n *= size.Const
+			n = min(n*max(size.Const, 0), 1<<20)
 		}
 	}
-	n = min(n, 1<<20)
 	f := &example_protos_go_proto.Feature{}
 	switch d {
 	case tensor.Float32:
