@@ -282,5 +282,8 @@ func onnxIndexOps() []opCase {
 		{"Where", graph.Attrs{"T": tensor.Int32}, []operand{given(tensor.Int32, 1, 0, 2, 0, 0, -1).as(2, 3)}, []graph.Type{typ(tensor.Int64, 3, 2)}, 0},
 		{"GatherNd", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32}, []operand{random(2, 3, 4), given(tensor.Int32, 1, 2, 0, 1).as(2, 2)}, float(2, 4), 0},
 		{"ScatterNd", of("Tindices", tensor.Int32), []operand{given(tensor.Int32, 1, 3, 1).as(3, 1), random(3, 2), fixed(tensor.Int32, 5, 2)}, float(5, 2), 0},
+		{"Cumsum", of("Tidx", tensor.Int32, "exclusive", false, "reverse", false), []operand{random(2, 3), number(tensor.Int32, 1)}, float(2, 3), 0},
+		{"Cumsum exclusive", of("Tidx", tensor.Int32, "exclusive", true, "reverse", false), []operand{random(2, 3), number(tensor.Int32, -2)}, float(2, 3), 0},
+		{"Cumsum backwards", of("Tidx", tensor.Int32, "exclusive", true, "reverse", true), []operand{random(2, 3), number(tensor.Int32, 0)}, float(2, 3), 0},
 	}
 }
