@@ -134,10 +134,7 @@ func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []Exp
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	r, err := e.openForInference(o.checkpoint)
-	if errors.Is(err, checkpoint.ErrNone) {
-		return "", fmt.Errorf("%w in model_dir: %s", ErrNoCheckpoint, e.modelDir)
-	}
+	r, err := e.openCheckpoint(o.checkpoint)
 	if err != nil {
 		return "", err
 	}
@@ -153,6 +150,15 @@ func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []Exp
 	}
 	m.Variables = export.Variables{Value: x.value, Trainable: func(name string) bool { return x.trainable[name] }}
 	return write(m, o)
+}
+
+// openCheckpoint opens the checkpoint of a prefix, or the newest; there must be one.
+func (e *Estimator) openCheckpoint(prefix string) (*checkpoint.Reader, error) {
+	r, err := e.openForInference(prefix)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil, fmt.Errorf("%w in model_dir: %s", ErrNoCheckpoint, e.modelDir)
+	}
+	return r, err
 }
 
 // exporting makes the graphs of one export.

@@ -4,6 +4,7 @@ package examples
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,39 @@ func TestExamples(t *testing.T) {
 		})
 	}
 	testCustomLoop(t, bin)
+	testGenerated(t, bin)
+}
+
+// testGenerated asks a server for the text that the example wrote before it exported its model.
+func testGenerated(t *testing.T, bin string) {
+	dir := t.TempDir()
+	gpt := filepath.Join(bin, "gpt")
+	out, err := exec.CommandContext(t.Context(), gpt, strings.Fields("-packages sort -steps 30 -below 9 -context 64 -write 50 -export "+dir)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server := exec.CommandContext(t.Context(), filepath.Join(bin, "goestimator"), "serve", "--json", "--host", "127.0.0.1", "--port", "0", "--model", "gpt="+filepath.Join(dir, "gpt"))
+	stdout, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(os.Interrupt)
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	}()
+	var at struct{ GRPC string }
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+		t.Fatal(err)
+	}
+	streamed, err := exec.CommandContext(t.Context(), gpt, "-ask", at.GRPC, "-write", "50").Output()
+	if err != nil || len(streamed) != len("func ")+50+1 || !strings.Contains(string(out), string(streamed)) {
+		t.Errorf("%v: the server wrote %q, the example\n%s", err, streamed, out)
+	}
 }
 
 // testCustomLoop runs one loop under every strategy, in one process and in clusters.

@@ -1,7 +1,10 @@
 // Command gpt trains a character-level language model on the source of the Go standard library, and writes text with
-// it. Without flags it is a small model on one package, which takes seconds.
+// it. Without flags it is a small model on one package, which takes seconds. With -export a model is written that
+// goestimator serve and TensorFlow run, with -ask a served one is asked: it streams its text.
 //
-//	go run ./examples/gpt -layers 6 -width 256 -heads 8 -context 256 -batch 16 -steps 5000 -packages all -dropout 0.1
+//	go run ./examples/gpt -layers 6 -width 256 -heads 8 -context 256 -batch 16 -steps 5000 -packages all -dropout 0.1 -export runs/export
+//	go run ./cmd/goestimator serve --model gpt=runs/export/gpt
+//	go run ./examples/gpt -ask localhost:8500 -prompt 'func (b *Buffer) ' -write 1000
 package main
 
 import (
@@ -9,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"path/filepath"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -33,6 +35,7 @@ type flags struct {
 	modelDir     string
 	write        int
 	export       string
+	ask, prompt  string
 }
 
 func parse() *flags {
@@ -50,7 +53,9 @@ func parse() *flags {
 	flag.StringVar(&f.packages, "packages", "strings", "whose source is read: a folder of the standard library, or all")
 	flag.StringVar(&f.modelDir, "model_dir", "", "folder of checkpoints; empty: a temporary one")
 	flag.IntVar(&f.write, "write", 120, "characters to write")
-	flag.StringVar(&f.export, "export", "", "folder for a SavedModel and an ONNX model, whose input is a text and whose output are the logits of the next character")
+	flag.StringVar(&f.export, "export", "", "folder for two models: gpt, a SavedModel that writes texts, and onnx, whose output are the logits of the next character")
+	flag.StringVar(&f.ask, "ask", "", "host and port of a server whose model gpt writes the text; nothing is trained")
+	flag.StringVar(&f.prompt, "prompt", "func ", "what is continued")
 	flag.Parse()
 	return f
 }
@@ -93,6 +98,12 @@ func (f *flags) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, e
 func main() {
 	f := parse()
 	ctx, input := context.Background(), estimator.InputFunc(f.inputFn)
+	if f.ask != "" {
+		if err := f.asked(ctx); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	var options []estimator.Option
 	if f.modelDir != "" {
 		options = append(options, estimator.WithModelDir(f.modelDir))
@@ -109,34 +120,13 @@ func main() {
 	loss, _ := res.Eval.Scalar("loss")
 	log.Printf("%d steps in %.0f s, loss of the evaluation %.4f", f.steps, time.Since(start).Seconds(), loss)
 	fmt.Printf("loss below %v: %v\n", f.below, loss < f.below)
-	text, err := f.continued(ctx, est, "func ")
-	if err != nil {
+	if err := f.continued(ctx, est); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(text)
 	if f.export == "" {
 		return
 	}
 	if err := f.exported(ctx, est, input); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// exported writes the models.
-func (f *flags) exported(ctx context.Context, est *estimator.Estimator, input estimator.InputFn) error {
-	columns, err := est.ServingColumns(ctx, input, models.Predict)
-	if err != nil {
-		return err
-	}
-	dir, err := est.ExportSavedModel(ctx, f.export, estimator.RawServingInput(columns...))
-	if err != nil {
-		return err
-	}
-	fmt.Println("exported to", dir)
-	dir, err = est.ExportONNX(ctx, filepath.Join(f.export, "onnx"), estimator.RawServingInput(columns...))
-	if err != nil {
-		return err
-	}
-	fmt.Println("exported to", dir)
-	return nil
 }

@@ -1,87 +1,74 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"math/rand/v2"
-	"slices"
+	"fmt"
+	"path/filepath"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/tensor"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/serving/client"
 )
 
-// sampling says how a character is drawn.
-type sampling struct {
-	temperature float64 // below 1: likely characters become more likely
-	topK        int     // the most likely ones that may be drawn
-	topP        float64 // of these, as many as are needed for this probability
+// How a character is drawn.
+const (
+	temperature = 0.8
+	topK        = 20
+	seed        = 1
+)
+
+// generator says how texts are written.
+func (f *flags) generator() estimator.Generator {
+	return estimator.Generator{Model: f.net, Characters: characters}
 }
 
-// continued writes characters after a prompt, one for each prediction of the model.
-func (f *flags) continued(ctx context.Context, est *estimator.Estimator, prompt string) (string, error) {
-	r, s := rand.New(rand.NewPCG(1, 2)), sampling{temperature: 0.8, topK: 20, topP: 0.95}
-	text := encode([]byte(prompt))
-	for range f.write {
-		seen := make([]uint8, f.net.Context+1) // line ends before the text
-		for i := range seen {
-			seen[i] = 1
-		}
-		copy(seen[max(len(seen)-len(text), 0):], text[max(len(text)-len(seen), 0):])
-		logits, err := f.next(ctx, est, seen)
+// continued prints the prompt and what the model writes after it.
+func (f *flags) continued(ctx context.Context, est *estimator.Estimator) error {
+	w, err := est.TextWriter(f.generator())
+	if err != nil {
+		return err
+	}
+	text, err := w.Text(ctx, f.prompt, estimator.Sampling{MaxNewTokens: f.write, Temperature: temperature, TopK: topK, Seed: seed})
+	fmt.Println(f.prompt + text)
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// exported writes the models: a SavedModel that writes texts, and as ONNX the logits of the next character.
+func (f *flags) exported(ctx context.Context, est *estimator.Estimator, input estimator.InputFn) error {
+	dir, err := est.ExportGenerator(ctx, filepath.Join(f.export, "gpt"), f.generator())
+	if err != nil {
+		return err
+	}
+	fmt.Println("exported to", dir)
+	columns, err := est.ServingColumns(ctx, input, models.Predict)
+	if err != nil {
+		return err
+	}
+	dir, err = est.ExportONNX(ctx, filepath.Join(f.export, "onnx"), estimator.RawServingInput(columns...))
+	if err != nil {
+		return err
+	}
+	fmt.Println("exported to", dir)
+	return nil
+}
+
+// asked prints the prompt and what a served model writes after it, part by part.
+func (f *flags) asked(ctx context.Context) error {
+	c, err := client.Dial(f.ask, client.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Print(f.prompt)
+	g := client.Generation{Prompt: f.prompt, MaxNewTokens: f.write, Temperature: temperature, TopK: topK, Seed: seed}
+	for part, err := range c.Generate(ctx, client.Model{Name: "gpt"}, g) {
 		if err != nil {
-			return "", err
+			return err
 		}
-		text = append(text, uint8(s.draw(r, logits)))
+		fmt.Print(part)
 	}
-	out := make([]byte, len(text))
-	for i, n := range text {
-		out[i] = characters[n]
-	}
-	return string(out), nil
-}
-
-// next are the logits of the character after a text.
-func (f *flags) next(ctx context.Context, est *estimator.Estimator, text []uint8) (logits []float32, err error) {
-	input := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		one, err := inputs.Slices(ic.Allocator, inputs.Slice("text", inputs.Feature, text, len(text)))
-		return inputs.Pipe(one, inputs.Batch(1, false)), err
-	})
-	for p, err := range est.Predict(ctx, input) {
-		if err != nil {
-			return nil, err
-		}
-		logits = slices.Clone(tensor.Values[float32](p.Get("logits")))
-	}
-	return logits, nil
-}
-
-// draw returns an index.
-func (s sampling) draw(r *rand.Rand, logits []float32) int {
-	order := make([]int, len(logits))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
-	order = order[:min(s.topK, len(order))]
-	weights, sum := make([]float64, len(order)), 0.0
-	for i, k := range order {
-		weights[i] = math.Exp(float64(logits[k]-logits[order[0]]) / s.temperature)
-		sum += weights[i]
-	}
-	kept := 0.0
-	for i := range order {
-		if kept += weights[i]; kept >= s.topP*sum {
-			order = order[:i+1]
-			break
-		}
-	}
-	at := r.Float64() * kept
-	for i, k := range order {
-		if at -= weights[i]; at < 0 {
-			return k
-		}
-	}
-	return order[len(order)-1]
+	fmt.Println()
+	return c.Close()
 }

@@ -44,9 +44,14 @@ func assemble(m Model, o Options) (savedmodel.Writing, error) {
 		w.MetaGraphs = append(w.MetaGraphs, mg)
 	}
 	if len(variables) > 0 {
-		w.Variables = func(b *bundle.Writer) error { return writeVariables(b, variables, m.Variables) }
+		w.Variables = variablesOf(variables, m.Variables)
 	}
 	return w, addWarmUp(&w, m)
+}
+
+// variablesOf adds the values of variables to a bundle.
+func variablesOf(variables map[string]variable, vars Variables) func(b *bundle.Writer) error {
+	return func(b *bundle.Writer) error { return writeVariables(b, variables, vars) }
 }
 
 func mergeAssets(to map[string][]byte, from []columngraph.Asset) error {
@@ -95,6 +100,7 @@ type assembly struct {
 	variables  []variable
 	local      map[string]*tensor.Tensor
 	locals     []variable
+	library    []byte        // the functions of the graph, serialized
 	trainOp    []*graph.Node // what a step runs; at last one node
 	saver      *saver        // nil: there are no variables
 	main       *graph.Node   // runs init; nil: nothing is to be initialised

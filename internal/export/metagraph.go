@@ -97,7 +97,7 @@ func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 	needed := graph.Reachable(roots...)
 	a.inputs = keep(a.inputs, func(in input) bool { return needed[in.tensor.Node] })
 	g := graph.New()
-	g.Producer = producer
+	g.Producer, g.Library = producer, a.library
 	for _, n := range sorted {
 		if !needed[n] {
 			continue

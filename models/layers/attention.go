@@ -27,6 +27,9 @@ type Heads struct {
 	Mask       *G.Node
 	Causal     bool               // a query sees no later keys: Keras' use_causal_mask
 	KernelInit models.Initializer // nil: Glorot uniform
+	// Cache keeps keys and values, for texts that are continued; nil: none. With a Position it says what is
+	// seen, so that neither Mask nor Rotary may be set.
+	Cache *Cache
 }
 
 // MultiHeadAttention lets each query of x [batch, queries, features] read from memory
@@ -56,6 +59,10 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		c.Core().Failf("%s: dropout %v: expected 0 <= rate < 1", name, o.Dropout)
 		return nil
 	}
+	if o.Cache != nil && o.Cache.Position != nil && (o.Mask != nil || o.Rotary > 0) {
+		c.Core().Failf("%s: a cache with a position, and a mask or rotary positions: expected no more than the cache", name)
+		return nil
+	}
 	a := ops.Attending{Causal: o.Causal}
 	if c.Core().Training() {
 		a.Dropout = o.Dropout
@@ -67,7 +74,13 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		if o.Rotary > 0 {
 			q, k = Rotary(c, q, o.Rotary), Rotary(c, k, o.Rotary)
 		}
-		a.Mask = o.mask(c, q, k)
+		switch a.Mask = o.mask(c, q, k); {
+		case o.Cache != nil && o.Cache.Position != nil:
+			a.Causal, a.Mask = false, o.Cache.step(c, k, v)
+			k, v = o.Cache.Keys, o.Cache.Values
+		case o.Cache != nil:
+			o.Cache.Keys, o.Cache.Values = k, v
+		}
 		y = o.output(c, ops.Attention(c, q, k, v, a))
 	})
 	return y

@@ -39,20 +39,41 @@ func (g GPT) NextLogits(c models.Context, ids *G.Node) *G.Node {
 }
 
 func (g GPT) logits(c models.Context, ids *G.Node, pick func(x *G.Node) *G.Node) *G.Node {
-	if c.Core().Failed() {
+	if !g.usable(c, ids) {
 		return nil
+	}
+	table := g.table(c)
+	return layers.TokenLogits(c, table, pick(g.blocks().apply(c, g.embedded(c, table, tokens(c, ids)), nil)))
+}
+
+// usable reports a network without ids, or with sizes that do not fit.
+func (g GPT) usable(c models.Context, ids *G.Node) bool {
+	if c.Core().Failed() {
+		return false
 	}
 	if ids == nil || g.Vocabulary < 1 || g.Context < 1 || g.Layers < 1 || g.Heads < 1 || g.Width%g.Heads != 0 || g.Width < g.Heads {
 		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1 and a width that is a multiple of the heads", g)
-		return nil
+		return false
 	}
-	normal := initializers.RandomNormal{Stddev: 0.02}
-	o := blocks{layers: g.Layers, heads: g.Heads, width: g.Width, mlpRatio: 4, dropout: g.Dropout, causal: true, init: normal}
-	w := layers.Weights{KernelInit: normal}
-	table := layers.EmbeddingTable(c, g.Vocabulary, g.Width, w)
-	x := layers.LearnedPositions(c, layers.Tokens(c, table, tokens(c, ids)), g.Context, w)
-	x = o.apply(c, layers.Dropout(c, x, g.Dropout), nil)
-	return layers.TokenLogits(c, table, pick(x))
+	return true
+}
+
+func (g GPT) blocks() blocks {
+	return blocks{layers: g.Layers, heads: g.Heads, width: g.Width, mlpRatio: 4, dropout: g.Dropout, causal: true, init: g.weights().KernelInit}
+}
+
+func (g GPT) weights() layers.Weights {
+	return layers.Weights{KernelInit: initializers.RandomNormal{Stddev: 0.02}}
+}
+
+func (g GPT) table(c models.Context) *G.Node {
+	return layers.EmbeddingTable(c, g.Vocabulary, g.Width, g.weights())
+}
+
+// embedded is what the blocks take of int32 ids [batch, length].
+func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
+	x := layers.LearnedPositions(c, layers.Tokens(c, table, ids), g.Context, g.weights())
+	return layers.Dropout(c, x, g.Dropout)
 }
 
 // gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context

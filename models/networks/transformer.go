@@ -17,6 +17,7 @@ type blocks struct {
 	dropout              float64
 	causal               bool
 	init                 models.Initializer // of kernels; nil: Glorot uniform
+	caches               []layers.Cache     // one a block; nil: none
 }
 
 // newBlocks reads layers (2), heads (4), width (64), mlp_ratio (4) and dropout (0.1).
@@ -36,16 +37,24 @@ func (o blocks) apply(c models.Context, x, mask *G.Node) *G.Node {
 		if c.Core().Failed() {
 			return nil
 		}
-		c.Core().Scope(fmt.Sprintf("block_%d", i), func() { x = o.block(c, x, mask) })
+		c.Core().Scope(fmt.Sprintf("block_%d", i), func() { x = o.block(c, x, mask, o.cache(i)) })
 	}
 	return layers.LayerNorm(c, x, layers.Norm{Name: "final_normalization", Epsilon: 1e-5})
 }
 
-func (o blocks) block(c models.Context, x, mask *G.Node) *G.Node {
+// cache is that of a block, nil where there is none.
+func (o blocks) cache(i int) *layers.Cache {
+	if o.caches == nil {
+		return nil
+	}
+	return &o.caches[i]
+}
+
+func (o blocks) block(c models.Context, x, mask *G.Node, cache *layers.Cache) *G.Node {
 	norm := layers.Norm{Epsilon: 1e-5}
 	h := layers.LayerNorm(c, x, norm)
 	h = layers.MultiHeadAttention(c, h, h, layers.Heads{NumHeads: o.heads, KeyDim: o.width / o.heads, Dropout: o.dropout,
-		Mask: mask, Causal: o.causal, KernelInit: o.init})
+		Mask: mask, Causal: o.causal, KernelInit: o.init, Cache: cache})
 	x = ops.Add(c, x, layers.Dropout(c, h, o.dropout))
 	h = layers.LayerNorm(c, x, norm)
 	h = layers.Dense(c, h, o.mlpRatio*o.width, layers.Weights{Activation: ops.GeluTanh, KernelInit: o.init})

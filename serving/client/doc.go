@@ -5,5 +5,7 @@
 //	p, err := c.Predict(ctx, client.Model{Name: "iris"}, client.Inputs{"x": [][]float32{{5.1, 3.5, 1.4, 0.2}}})
 //	scores, err := client.Output[[][]float32](p, "scores")
 //
+// Generate streams a text that a model writes, such as one that Estimator.ExportGenerator exported.
+//
 // Errors of calls carry the server's gRPC status (google.golang.org/grpc/status.Code).
 package client

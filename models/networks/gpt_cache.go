@@ -1,0 +1,60 @@
+package networks
+
+import (
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// TextSize returns the number of tokens and of the positions of the longest text.
+func (g GPT) TextSize() (vocabulary, context int) { return g.Vocabulary, g.Context }
+
+// CacheShapes are the shapes of what Prefill returns for one text: of each block the keys, then the values, [Context, Heads, Width/Heads].
+func (g GPT) CacheShapes() [][]int {
+	var all [][]int
+	for range 2 * g.Layers {
+		all = append(all, []int{g.Context, g.Heads, g.Width / g.Heads})
+	}
+	return all
+}
+
+// Prefill reads texts, ids [batch, Context], and returns the keys and values of all their positions, for Step.
+// What comes behind the end of a text has no influence on what Step computes before it is there.
+func (g GPT) Prefill(c models.Context, ids *G.Node) []*G.Node {
+	if !g.usable(c, ids) {
+		return nil
+	}
+	o := g.blocks()
+	o.caches = make([]layers.Cache, g.Layers)
+	o.apply(c, g.embedded(c, g.table(c), tokens(c, ids)), nil)
+	return cached(o.caches)
+}
+
+// Step continues texts by a token, int32 [batch], each at a position, int32 [batch], in 0..Context-1. It returns how
+// likely each token comes next, [batch, Vocabulary], and the cache with that position.
+func (g GPT) Step(c models.Context, token, position *G.Node, cache []*G.Node) (logits *G.Node, next []*G.Node) {
+	if !g.usable(c, token) {
+		return nil, nil
+	}
+	if position == nil || len(cache) != 2*g.Layers {
+		c.Core().Failf("gpt: %d nodes of a cache: expected a position and %d nodes", len(cache), 2*g.Layers)
+		return nil, nil
+	}
+	o := g.blocks()
+	for i := range g.Layers {
+		o.caches = append(o.caches, layers.Cache{Keys: cache[2*i], Values: cache[2*i+1], Position: position})
+	}
+	table := g.table(c)
+	x := layers.Tokens(c, table, ops.ExpandDims(c, token, 1))
+	x = o.apply(c, layers.LearnedPositionsAt(c, x, position, g.Context, g.weights()), nil)
+	return ops.Squeeze(c, layers.TokenLogits(c, table, x), 1), cached(o.caches)
+}
+
+// cached are the nodes of caches.
+func cached(all []layers.Cache) (nodes []*G.Node) {
+	for _, m := range all {
+		nodes = append(nodes, m.Keys, m.Values)
+	}
+	return nodes
+}
