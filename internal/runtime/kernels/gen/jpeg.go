@@ -119,7 +119,7 @@ func inverseTransform() {
 	var in [8]reg.VecVirtual
 	for i := range in {
 		x, q := YMM(), YMM()
-		VMOVDQU(Mem{Base: coefs, Disp: 16 * i}, x.AsX())
+		VBROADCASTI128(Mem{Base: coefs, Disp: 16 * i}, x) // all of x: a part would leave the rest alive around the loop
 		VINSERTI128(U8(1), Mem{Base: coefs, Disp: 128 + 16*i}, x, x)
 		VBROADCASTI128(Mem{Base: quant, Disp: 16 * i}, q)
 		VPMULLW(q, x, x)
