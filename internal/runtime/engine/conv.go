@@ -135,8 +135,8 @@ func conv[T kernels.Float](r role, k convKind, f convKernel[T]) compileFunc {
 					if dst.n == 0 {
 						return nil
 					}
-					packed, bias := w.current()
-					kernels.Conv2DPacked(win.Window, view[T](dst), view[T](a), packed, kernelEpilogue(t, bias))
+					filter, bias := w.filter(win.Window)
+					kernels.Conv2DPacked(win.Window, view[T](dst), view[T](a), filter, kernelEpilogue(t, bias))
 					return nil
 				}, nil
 			}

@@ -60,7 +60,7 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	if !p.ta {
 		if w := packWeights[T](c, t, p.tb); w != nil {
 			return func() error {
-				packed, bias := w.current()
+				packed, bias := w.operand()
 				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: packed, C: view[T](out), LDC: p.n, Epilogue: kernelEpilogue(t, bias)})
 				return nil
 			}, nil

@@ -8,23 +8,27 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// weights are the right operand of a product, or a filter, in the form that the kernels read, with a batch
+// weights are the right operand of a product, or a filter, in the forms that the kernels read, with a batch
 // normalization folded in.
 type weights[T kernels.Float] struct {
 	mu     sync.Mutex
-	made   atomic.Uint64 // of which versions of the variables, plus 1
-	packed *kernels.PackedB[T]
-	bias   []T // nil without normalization
+	made   atomic.Uint64           // of which versions of the variables, plus 1
+	packed *kernels.PackedB[T]     // of a product
+	forms  *kernels.FilterForms[T] // of a convolution
+	bias   []T                     // nil without normalization
 }
 
 // memory returns how many bytes the weights hold.
 func (w *weights[T]) memory() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.packed == nil {
-		return 0
+	switch {
+	case w.packed != nil:
+		return w.packed.Memory()
+	case w.forms != nil:
+		return w.forms.Memory()
 	}
-	return w.packed.Memory()
+	return 0
 }
 
 // packed are weights of any type.
@@ -90,11 +94,13 @@ type packer[T kernels.Float] struct {
 	bias    *value // folded into the normalization
 	norm    *norm
 	trans   bool
+	taps    func() []T // filter
 }
 
 // packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
 func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
 	p := &packer[T]{w: c.in[1], trans: trans, norm: t.norm}
+	p.taps = p.scaled
 	key := weightsKey{transposed: trans, level: kernels.ActiveLevel()}
 	parts := []**variable{&key.w}
 	inputs := c.op.in[1:2]
@@ -144,9 +150,28 @@ func steady(in port, written map[*variable]bool) (*variable, bool) {
 	return o.reads, o.reads != nil && !written[o.reads]
 }
 
-// current returns the weights as the variables are now. No run changes them while another one reads them, so that
-// theirs are not made again under a kernel.
-func (p *packer[T]) current() (*kernels.PackedB[T], []T) {
+// operand returns the weights as the right operand of a product, and what is added to its columns.
+func (p *packer[T]) operand() (*kernels.PackedB[T], []T) {
+	p.refresh(func() {
+		k, n := p.matrix()
+		ld := n
+		if p.trans {
+			k, n = n, k
+		}
+		p.weights.packed = kernels.PackB(p.scaled(), ld, k, n, p.trans)
+	})
+	return p.weights.packed, p.weights.bias
+}
+
+// filter returns the weights as a filter, and what is added to its channels.
+func (p *packer[T]) filter(win kernels.Window) (kernels.Filter[T], []T) {
+	p.refresh(func() { p.weights.forms = kernels.NewFilterForms[T](win) })
+	return kernels.Filter[T]{Forms: p.weights.forms, Taps: p.taps}, p.weights.bias
+}
+
+// refresh calls make where the variables have changed. No run changes them while another one reads them, so that weights are not made
+// again under a kernel.
+func (p *packer[T]) refresh(make func()) {
 	version := uint64(1)
 	for _, v := range p.sources {
 		version += v.version
@@ -156,34 +181,36 @@ func (p *packer[T]) current() (*kernels.PackedB[T], []T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.made.Load() != version {
-			p.pack()
+			if w.bias = nil; p.norm != nil {
+				_, w.bias = p.fold()
+			}
+			make()
 			w.made.Store(version)
 		}
 	}
-	return w.packed, w.bias
 }
 
-// pack makes the weights: columns times scale/sqrt(variance+epsilon) where a normalization follows.
-func (p *packer[T]) pack() {
-	w, dims := view[T](p.w), p.w.dims
-	n := dims[len(dims)-1]
-	k, ld := len(w)/max(n, 1), n
-	if p.trans {
-		k, n = n, k
-	}
-	p.weights.bias = nil
-	if p.norm != nil {
-		var scale []T
-		scale, p.weights.bias = p.fold(n)
-		scaled := make([]T, len(w))
-		kernels.ScaleShift(scaled, w, scale, make([]T, n), false)
-		w = scaled
-	}
-	p.packed = kernels.PackB(w, ld, k, n, p.trans)
+// matrix returns the rows and columns of the weights as they lie.
+func (p *packer[T]) matrix() (rows, columns int) {
+	n := p.w.dims[len(p.w.dims)-1]
+	return len(view[T](p.w)) / max(n, 1), n
 }
 
-// fold returns the factor and the summand of each of n columns.
-func (p *packer[T]) fold(n int) (scale, shift []T) {
+// scaled returns the weights: columns times scale/sqrt(variance+epsilon) where a normalization follows.
+func (p *packer[T]) scaled() []T {
+	w := view[T](p.w)
+	if p.norm == nil {
+		return w
+	}
+	scale, _ := p.fold()
+	scaled := make([]T, len(w))
+	kernels.ScaleShift(scaled, w, scale, make([]T, len(scale)), false)
+	return scaled
+}
+
+// fold returns the factor and the summand of each column.
+func (p *packer[T]) fold() (scale, shift []T) {
+	_, n := p.matrix()
 	scale, shift = make([]T, n), make([]T, n)
 	gamma, beta, mean, variance := view[T](p.norm.scale), view[T](p.norm.offset), view[T](p.norm.mean), view[T](p.norm.variance)
 	for i := range n {

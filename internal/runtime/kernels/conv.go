@@ -52,7 +52,8 @@ type conv[T Float] struct {
 	run     func(c *conv[T], lo, hi int)
 	x, w, y []T
 	dy      []T         // of pooling
-	filter  *PackedB[T] // nil, or w packed
+	kept    Filter[T]   // of Conv2DPacked, in place of w
+	filter  *PackedB[T] // kept, where the form is not Winograd's
 	Epilogue[T]
 	parts   int // of a sum over pixels
 	rows    int // of a block of the forward direction, or of tiles
@@ -120,22 +121,17 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 	c.forward()
 }
 
-// PackFilter packs the filter w of the convolution g, of any batch and image size, for Conv2DPacked.
-func PackFilter[T Float](g Window, w []T) *PackedB[T] {
-	return PackB(w, g.OutC, g.patch(), g.OutC, false)
-}
-
-// Conv2DPacked sets y = conv(x, filter) with the given epilogue; the filter is PackFilter's of the same window.
-func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]) {
+// Conv2DPacked sets y = conv(x, filter) with the given epilogue; the filter is one of the same window.
+func Conv2DPacked[T Float](g Window, y, x []T, filter Filter[T], e Epilogue[T]) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
-	filter.check(g.patch(), g.OutC)
+	filter.Forms.check(g.patch(), g.OutC)
 	e.check(g.OutC, g.outSize())
 	if g.pointwise() {
-		MatMulPacked(PackedArgs[T]{M: g.pixels(), A: x, LDA: g.InC, B: filter, C: y, LDC: g.OutC, Epilogue: e})
+		MatMulPacked(PackedArgs[T]{M: g.pixels(), A: x, LDA: g.InC, B: filter.operand(), C: y, LDC: g.OutC, Epilogue: e})
 		return
 	}
 	c := newConv(g, nil, x, nil, y)
-	c.filter, c.Epilogue = filter, e
+	c.kept, c.Epilogue = filter, e
 	c.forward()
 }
 
@@ -143,11 +139,15 @@ func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]
 func (c *conv[T]) forward() {
 	f, tasks := &doConv, ceilDiv(c.pixels(), c.blockPixels())
 	filters := 1
-	if c.filter != nil {
+	if c.kept.Forms != nil {
 		filters = 0 // it keeps its points
 	}
+	tiled := c.winograd(filters)
+	if c.kept.Forms != nil && !tiled {
+		c.filter = c.kept.operand()
+	}
 	switch {
-	case c.winograd(filters):
+	case tiled:
 		f, tasks = c.byTiles()
 	case c.direct():
 		c.rows = c.forwardRows()

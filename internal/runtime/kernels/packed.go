@@ -1,23 +1,17 @@
 package kernels
 
 import (
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 )
 
-// PackedB is the right operand of a product, or the filter of a convolution, in the order in which the micro-kernels read
-// it: made once for weights that do not change. It may be shared by any number of products at once.
+// PackedB is the right operand of a product in the order in which the micro-kernels read it: made once for weights that do not change. It may be shared by any number of products at once.
 type PackedB[T Float] struct {
 	k, n  int
 	tiles *tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
-	uses   atomic.Uint32 // products of few rows so far
-	bytes  atomic.Int64  // of data and points
-	once   sync.Once
-	points []T // of a filter: its form of winograd.go, made when a convolution first needs it
+	uses atomic.Uint32 // products of few rows so far
 }
 
 // PackB copies op(B) [k, n], whose rows lie ldb elements apart (b is [n, k] when trans), for the level in use.
@@ -29,7 +23,6 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	}
 	p := &PackedB[T]{k: k, n: n, tiles: tilesFor[T](ActiveLevel())}
 	p.data = aligned[T](k * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
-	p.bytes.Store(sizeOf(p.data))
 	for at := 0; at < n && k > 0; at += p.stripWidth() {
 		dst, ld, cols := p.strip(at)
 		if trans {
@@ -47,7 +40,7 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 func (p *PackedB[T]) Size() (k, n int) { return p.k, p.n }
 
 // Memory returns how many bytes the operand holds.
-func (p *PackedB[T]) Memory() int64 { return p.bytes.Load() }
+func (p *PackedB[T]) Memory() int64 { return sizeOf(p.data) }
 
 func sizeOf[T Float](x []T) int64 { return int64(len(x)) * int64(unsafe.Sizeof(T(0))) }
 
@@ -59,22 +52,6 @@ func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
 	cols = min(p.stripWidth(), p.n-n)
 	ld = ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes
 	return p.data[n*p.k:], ld, cols
-}
-
-// filterPoints returns the points of the filter of 3x3 that the operand is.
-func (p *PackedB[T]) filterPoints() []T {
-	p.once.Do(func() {
-		taps := make([]T, p.k*p.n)
-		for at := 0; at < p.n; at += p.stripWidth() {
-			src, ld, cols := p.strip(at)
-			copyRows(taps[at:], p.n, src, ld, cols, p.k)
-		}
-		pairs := len(taps) / 9
-		p.points = aligned[T](winogradPoints * pairStride[T](pairs))
-		filterPoints(p.points, taps, pairs)
-		p.bytes.Add(sizeOf(p.points))
-	})
-	return p.points
 }
 
 // cacheLine is the alignment of operands that vectors are read from, in bytes.
@@ -103,13 +80,6 @@ func (e *Epilogue[T]) check(n, length int) {
 	}
 	if e.Add != nil {
 		_ = e.Add[:length]
-	}
-}
-
-// check panics where the operand is of another size.
-func (p *PackedB[T]) check(k, n int) {
-	if p.k != k || p.n != n {
-		panic(fmt.Sprintf("kernels: packed operand of %d x %d where %d x %d is needed", p.k, p.n, k, n))
 	}
 }
 

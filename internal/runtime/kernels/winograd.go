@@ -243,8 +243,8 @@ func (f *winogradForm[T]) product(p pointProduct, a, b, c []T) {
 
 // filterPoints returns the points of the filter.
 func (c *conv[T]) filterPoints() []T {
-	if c.filter != nil {
-		return c.filter.filterPoints()
+	if c.kept.Forms != nil {
+		return c.kept.winograd()
 	}
 	points := c.part.take(winogradPoints * pairStride[T](c.InC*c.OutC))
 	filterPoints(points, c.w, c.InC*c.OutC)

@@ -47,10 +47,10 @@ func newWinogradCase(g Window, seed uint64) *winogradCase {
 }
 
 // forward returns the result in Winograd's form.
-func (w *winogradCase) forward(filter *PackedB[float32], e Epilogue[float32]) []float32 {
+func (w *winogradCase) forward(filter Filter[float32], e Epilogue[float32]) []float32 {
 	y := make([]float32, w.outSize())
 	c := newConv(w.Window, nil, w.x, w.w, y)
-	c.filter, c.Epilogue = filter, e
+	c.kept, c.Epilogue = filter, e
 	f, blocks := c.byTiles()
 	c.run = pickConv[float32](f)
 	Parallel(blocks, 1, c)
@@ -85,7 +85,7 @@ func requireTiled(t rapid.TB, what string, terms int, got []float32, want []floa
 }
 
 func (w *winogradCase) check(t rapid.TB) {
-	requireTiled(t, "forward", 9*w.InC, w.forward(nil, Epilogue[float32]{}), w.y)
+	requireTiled(t, "forward", 9*w.InC, w.forward(Filter[float32]{}, Epilogue[float32]{}), w.y)
 	requireTiled(t, "filter gradient", w.Batch*w.OutH*w.OutW, w.filterGrad(), w.dw)
 	want := make([]float64, len(w.y))
 	for i, v := range w.y {
@@ -117,7 +117,7 @@ func TestWinogradError(t *testing.T) {
 			what           string
 			tiled, present []float32
 			want           []float64
-		}{{"forward", w.forward(nil, Epilogue[float32]{}), direct, w.y}, {"filter gradient", w.filterGrad(), dw, w.dw}} {
+		}{{"forward", w.forward(Filter[float32]{}, Epilogue[float32]{}), direct, w.y}, {"filter gradient", w.filterGrad(), dw, w.dw}} {
 			off, size := furthest(p.tiled, p.want)
 			plain, _ := furthest(p.present, p.want)
 			t.Logf("%dx%dx%d to %d, %s: %.2g of the largest result, direct %.2g", g.InH, g.InW, g.InC, g.OutC, p.what, off/size, plain/size)
@@ -161,7 +161,7 @@ func BenchmarkWinograd(b *testing.B) {
 				b.Run(fmt.Sprintf("%dx%dx%d_%d/%s", g.Batch, g.InH, g.InC, g.OutC, form.name), func(b *testing.B) {
 					for b.Loop() {
 						c := newConv(g, form.f, x, nil, y)
-						c.filter = packed
+						c.kept, c.filter = packed, packed.operand()
 						c.rows = c.forwardRows()
 						blocks := c.Batch * ceilDiv(c.OutH, c.rows)
 						if form.f == &doWinograd {
