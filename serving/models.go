@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/batching/limit"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/shadow"
 	"github.com/goestimator/goestimator/internal/serving/warmup"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
@@ -68,6 +70,17 @@ func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Mo
 	}
 	over.MaxDelay = s.o.Overload.MaxDelay
 	return limit.New(over).Wrap(m), nil
+}
+
+// newMirror makes what copies requests to other versions. The copies may hold an eighth of the memory that requests have, which is counted
+// apart, so that no request is refused for them.
+func (s *Server) newMirror() *shadow.Mirror {
+	o := shadow.Options{Models: s.models, Shadow: s.models.Shadow, Observers: []shadow.Observer{s.registry}, Log: s.o.Log,
+		Memory: budget.NewServer(budget.Limits{Server: s.memory.Limits().Server / 8, Request: s.o.Requests.MemoryEach})}
+	if s.page != nil {
+		o.Observers = append(o.Observers, s.page)
+	}
+	return shadow.New(o)
 }
 
 // source is the models as requests see them: until the first config is loaded,

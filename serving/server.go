@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/shadow"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -37,6 +38,7 @@ type Server struct {
 	memory     *budget.Server      // of requests
 	observers  []inference.Observer
 	page       *page.Page // nil: none
+	mirror     *shadow.Mirror
 	about      servable.About
 	repository repository
 	health     *health.Server
@@ -80,6 +82,8 @@ func New(o Options) (*Server, error) {
 		}
 		s.observers = append(s.observers, s.page)
 	}
+	s.mirror = s.newMirror()
+	s.observers = append(s.observers, s.mirror)
 	if o.AccessLog {
 		s.observers = append(s.observers, requestlog.Access{Log: o.Log})
 	}
@@ -290,7 +294,11 @@ func (s *Server) unload() error {
 	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))
 	defer stop()
-	err := errors.Join(s.models.Close(ctx), s.requests.Close(ctx))
+	var err error
+	if s.mirror != nil {
+		err = s.mirror.Close(ctx)
+	}
+	err = errors.Join(err, s.models.Close(ctx), s.requests.Close(ctx))
 	if s.scheduler == nil {
 		return err
 	}

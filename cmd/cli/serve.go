@@ -16,7 +16,7 @@ import (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	models                             []string
+	models, traffic, shadow            []string
 	configFile, root, name, basePath   string
 	configPoll, poll, startWait, drain int
 	host, socket, device               string
@@ -174,6 +174,8 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.models, "model", nil, "NAME=DIR: a model and the folder of its versions; may be repeated")
+	flags.StringArrayVar(&f.traffic, "traffic", nil, "MODEL=VERSION:WEIGHT,...: versions of --model among which requests that name none are divided")
+	flags.StringArrayVar(&f.shadow, "shadow", nil, "MODEL=VERSION[:PERCENT]: a version of --model that gets copies of requests, whose answers are compared")
 	flags.StringVar(&f.configFile, "model-config-file", "", "ModelServerConfig as text: models, version policies, labels, request logs")
 	flags.IntVar(&f.configPoll, "model-config-file-poll-wait-seconds", 0, "time between two looks at --model-config-file; 0: one look")
 	flags.StringVar(&f.root, "model-root", "", "serve every model below this folder, also those that come later")

@@ -107,6 +107,8 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 		return errors.New("no models: give --model NAME=DIR, --model-config-file FILE or --model-root DIR")
 	case given > 1:
 		return errors.New("--model, --model-config-file and --model-root: expected one of them")
+	case given == 1 && len(f.traffic)+len(f.shadow) > 0 && (f.configFile != "" || f.root != ""):
+		return errors.New("--traffic and --shadow are for --model: with --model-config-file the file says it, by traffic and shadow of a model; --model-root has the newest versions only")
 	case set.Changed("model-name") && f.basePath == "":
 		return errors.New("--model-name without --model-base-path")
 	case set.Changed("model-config-file-poll-wait-seconds") && f.configFile == "":
@@ -126,6 +128,9 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 		return err
 	}
 	cfg := manager.Single(bases)
+	if err := f.divide(cfg); err != nil {
+		return err
+	}
 	o.Models = serving.Models{Config: cfg}
 	if err := manager.Validate(nil, cfg); err != nil {
 		return fmt.Errorf("--model: %w", err)

@@ -45,7 +45,7 @@ func (s *Service) ClassifyExamples(ctx context.Context, spec Spec, examples Exam
 }
 
 func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*apis.ClassificationResponse, error) {
-	h, err := s.acquire(call, spec)
+	h, err := s.acquire(ctx, call, spec)
 	if err != nil {
 		return nil, err
 	}

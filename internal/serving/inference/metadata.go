@@ -16,7 +16,7 @@ import (
 const SignatureDefField = "signature_def"
 
 // GetModelMetadata implements PredictionService.GetModelMetadata: the signatures of a model.
-func (s *Service) GetModelMetadata(_ context.Context, r *apis.GetModelMetadataRequest) (resp *apis.GetModelMetadataResponse, err error) {
+func (s *Service) GetModelMetadata(ctx context.Context, r *apis.GetModelMetadataRequest) (resp *apis.GetModelMetadataResponse, err error) {
 	spec, err := specOf(r.GetModelSpec())
 	call := s.begin("GetModelMetadata", spec)
 	call.request = r
@@ -35,7 +35,8 @@ func (s *Service) GetModelMetadata(_ context.Context, r *apis.GetModelMetadataRe
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.acquire(&call, spec)
+	spec.Version.Main = true
+	h, err := s.acquire(ctx, &call, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (s *Service) MultiInference(ctx context.Context, r *apis.MultiInferenceRequ
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.acquire(&call, spec)
+	h, err := s.acquire(ctx, &call, spec)
 	if err != nil {
 		return nil, err
 	}

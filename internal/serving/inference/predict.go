@@ -41,7 +41,7 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.acquire(&call, spec)
+	h, err := s.acquire(ctx, &call, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,15 @@ func (s *Service) PredictFrom(ctx context.Context, spec Spec, decode Decode, fil
 	call := s.begin("Predict", spec)
 	call.tensors = &tensorCall{spec: spec, filter: filter}
 	defer func() { s.end(&call, err) }()
-	h, err := s.acquire(&call, spec)
+	h, err := s.acquire(ctx, &call, spec)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Release()
+	if spec.Signature == "" && s.Choose != nil {
+		spec.Signature = s.Choose(h.Model().Signatures())
+		call.Signature, call.tensors.spec = spec.key(), spec
+	}
 	inputs, err := decode(h.Model().Signatures())
 	if err != nil {
 		return nil, toStatus(err)

@@ -41,7 +41,7 @@ func (s *Service) RegressExamples(ctx context.Context, spec Spec, examples Examp
 }
 
 func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*apis.RegressionResponse, error) {
-	h, err := s.acquire(call, spec)
+	h, err := s.acquire(ctx, call, spec)
 	if err != nil {
 		return nil, err
 	}

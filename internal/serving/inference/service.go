@@ -31,11 +31,13 @@ const (
 // Service answers prediction requests. It is safe for concurrent use; its fields are set before the first call.
 type Service struct {
 	Models       servable.Source
-	Observers    []Observer   // hear of every call, in this order
-	Entrypoint   string       // of the calls, for the observers: "GRPC" where empty, or "REST"
-	Content      bool         // outputs of Predict as tensor_content instead of typed values
-	CheckMethods bool         // a signature's method name must fit the call
-	Log          *slog.Logger // panics of models; nil: slog.Default
+	Observers    []Observer // hear of every call, in this order
+	Entrypoint   string     // of the calls, for the observers: "GRPC" where empty, or "REST"
+	Content      bool       // outputs of Predict as tensor_content instead of typed values
+	CheckMethods bool       // a signature's method name must fit the call
+	// Choose picks the signature of calls of PredictFrom that name none; nil: DefaultSignature.
+	Choose func(sigs map[string]*pb.SignatureDef) string
+	Log    *slog.Logger // panics of models; nil: slog.Default
 }
 
 // Spec names a model, a version of it and a signature ("": DefaultSignature).
@@ -105,9 +107,12 @@ func (s Spec) resolved(id servable.ID) *apis.ModelSpec {
 }
 
 // acquire finds the model of a spec and notes it in the call.
-func (s *Service) acquire(call *Call, spec Spec) (servable.Handle, error) {
+func (s *Service) acquire(ctx context.Context, call *Call, spec Spec) (servable.Handle, error) {
 	if spec.Name == "" {
 		return nil, status.Error(codes.InvalidArgument, "ModelSpec has no name specified.")
+	}
+	if v := &spec.Version; !v.Exact && v.Label == "" && !v.Main {
+		v.Key = routingKey(ctx)
 	}
 	h, err := s.Models.Acquire(spec.Name, spec.Version)
 	if err != nil {
@@ -120,7 +125,8 @@ func (s *Service) acquire(call *Call, spec Spec) (servable.Handle, error) {
 // Find fails where there is no model for a spec. It is for transports that ask before they read a request; the model may
 // be another one when the request is there.
 func (s *Service) Find(spec Spec) error {
-	h, err := s.acquire(&Call{}, spec)
+	spec.Version.Main = true
+	h, err := s.acquire(context.Background(), &Call{}, spec)
 	if err == nil {
 		h.Release()
 	}
@@ -129,7 +135,8 @@ func (s *Service) Find(spec Spec) error {
 
 // Features returns what the signatures of a model parse of serialized examples, by signature; of one that parses none there is nothing.
 func (s *Service) Features(spec Spec) map[string][]servable.Feature {
-	h, err := s.acquire(&Call{}, spec)
+	spec.Version.Main = true
+	h, err := s.acquire(context.Background(), &Call{}, spec)
 	if err != nil {
 		return nil
 	}

@@ -1,9 +1,11 @@
 package manager
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/traffic"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -12,13 +14,30 @@ import (
 // versions replaces live whole.
 type servedModel struct {
 	versions atomic.Pointer[snapshot]
-	used     atomic.Int64 // value of Manager.uses when it was last asked for; lazy models only
+	turns    traffic.Sequence // of requests that name no version
+	copies   traffic.Sequence // of requests that may be copied
+	used     atomic.Int64     // value of Manager.uses when it was last asked for; lazy models only
 }
 
 // available is the available versions of a model at one moment.
 type snapshot struct {
 	versions []*entry // the newest first
 	labels   map[string]int64
+	rules    traffic.Rules
+	split    traffic.Split // of rules, among versions
+}
+
+// with returns a snapshot of the versions, with the labels and rules of s.
+func (s *snapshot) with(versions []*entry) *snapshot {
+	return (&snapshot{versions: versions, labels: s.labels, rules: s.rules}).divide()
+}
+
+// divide makes the split.
+func (s *snapshot) divide() *snapshot {
+	s.split = s.rules.Among(func(version int64) bool {
+		return slices.ContainsFunc(s.versions, func(e *entry) bool { return e.id.Version == version })
+	})
+	return s
 }
 
 func newServedModel() *servedModel {
@@ -27,15 +46,37 @@ func newServedModel() *servedModel {
 	return r
 }
 
-// find returns the version that is asked for, nil where it is not available.
-func (l *snapshot) find(v servable.Version) (*entry, error) {
+// share returns what part of the requests that name no version it gets, and of which part of the others' it gets copies.
+func (s *snapshot) share(version int64) (own, copies float64) {
+	switch {
+	case !s.split.Empty():
+		own = s.split.Share(version)
+	case s.versions[0].id.Version == version:
+		own = 1
+	}
+	if x := s.rules.Shadow; x != nil && x.Version == version {
+		copies = x.Percent / 100
+	}
+	return own, copies
+}
+
+// find returns the version that is asked for, nil where it is not available. The turns are of requests that name none.
+func (l *snapshot) find(v servable.Version, turns *traffic.Sequence) (*entry, error) {
 	number, exact := v.Number, v.Exact
-	if v.Label != "" {
+	switch {
+	case v.Label != "":
 		n, ok := l.labels[v.Label]
 		if !ok {
 			return nil, status.Errorf(codes.InvalidArgument, "Unrecognized servable version label: %s", v.Label)
 		}
 		number, exact = n, true
+	case exact || l.split.Empty():
+	case v.Main:
+		number, exact = l.split.Main(), true
+	case v.Key != "":
+		number, exact = l.split.PickBy(v.Key), true
+	default:
+		number, exact = l.split.Pick(turns.Next()), true
 	}
 	for _, e := range l.versions {
 		if !exact || e.id.Version == number {
@@ -69,7 +110,7 @@ func (m *Manager) tryAcquire(name string, v servable.Version) (*servedModel, ser
 		r.used.Store(m.uses.Add(1))
 	}
 	for {
-		e, err := r.versions.Load().find(v)
+		e, err := r.versions.Load().find(v, &r.turns)
 		if e == nil {
 			return r, nil, err
 		}
@@ -95,10 +136,24 @@ func missing(name string, v servable.Version, r *servedModel, err error) error {
 
 // publish shows requests what is available of f. m.mu is held.
 func (m *Manager) publish(f *model) {
-	f.served.versions.Store(&snapshot{versions: f.available(), labels: f.served.versions.Load().labels})
+	f.served.versions.Store(f.served.versions.Load().with(f.available()))
 }
 
-// setLabels replaces the labels of f. m.mu is held.
-func (m *Manager) setLabels(f *model, labels map[string]int64) {
-	f.served.versions.Store(&snapshot{versions: f.served.versions.Load().versions, labels: labels})
+// route replaces the labels of f and the rules by which its traffic is divided. m.mu is held.
+func (m *Manager) route(f *model, labels map[string]int64, rules traffic.Rules) {
+	s := &snapshot{versions: f.served.versions.Load().versions, labels: labels, rules: rules}
+	f.served.versions.Store(s.divide())
+}
+
+// Shadow returns the version that gets a copy of a request which a version of the model answered; nil: none.
+func (m *Manager) Shadow(answered servable.ID) *traffic.Shadow {
+	r := (*m.served.Load())[answered.Name]
+	if r == nil {
+		return nil
+	}
+	x := r.versions.Load().rules.Shadow
+	if x == nil || x.Version == answered.Version || r.copies.Next() >= x.Percent/100 {
+		return nil
+	}
+	return x
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goestimator/goestimator/internal/format/pbtext"
+	"github.com/goestimator/goestimator/internal/serving/traffic"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,10 +18,10 @@ import (
 const Platform = "tensorflow"
 
 // ParseConfig reads a ModelServerConfig from its text form, as in TensorFlow
-// Serving's --model_config_file.
+// Serving's --model_config_file, with the fields of package traffic.
 func ParseConfig(text []byte) (*config.ModelServerConfig, error) {
-	c := &config.ModelServerConfig{}
-	if err := pbtext.Unmarshal(text, c); err != nil {
+	c, err := traffic.Parse(text)
+	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return c, nil
@@ -97,6 +97,9 @@ func validateModel(m *config.ModelConfig, old map[string]string) error {
 	}
 	if !filepath.IsAbs(basePath(m)) {
 		return status.Errorf(codes.InvalidArgument, "Expected model %s to have an absolute path or URI; got base_path()=%s", m.Name, m.BasePath)
+	}
+	if _, err := traffic.Of(m); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	p, err := platform(m)
 	if err != nil {

@@ -224,12 +224,14 @@ func (m *Manager) Usage(name string) map[int64]servable.Usage {
 		return nil
 	}
 	all := map[int64]servable.Usage{}
-	for _, e := range r.versions.Load().versions {
+	now := r.versions.Load()
+	for _, e := range now.versions {
 		if _, ok := all[e.id.Version]; ok || !e.acquire() {
 			continue // one of another folder, which makes way, or one that ends
 		}
 		u := servable.UsageOf(e.model)
 		u.Since = e.since
+		u.Share, u.Shadow = now.share(e.id.Version)
 		all[e.id.Version] = u
 		e.release()
 	}

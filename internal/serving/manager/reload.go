@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/traffic"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -106,7 +107,7 @@ func (m *Manager) configure(cfg *config.ModelServerConfig, again string) ([]*mod
 	for _, name := range slices.Collect(maps.Keys(m.models)) {
 		if f := m.models[name]; rows[name] == nil {
 			f.cfg, f.chosen = nil, nil
-			m.setLabels(f, nil)
+			m.route(f, nil, traffic.Rules{})
 			m.aspire(f)
 		}
 	}
@@ -215,7 +216,7 @@ func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*mod
 	})
 }
 
-// label sets the version labels of cfg: all, or none where one may not be set or where cfg is no longer in force.
+// label sets the version labels of cfg, and how it divides traffic: all, or none where one may not be set or where cfg is no longer in force.
 func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,7 +236,11 @@ func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	}
 	for _, c := range cfg.GetModelConfigList().GetConfig() {
 		if f := m.models[c.Name]; f != nil && f.cfg != nil {
-			m.setLabels(f, c.VersionLabels)
+			rules, err := traffic.Of(c)
+			if err != nil { // Validate has said so
+				return status.Error(codes.InvalidArgument, err.Error())
+			}
+			m.route(f, c.VersionLabels, rules)
 		}
 	}
 	return nil

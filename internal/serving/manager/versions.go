@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,4 +32,23 @@ func choose(name string, all []versionDir, policy *config.FileSystemStoragePathS
 		n = 1
 	}
 	return all[:min(uint64(n), uint64(len(all)))]
+}
+
+// addNamed adds to the chosen versions, which are among all, those that are named.
+func addNamed(name string, chosen, all []versionDir, named []int64, warn func(string)) []versionDir {
+	out := slices.Clone(chosen)
+	has := func(list []versionDir, number int64) int {
+		return slices.IndexFunc(list, func(v versionDir) bool { return v.number == number })
+	}
+	for _, number := range named {
+		i := has(all, number)
+		switch {
+		case i < 0:
+			warn(fmt.Sprintf("Version %d of servable %s, which the division of its traffic names, was not found in the file system", number, name))
+		case has(out, number) < 0:
+			out = append(out, all[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b versionDir) int { return cmp.Compare(b.number, a.number) })
+	return out
 }

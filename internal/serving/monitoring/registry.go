@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/inference"
+	"github.com/goestimator/goestimator/internal/serving/shadow"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -22,6 +23,7 @@ type Registry struct {
 	reg   *prometheus.Registry
 	serving
 	own
+	shadows
 	batches
 	calls
 }
@@ -29,6 +31,7 @@ type Registry struct {
 var (
 	_ inference.Observer = (*Registry)(nil)
 	_ batching.Observer  = (*Registry)(nil)
+	_ shadow.Observer    = (*Registry)(nil)
 )
 
 // New returns a Registry. known says whether a model is configured; names that are not share one label.
@@ -36,6 +39,7 @@ func New(known func(model string) bool) *Registry {
 	r := &Registry{known: known, reg: prometheus.NewRegistry()}
 	r.serving = newServing(r.reg)
 	r.own = newOwn(r.reg)
+	r.shadows = newShadows(r.reg)
 	r.batches = newBatches(r.reg)
 	r.calls = newCalls(r.reg)
 	r.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

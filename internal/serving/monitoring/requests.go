@@ -62,6 +62,7 @@ func (r *Registry) Remove(id servable.ID, dir string) {
 	of := prometheus.Labels{"model": label(id.Name), "version": strconv.FormatInt(id.Version, 10)}
 	r.byVersion.DeletePartialMatch(of)
 	r.seconds.DeletePartialMatch(of)
+	r.shadows.forget(of)
 	r.batches.forget(of)
 	at := prometheus.Labels{"model_path": label(dir)}
 	r.warmUp.DeletePartialMatch(at)

@@ -12,6 +12,7 @@ type usage struct {
 	catalog              servable.Catalog
 	meter                servable.Meter
 	memory, queue, since *prometheus.Desc
+	share, shadow        *prometheus.Desc
 }
 
 // Usage shows what the available versions of a catalog's models take, as the meter says.
@@ -20,7 +21,9 @@ func (r *Registry) Usage(c servable.Catalog, m servable.Meter) error {
 	return r.reg.Register(usage{c, m,
 		prometheus.NewDesc("goestimator_serving_model_memory_bytes", "Bytes that a loaded version holds between requests.", of, nil),
 		prometheus.NewDesc("goestimator_serving_model_queue", "Requests (with batching: rows) that wait for their turn in a version.", of, nil),
-		prometheus.NewDesc("goestimator_serving_model_available_timestamp_seconds", "Unix time at which a version became available.", of, nil)})
+		prometheus.NewDesc("goestimator_serving_model_available_timestamp_seconds", "Unix time at which a version became available.", of, nil),
+		prometheus.NewDesc("goestimator_serving_model_traffic_share", "Part of the requests naming no version that a version gets.", of, nil),
+		prometheus.NewDesc("goestimator_serving_model_shadow_share", "Part of the requests to other versions of which a version gets copies.", of, nil)})
 }
 
 // Build shows, as labels of a 1, what the server was built from.
@@ -36,6 +39,8 @@ func (u usage) Describe(to chan<- *prometheus.Desc) {
 	to <- u.memory
 	to <- u.queue
 	to <- u.since
+	to <- u.share
+	to <- u.shadow
 }
 
 // Collect implements prometheus.Collector.
@@ -48,6 +53,8 @@ func (u usage) Collect(to chan<- prometheus.Metric) {
 			gauge(u.memory, float64(v.Memory))
 			gauge(u.queue, float64(v.Queue))
 			gauge(u.since, float64(v.Since.UnixMilli())/1000)
+			gauge(u.share, v.Share)
+			gauge(u.shadow, v.Shadow)
 		}
 	}
 }

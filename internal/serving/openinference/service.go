@@ -112,13 +112,13 @@ func (s *Service) Infer(ctx context.Context, r Request) (*inference.Prediction, 
 			return nil, invalid("the name of a signature or output has more than %d bytes", longest)
 		}
 	}
-	if sp.Signature = r.Signature; sp.Signature == "" {
-		if h, err := s.Inference.Models.Acquire(sp.Name, sp.Version); err == nil { // else PredictFrom says so, to observers too
-			sp.Signature = Choose(h.Model().Signatures())
-			h.Release()
+	sp.Signature = r.Signature
+	infer := *s.Inference
+	infer.Choose = Choose
+	return infer.PredictFrom(ctx, sp, func(sigs map[string]*tfpb.SignatureDef) (map[string]*tensor.Tensor, error) {
+		if sp.Signature == "" {
+			sp.Signature = Choose(sigs)
 		}
-	}
-	return s.Inference.PredictFrom(ctx, sp, func(sigs map[string]*tfpb.SignatureDef) (map[string]*tensor.Tensor, error) {
 		if def := sigs[sp.Signature]; def != nil && r.Inputs > len(def.GetInputs()) { // errors list the names of all
 			return nil, invalid("%d inputs: signature %q has %d", r.Inputs, sp.Signature, len(def.GetInputs()))
 		}
@@ -177,6 +177,7 @@ func (s *Service) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (
 	if err != nil {
 		return nil, err
 	}
+	sp.Version.Main = true
 	h, err := s.Inference.Models.Acquire(sp.Name, sp.Version)
 	if err != nil {
 		return nil, err

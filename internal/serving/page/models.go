@@ -33,13 +33,16 @@ type Version struct {
 	State   string `json:"state"`
 	Error   string `json:"error,omitempty"`
 	Usage   *Usage `json:"usage,omitempty"` // of an available version
+	Calls   *Calls `json:"calls,omitempty"` // that it answered
 }
 
 // Usage is what a version takes.
 type Usage struct {
-	Memory int64 `json:"memory_bytes"`
-	Queue  int   `json:"queue"`
-	Uptime int64 `json:"uptime_seconds"` // since it became available
+	Memory int64   `json:"memory_bytes"`
+	Queue  int     `json:"queue"`
+	Uptime int64   `json:"uptime_seconds"` // since it became available
+	Share  float64 `json:"traffic_share"`
+	Shadow float64 `json:"shadow_share"`
 }
 
 // Server is which server this is.
@@ -66,6 +69,7 @@ var states = map[servable.State]string{
 
 func (p *Page) models() []Model {
 	models := []Model{}
+	p.versions.keep(p.o.Catalog)
 	for _, name := range p.o.Catalog.Models() {
 		m := Model{Name: name, Versions: []Version{}}
 		usage := p.usage(name)
@@ -75,8 +79,9 @@ func (p *Page) models() []Model {
 				v.Error = status.Convert(s.Err).Message()
 			}
 			if u, ok := usage[s.ID.Version]; ok {
-				v.Usage = &Usage{u.Memory, u.Queue, int64(time.Since(u.Since).Seconds())}
+				v.Usage = &Usage{u.Memory, u.Queue, int64(time.Since(u.Since).Seconds()), u.Share, u.Shadow}
 			}
+			v.Calls = p.versions.of(s.ID)
 			m.Versions = append(m.Versions, v)
 		}
 		models = append(models, m)
@@ -96,7 +101,7 @@ type Signature struct {
 // signatures answers what ?model=m&version=n offers; without a version the latest.
 func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query() // not r.FormValue, which reads a body and keeps a large one in files
-	var v servable.Version
+	v := servable.Version{Main: true}
 	if text := query.Get("version"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/report/echarts"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/serving/shadow"
 )
 
 //go:embed assets/page.html
@@ -41,12 +42,16 @@ type Options struct {
 
 // Page is the web page and what it knows of the traffic. It is safe for concurrent use.
 type Page struct {
-	o       Options
-	mux     *http.ServeMux
-	traffic traffic
+	o        Options
+	mux      *http.ServeMux
+	traffic  traffic
+	versions versions
 }
 
-var _ inference.Observer = (*Page)(nil)
+var (
+	_ inference.Observer = (*Page)(nil)
+	_ shadow.Observer    = (*Page)(nil)
+)
 
 // New returns a Page; let it observe the inference services, and serve it at "/" and "/page/".
 func New(o Options) (*Page, error) {
@@ -84,7 +89,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Done implements inference.Observer.
-func (p *Page) Done(c inference.Call) { p.traffic.add(c) }
+func (p *Page) Done(c inference.Call) {
+	p.traffic.add(c)
+	p.versions.add(c)
+}
+
+// Shadowed implements shadow.Observer.
+func (p *Page) Shadowed(r shadow.Result) { p.versions.addCopy(r) }
 
 // static serves a text that does not change while the process lives.
 func static(kind, text string) http.Handler {

@@ -55,6 +55,10 @@ func (t *traffic) add(c inference.Call) {
 	if s.second != now {
 		*s = slot{second: now}
 	}
+	s.add(c)
+}
+
+func (s *slot) add(c inference.Call) {
 	s.count++
 	if c.Err != nil {
 		s.errors++

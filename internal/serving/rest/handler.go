@@ -198,7 +198,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, s *scratch, at 
 	if err != nil {
 		return out, err
 	}
-	ctx := r.Context()
+	ctx := routed(r)
 	switch to.method {
 	case "":
 		return out, invalid("Malformed request: %s %s", r.Method, at)

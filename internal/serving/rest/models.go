@@ -91,6 +91,8 @@ func (h *handler) appendUsage(out []byte, model string, version int64) []byte {
 			w.whole("memory_bytes", u.Memory)
 			w.whole("queue", int64(u.Queue))
 			seconds(u.Since)
+			w.part("traffic_share", u.Share)
+			w.part("shadow_share", u.Shadow)
 			w.close('}')
 			out = w.buf
 		}
@@ -110,6 +112,12 @@ func (h *handler) appendUsage(out []byte, model string, version int64) []byte {
 func (w *writer) whole(name string, n int64) {
 	w.quoted([]byte(name))
 	w.raw(strconv.FormatInt(n, 10))
+}
+
+// part appends a member that is a number from 0 to 1.
+func (w *writer) part(name string, x float64) {
+	w.quoted([]byte(name))
+	w.raw(strconv.FormatFloat(x, 'g', 6, 64))
 }
 
 // appendFeatures appends what signatures parse of examples, by signature.

@@ -1,11 +1,13 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
@@ -80,4 +82,12 @@ func target(r *http.Request) string {
 		return r.RequestURI
 	}
 	return r.URL.RequestURI()
+}
+
+// routed is the context of a request, with its routing key where it has one.
+func routed(r *http.Request) context.Context {
+	if key := r.Header.Get(inference.RoutingKey); key != "" {
+		return inference.WithRoutingKey(r.Context(), key)
+	}
+	return r.Context()
 }

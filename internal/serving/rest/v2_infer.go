@@ -28,7 +28,7 @@ func (x *exchange) infer(model, version string) ([]byte, int, error) {
 	if err := x.s.readBody(x.w, x.r, &x.Options); err != nil {
 		return out, 0, c.refuse(err)
 	}
-	ctx, cancel := context.WithTimeout(budget.With(x.r.Context(), x.s.account), x.Timeout)
+	ctx, cancel := context.WithTimeout(budget.With(routed(x.r), x.s.account), x.Timeout)
 	defer cancel()
 	q, err := x.readInfer()
 	if err != nil {

@@ -8,11 +8,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Version says which version of a model is meant; the zero Version is the latest.
+// Version says which version of a model is meant. The zero Version names none: it is the latest or, where the traffic of the model is
+// divided, the one whose turn it is.
 type Version struct {
 	Number int64  // where Exact
 	Exact  bool   // this number
 	Label  string // or the version that has this label
+	Key    string // where none is named and traffic is divided: requests of one key get one version
+	Main   bool   // likewise, in place of Key: the version that gets most requests
 }
 
 // A Handle keeps one version loaded until it is released.

@@ -51,6 +51,16 @@
     return s + ' s';
   }
 
+  // part is a number from 0 to 1 in percent.
+  const part = x => Number((100 * x).toPrecision(3)) + ' %';
+
+  // calls are the cells of what a version was asked.
+  function calls(c) {
+    if (!c) return ['', '', '', '', ''];
+    const copies = Object.entries(c.copies || {}).map(([outcome, n]) => n + ' ' + outcome).join(', ');
+    return [c.count, c.errors, c.p50.toPrecision(3), c.p99.toPrecision(3), copies];
+  }
+
   let models = [];
   function showModels(list) {
     models = list;
@@ -58,7 +68,8 @@
       const row = document.createElement('tr');
       const u = v.usage;
       row.append(element('td', i ? '' : m.name), element('td', v.version), element('td', v.state, v.state),
-        ...(u ? [bytes(u.memory_bytes), u.queue, time(u.uptime_seconds)] : ['', '', '']).map(text => element('td', text)), element('td', v.error || ''));
+        ...(u ? [bytes(u.memory_bytes), u.queue, time(u.uptime_seconds), part(u.traffic_share) + (u.shadow_share ? ', copies of ' + part(u.shadow_share) : '')] : ['', '', '', '']).map(text => element('td', text)),
+        ...calls(v.calls).map(text => element('td', text)), element('td', v.error || ''));
       return row;
     })));
     if (fill(at('model'), list.map(m => [m.name, m.name]))) chosen();

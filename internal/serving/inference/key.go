@@ -1,0 +1,29 @@
+package inference
+
+import (
+	"context"
+
+	grpcmetadata "google.golang.org/grpc/metadata"
+)
+
+// RoutingKey is the header of HTTP, and the key of gRPC's metadata, by which requests that name no version get one and the same version
+// of a model whose traffic is divided.
+const RoutingKey = "X-Routing-Key"
+
+type keyOf struct{}
+
+// WithRoutingKey returns ctx with the routing key of its request.
+func WithRoutingKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, keyOf{}, key)
+}
+
+// routingKey returns the routing key of a request; "" where it has none.
+func routingKey(ctx context.Context) string {
+	if key, ok := ctx.Value(keyOf{}).(string); ok {
+		return key
+	}
+	if values := grpcmetadata.ValueFromIncomingContext(ctx, RoutingKey); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
