@@ -324,7 +324,7 @@ func TestWarmStart(t *testing.T) {
 		t.Errorf("got %v, expected a pattern without a match to be refused", err)
 	}
 	renamed := toy(t, t.TempDir(), estimator.WithWarmStart(estimator.WarmStart{From: from, Vars: "dense/kernel", Previous: map[string]string{"dense/kernel": "old/kernel"}}))
-	if _, err := renamed.Train(ctx, forever(&toyData{}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "no variable old/kernel") {
+	if _, err := renamed.Train(ctx, forever(&toyData{}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "no tensor old/kernel") {
 		t.Errorf("got %v, expected the missing old name", err)
 	}
 	misnamed := toy(t, t.TempDir(), estimator.WithWarmStart(estimator.WarmStart{From: from, Previous: map[string]string{"dense/kernal": "dense/kernel"}}))

@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"github.com/goestimator/goestimator/inputs/feature"
-	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/weights"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -83,7 +83,7 @@ func readVocabulary(path string, size int) ([]string, error) {
 }
 
 // remap makes the initial value of a variable from a checkpoint's.
-func (v VocabInfo) remap(r *checkpoint.Reader, name string, to *models.Variable, key uint64) (*tensor.Tensor, error) {
+func (v VocabInfo) remap(r *weights.File, name string, to *models.Variable, key uint64) (*tensor.Tensor, error) {
 	places, old, err := v.places()
 	if err != nil {
 		return nil, err

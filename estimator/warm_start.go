@@ -1,29 +1,38 @@
 package estimator
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/distribute"
-	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/weights"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-// WarmStart takes the initial values of variables from another model's
-// checkpoint. It applies only while model_dir has no checkpoint.
+// WarmStart takes the initial values of variables from what exists: another model's
+// checkpoint, or a file of weights that another program saved. It applies only while
+// model_dir has no checkpoint.
 type WarmStart struct {
-	// From is a checkpoint prefix, a folder (its newest checkpoint), or a SavedModel folder.
+	// From is what [weights.Open] opens: a checkpoint prefix, a file of weights, or a folder
+	// with checkpoints (the newest is taken), with a SavedModel or with safetensors.
 	From string
 	// Vars is a regular expression that must match the beginning of the names of
-	// the trainable variables, frozen ones included, to take; empty: all of them.
+	// the variables to take; empty: all of them. Of a TensorFlow checkpoint without Map these are
+	// the trainable variables, frozen ones included, as of tf.estimator; else all variables of the
+	// model, the moving averages of batch normalization included.
 	Vars string
-	// Previous maps names of variables here to their names in the checkpoint.
+	// Previous maps names of variables here to their names in the file.
 	Previous map[string]string
+	// Map has rules for variables that are not in Previous; the first that matches holds.
+	// Without one, names are the same.
+	Map []weights.Rule
+	// Partial lets variables that find no weight keep their initial values; the log lists them. They
+	// are an error otherwise.
+	Partial bool
 	// Vocabularies describe variables, by their names here, whose vocabulary differs
 	// from the checkpoint's.
 	Vocabularies map[string]VocabInfo
@@ -33,10 +42,13 @@ type WarmStart struct {
 func WithWarmStart(w WarmStart) Option {
 	return func(e *Estimator) error {
 		if w.From == "" {
-			return errors.New("warm start: expected a checkpoint or folder to start from")
+			return errors.New("warm start: expected a checkpoint, file or folder to start from")
 		}
 		if _, err := regexp.Compile(w.Vars); err != nil {
 			return fmt.Errorf("warm start: vars: %w", err)
+		}
+		if _, err := weights.NewMapping(w.Map); err != nil {
+			return fmt.Errorf("warm start: map: %w", err)
 		}
 		for name, v := range w.Vocabularies {
 			if err := v.check(); err != nil {
@@ -48,80 +60,175 @@ func WithWarmStart(w WarmStart) Option {
 	}
 }
 
-// open opens the checkpoint that From names.
-func (w *WarmStart) open() (*checkpoint.Reader, error) {
-	info, err := os.Stat(w.From)
-	if err != nil || !info.IsDir() {
-		return checkpoint.Open(w.From)
-	}
-	saved := filepath.Join(w.From, "variables", "variables")
-	if _, err := os.Stat(saved + ".index"); err == nil {
-		return checkpoint.Open(saved)
-	}
-	return checkpoint.OpenLatest(context.Background(), w.From)
-}
-
-// warmStart overwrites initial values with the values in the warm-start checkpoint.
+// warmStart overwrites initial values with those that the warm start names.
 func (s *session) warmStart() error {
 	w := s.est.warm
-	r, err := w.open()
-	if err != nil {
+	if err := w.into(s); err != nil {
 		return fmt.Errorf("warm start from %s: %w", w.From, err)
 	}
-	defer r.Close()
-	match := regexp.MustCompile("^(?:" + w.Vars + ")")
-	taken, renamed, remapped := 0, 0, 0
-	for _, v := range s.program.variables {
-		if !v.Trainable && !v.Frozen || !match.MatchString(v.Name) {
-			continue
-		}
-		if err := s.warmStartVariable(r, v); err != nil {
-			return fmt.Errorf("warm start from %s: %w", w.From, err)
-		}
-		taken++
-		if _, ok := w.Previous[v.Name]; ok {
-			renamed++
-		}
-		if _, ok := w.Vocabularies[v.Name]; ok {
-			remapped++
-		}
-	}
-	if taken == 0 {
-		return fmt.Errorf("warm start from %s: no trainable variable matches %q", w.From, w.Vars)
-	}
-	if renamed < len(w.Previous) {
-		return fmt.Errorf("warm start from %s: %d of the %d variables named in Previous are not among those to take: expected names of trainable variables that match %q",
-			w.From, len(w.Previous)-renamed, len(w.Previous), w.Vars)
-	}
-	if remapped < len(w.Vocabularies) {
-		return fmt.Errorf("warm start from %s: %d of the %d variables named in Vocabularies are not among those to take: expected names of trainable variables that match %q",
-			w.From, len(w.Vocabularies)-remapped, len(w.Vocabularies), w.Vars)
-	}
-	s.est.log.Info("warm-started", "from", r.Prefix(), "variables", taken)
 	return nil
 }
 
-func (s *session) warmStartVariable(r *checkpoint.Reader, v *models.Variable) error {
-	old := v.Name
-	if p, ok := s.est.warm.Previous[v.Name]; ok {
-		old = p
-	}
-	if _, ok := r.Lookup(old); !ok {
-		return fmt.Errorf("no variable %s: name it in Previous, or leave %s out of Vars", old, v.Name)
-	}
-	if info, ok := s.est.warm.Vocabularies[v.Name]; ok {
-		t, err := info.remap(r, old, v, models.Key(s.est.seed, v.Name))
-		if err != nil {
-			return err
-		}
-		return s.strategy.Variables().Set(v.Name, distribute.Whole(t))
-	}
-	t, err := r.Tensor(old)
+// warming is a warm start under way.
+type warming struct {
+	*WarmStart
+	session *session
+	file    *weights.File
+	mapping *weights.Mapping
+	all     bool            // not trainable variables alone
+	used    map[string]bool // tensors of the file
+	rules   map[int]bool    // those that matched a variable
+
+	taken, renamed, remapped int
+	kept                     []string           // variables that rules skip
+	missing                  []*models.Variable // that found no weight
+}
+
+func (w *WarmStart) into(s *session) error {
+	file, err := weights.Open(w.From)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(t.Shape, v.Shape) || t.DType != v.DType {
-		return fmt.Errorf("variable %s: expected %v%v, got %v%v", v.Name, v.DType, v.Shape, t.DType, t.Shape)
+	defer file.Close()
+	mapping, err := weights.NewMapping(w.Map)
+	if err != nil {
+		return err
 	}
-	return s.strategy.Variables().Set(v.Name, distribute.Whole(t))
+	run := &warming{WarmStart: w, session: s, file: file, mapping: mapping, used: map[string]bool{}, rules: map[int]bool{}}
+	run.all = len(w.Map) > 0 || !file.TensorFlow()
+	match := regexp.MustCompile("^(?:" + w.Vars + ")")
+	var plan []*models.Variable
+	for _, v := range s.program.variables {
+		if (run.all || v.Trainable || v.Frozen) && match.MatchString(v.Name) && run.finds(v) {
+			plan = append(plan, v)
+		}
+	}
+	if err := run.check(); err != nil {
+		return err
+	}
+	for _, v := range plan {
+		if err := run.take(v); err != nil {
+			return err
+		}
+	}
+	run.report()
+	return nil
+}
+
+// source is where a variable starts from.
+func (r *warming) source(v *models.Variable) weights.Source {
+	if old, ok := r.Previous[v.Name]; ok {
+		return weights.Source{Name: old, Rule: -1}
+	}
+	return r.mapping.Source(v.Name)
+}
+
+// finds reports whether a variable is to be taken and is there, and counts it.
+func (r *warming) finds(v *models.Variable) bool {
+	src := r.source(v)
+	if src.Rule >= 0 {
+		r.rules[src.Rule] = true
+	}
+	if src.Skip {
+		r.kept = append(r.kept, v.Name)
+		return false
+	}
+	if _, ok := r.Previous[v.Name]; ok {
+		r.renamed++
+	}
+	if _, ok := r.Vocabularies[v.Name]; ok {
+		r.remapped++
+	}
+	if _, ok := r.file.Lookup(src.Name); !ok {
+		r.missing = append(r.missing, v)
+		return false
+	}
+	r.used[src.Name] = true
+	r.taken++
+	return true
+}
+
+// check reports a warm start that is not what its settings say, before anything is read.
+func (r *warming) check() error {
+	if len(r.missing) > 0 && !r.Partial {
+		return r.unmatched()
+	}
+	if r.taken == 0 {
+		if !r.all {
+			return fmt.Errorf("no trainable variable matches %q", r.Vars)
+		}
+		return fmt.Errorf("no variable to take matches %q, or all are skipped", r.Vars)
+	}
+	const names = "%d of the %d variables named in %s are not among those to take: expected names of variables that match %q"
+	if r.renamed < len(r.Previous) {
+		return fmt.Errorf(names, len(r.Previous)-r.renamed, len(r.Previous), "Previous", r.Vars)
+	}
+	if r.remapped < len(r.Vocabularies) {
+		return fmt.Errorf(names, len(r.Vocabularies)-r.remapped, len(r.Vocabularies), "Vocabularies", r.Vars)
+	}
+	for i, rule := range r.Map {
+		if !r.rules[i] {
+			return fmt.Errorf("map[%d]: no variable has a name that is %s as a whole and matches no rule before it: `goestimator inspect model` lists them", i, rule.Name)
+		}
+	}
+	return nil
+}
+
+// take gives a variable its value.
+func (r *warming) take(v *models.Variable) error {
+	src := r.source(v)
+	var t *tensor.Tensor
+	var err error
+	if info, ok := r.Vocabularies[v.Name]; ok {
+		t, err = info.remap(r.file, src.Name, v, models.Key(r.session.est.seed, v.Name))
+	} else {
+		t, err = r.file.Value(src, weights.Target{Name: v.Name, DType: v.DType, Shape: v.Shape})
+	}
+	if err != nil {
+		return err
+	}
+	return r.session.strategy.Variables().Set(v.Name, distribute.Whole(t))
+}
+
+// report logs what was taken, and what was not.
+func (r *warming) report() {
+	log := r.session.est.log
+	log.Info("warm-started", "from", r.file.Path(), "format", r.file.Format(), "variables", r.taken)
+	if len(r.kept) > 0 {
+		log.Info("left at their initial values by rules", "variables", clipped(r.kept))
+	}
+	if len(r.missing) > 0 {
+		log.Warn("left at their initial values: they found no weight", "variables", clipped(namesOf(r.missing)))
+	}
+	if left := r.unused(); len(left) > 0 && !r.file.TensorFlow() {
+		names := make([]string, len(left))
+		for i, info := range left {
+			names[i] = info.Name
+		}
+		log.Info("tensors that no variable took", "tensors", clipped(names))
+	}
+}
+
+// unused are the tensors of the file that no variable takes, an Estimator's notes left out.
+func (r *warming) unused() []weights.Info {
+	return slices.DeleteFunc(r.file.List(), func(i weights.Info) bool {
+		return r.used[i.Name] || r.file.TensorFlow() && strings.HasPrefix(i.Name, "goestimator/")
+	})
+}
+
+func namesOf(list []*models.Variable) []string {
+	names := make([]string, len(list))
+	for i, v := range list {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// clipped shortens a list for a message.
+func clipped(list []string) []string {
+	const most = 20
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(list)-most))
 }

@@ -11,8 +11,9 @@ import (
 func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
-		Short: "look into checkpoints, events, SavedModels, models, the places of variables, data and TF_CONFIG",
+		Short: "look into checkpoints, files of weights, events, SavedModels, models, the places of variables, data and TF_CONFIG",
 		Example: `  goestimator inspect checkpoint runs/glyphs
+  goestimator inspect weights mobilenet.h5
   goestimator inspect events runs/glyphs --tag loss
   goestimator inspect savedmodel exports/glyphs
   goestimator inspect model --config configs/glyphs.yaml
@@ -22,7 +23,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectShardsCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
+	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectWeightsCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectShardsCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 // warmStart translates the section of the config; files of vocabularies start from data_dir.
 func warmStart(cfg *config.Config) (estimator.WarmStart, error) {
 	w := cfg.Model.WarmStart
-	out := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}, Vocabularies: map[string]estimator.VocabInfo{}}
+	out := estimator.WarmStart{From: w.From, Vars: w.Vars, Map: w.Map, Partial: w.Partial, Previous: map[string]string{}, Vocabularies: map[string]estimator.VocabInfo{}}
 	for _, r := range w.Renames {
 		out.Previous[r.Name] = r.Previous
 	}

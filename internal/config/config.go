@@ -4,6 +4,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/models/weights"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -49,18 +50,24 @@ type Model struct {
 	Name string `yaml:"name,omitempty"`
 	// The model_fn's own parameters, for example classes or hidden_units. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`
-	// Initial values from another model's checkpoint; used only where model_dir holds no checkpoint yet.
+	// Initial values from another model's checkpoint or file of weights; used only where model_dir holds no checkpoint yet.
 	WarmStart WarmStart `yaml:"warm_start,omitempty"`
+	// Variables that training leaves as they are: regular expressions that match the beginning of their names. Moving averages among them stay, too.
+	Freeze []string `yaml:"freeze,omitempty"`
 }
 
-// WarmStart takes initial values from the checkpoint of another run.
+// WarmStart takes initial values from the checkpoint of another run, or from weights that another program saved.
 type WarmStart struct {
-	// Checkpoint prefix, or a folder, whose newest checkpoint is taken. Empty: no warm start.
+	// A checkpoint prefix; a file of weights (docs/weights.md lists the formats, which are found by content); a folder with checkpoints, whose newest is taken, with a SavedModel or with safetensors. Empty: no warm start.
 	From string `yaml:"from,omitempty"`
-	// Regular expression of the trainable variables to take; empty means all of them.
+	// Regular expression that matches the beginning of the names of the variables to take. Empty: all; of a TensorFlow checkpoint without map, all trainable ones.
 	Vars string `yaml:"vars,omitempty"`
 	// Renamed variables, each with its name here and its name in the checkpoint.
 	Renames []Rename `yaml:"renames,omitempty"`
+	// Rules for variables that renames does not name: the first whose name matches holds. Where none does, the names are the same.
+	Map []weights.Rule `yaml:"map,omitempty"`
+	// Let variables that find no weight keep their initial values; without it they are an error, which tells the nearest names.
+	Partial bool `yaml:"partial,omitempty"`
 	// Variables whose rows follow a vocabulary that was another one in the checkpoint.
 	Vocabularies []VocabInfo `yaml:"vocabularies,omitempty"`
 }

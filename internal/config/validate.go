@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models/weights"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
@@ -41,7 +42,22 @@ func (c *Config) validate(vs *violation.List) {
 	vs.Include("predict.input", c.Predict.Input.Validate())
 	c.Export.validate(vs)
 	vs.Include("feature_columns", feature.ValidateSpecs(c.FeatureColumns))
-	vs.Regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
+	c.Model.validate(vs)
+}
+
+func (m Model) validate(vs *violation.List) {
+	vs.Regexp("model.warm_start.vars", m.WarmStart.Vars)
+	for i, r := range m.WarmStart.Map {
+		var wrong *weights.RuleError
+		if errors.As(r.Check(), &wrong) {
+			vs.Add("model.warm_start.map["+strconv.Itoa(i)+"]."+wrong.Key, wrong.Value, wrong.Expected)
+		}
+	}
+	for i, p := range m.Freeze {
+		key := "model.freeze[" + strconv.Itoa(i) + "]"
+		vs.Regexp(key, p)
+		vs.Require(p != "", key, p, "expected a regular expression that names variables")
+	}
 }
 
 // validateRun takes the rules of RunConfig; its fields live below run here.

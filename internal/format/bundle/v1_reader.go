@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sort"
@@ -223,4 +224,14 @@ func (v *V1) Close() error {
 	}
 	v.files = nil
 	return errors.Join(errs...)
+}
+
+// List describes the tensors, sorted by name; where they lie and their slices are left out.
+func (v *V1) List() []Info {
+	var list []Info
+	for _, name := range slices.Sorted(maps.Keys(v.tensors)) {
+		t := v.tensors[name]
+		list = append(list, Info{Name: name, DType: t.dtype, Shape: slices.Clone(t.shape)})
+	}
+	return list
 }

@@ -1,0 +1,29 @@
+package estimator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/models/weights"
+)
+
+// unmatched is the error of variables that found no weight. It says which names of the
+// file are like theirs.
+func (r *warming) unmatched() error {
+	free := r.unused()
+	const most = 10
+	var b strings.Builder
+	for i, v := range r.missing {
+		if i == most {
+			fmt.Fprintf(&b, "\n  and %d more", len(r.missing)-most)
+			break
+		}
+		src := r.source(v)
+		fmt.Fprintf(&b, "\n  %s %v%v: no tensor %s", v.Name, v.DType, v.Shape, src.Name)
+		if near := weights.Nearest(src.Name, v.Shape, free); len(near) > 0 {
+			fmt.Fprintf(&b, "; nearest: %s", strings.Join(near, ", "))
+		}
+	}
+	return fmt.Errorf("%d variables found no weight, %d did; the file has %d tensors that no variable takes%s\nname them in Previous or by map, leave them out by Vars or skip, or set partial; "+
+		"`goestimator inspect weights` lists the tensors", len(r.missing), r.taken, len(free), b.String())
+}

@@ -1,0 +1,156 @@
+package weights_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/models/weights"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+func Example() {
+	f, err := weights.Open(filepath.Join("testdata", "stored.npz"))
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	m, err := weights.NewMapping([]weights.Rule{{Name: "classifier/(.*)", Previous: "dense/$1"}})
+	if err != nil {
+		panic(err)
+	}
+	t, err := f.Value(m.Source("classifier/bias"), weights.Target{Name: "classifier/bias", DType: tensor.Float32, Shape: []int{1}})
+	fmt.Println(f.Format(), tensor.Values[float32](t), err)
+	// Output: NPZ [-3] <nil>
+}
+
+// element is what interop/python/weights_files.py writes.
+func element(d tensor.DType, i int) float64 {
+	switch {
+	case d == tensor.Bool:
+		return float64(i % 2)
+	case d.Float():
+		return float64(i%23)*0.5 - 3
+	}
+	return float64(i % 23)
+}
+
+// widened is t as Float reads it.
+func widened(t *tensor.Tensor) *tensor.Tensor {
+	if t.DType != tensor.Float16 && t.DType != tensor.BFloat16 {
+		return t
+	}
+	w := tensor.New(tensor.Float32, t.Shape...)
+	convert.Between(t.DType, tensor.Float32)(w.Bytes, t.Bytes)
+	return w
+}
+
+// checkFile reads all tensors of a file and compares their elements.
+func checkFile(t *testing.T, f *weights.File) {
+	t.Helper()
+	for _, info := range f.List() {
+		got, err := f.Tensor(info.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.DType != info.DType || !slices.Equal(got.Shape, info.Shape) || int64(len(got.Bytes)) != info.Bytes {
+			t.Fatalf("%s: got %v%v, listed as %v%v of %d bytes", info.Name, got.DType, got.Shape, info.DType, info.Shape, info.Bytes)
+		}
+		w := widened(got)
+		for i := range w.Len() {
+			if x, want := w.Float(i), element(info.DType, i); x != want {
+				t.Fatalf("%s: element %d is %v, expected %v", info.Name, i, x, want)
+			}
+		}
+	}
+}
+
+func open(t testing.TB, name string) *weights.File {
+	t.Helper()
+	f, err := weights.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestOpenWhatOthersWrote(t *testing.T) {
+	for name, want := range map[string]struct {
+		format  string
+		tensors int
+	}{
+		"kinds.safetensors": {"safetensors", 16}, "brain.safetensors": {"safetensors", 1},
+		"stored.npz": {"NPZ", 20}, "deflated.npz": {"NPZ", 20},
+	} {
+		f := open(t, name)
+		if f.Format() != want.format || len(f.List()) != want.tensors || f.TensorFlow() {
+			t.Errorf("%s: %s with %d tensors, expected %s with %d", name, f.Format(), len(f.List()), want.format, want.tensors)
+		}
+		checkFile(t, f)
+		if _, err := f.Tensor("none"); !errors.Is(err, weights.ErrNotFound) {
+			t.Errorf("%s: no tensor of this name: %v", name, err)
+		}
+	}
+}
+
+// TestOpenFolder: files of safetensors in a folder are one, unless a name is in two of them.
+func TestOpenFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"kinds.safetensors", "brain.safetensors"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := weights.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.List()) != 17 {
+		t.Errorf("%d tensors, expected 17 of both files", len(f.List()))
+	}
+	checkFile(t, f)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(dir, "brain.safetensors"), filepath.Join(dir, "again.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := weights.Open(dir); !errors.Is(err, weights.ErrFormat) {
+		t.Errorf("a name in two files: %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ content, want string }{
+		"empty":  {"", `begins with ""`},
+		"text":   {"once upon a time", `begins with "once upon a time"`},
+		"zip":    {"PK\x03\x04", "zip: not a valid zip file"},
+		"header": {"\xff\xff\x00\x00\x00\x00\x00\x00{}", "a header of 65535 bytes, expected at most 2"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := weights.Open(path); !errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, expected %q", name, err, c.want)
+		}
+	}
+	if _, err := weights.Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := weights.Open(filepath.Join("testdata", "objects.npz")); !errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), "pickles") {
+		t.Errorf("Python objects: %v", err)
+	}
+}

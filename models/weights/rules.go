@@ -1,0 +1,110 @@
+package weights
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/format/tensorfile"
+)
+
+// Rule says which tensor of a file some variables start from.
+type Rule struct {
+	// Regular expression that matches the whole name of a variable of this model.
+	Name string `yaml:"name"`
+	// Name of the tensor in the file; $1, ${1} and ${name} stand for the groups of name. Empty: the variable's name.
+	Previous string `yaml:"previous,omitempty"`
+	// How the file orders the elements: torch, torch_conv_transpose, torch_lstm or torch_gru (docs/weights.md). Empty: as here, and as in Keras.
+	Layout string `yaml:"layout,omitempty"`
+	// Order of the tensor's dimensions that makes the variable's, as NumPy's transpose, instead of a layout.
+	Transpose []int `yaml:"transpose,omitempty"`
+	// Leave the variables at their initial values, as those of a new output layer.
+	Skip bool `yaml:"skip,omitempty"`
+}
+
+// RuleError says which key of a rule is wrong.
+type RuleError struct {
+	Key      string
+	Value    any
+	Expected string // and why, where that is not obvious
+}
+
+// Error is the mistake as text.
+func (e *RuleError) Error() string {
+	if text, ok := e.Value.(string); ok {
+		return fmt.Sprintf("%s: got %q, %s", e.Key, text, e.Expected)
+	}
+	return fmt.Sprintf("%s: got %v, %s", e.Key, e.Value, e.Expected)
+}
+
+// Check reports what is wrong with a rule, as a *RuleError.
+func (r Rule) Check() error {
+	_, err := r.compile()
+	return err
+}
+
+func (r Rule) compile() (*regexp.Regexp, error) {
+	match, err := regexp.Compile("^(?:" + r.Name + ")$")
+	switch {
+	case r.Name == "":
+		return nil, &RuleError{"name", r.Name, "expected a regular expression of names of variables"}
+	case err != nil:
+		return nil, &RuleError{"name", r.Name, "expected a regular expression: " + err.Error()}
+	case r.Skip && (r.Previous != "" || r.Layout != "" || len(r.Transpose) > 0):
+		return nil, &RuleError{"skip", r.Skip, "expected no previous, layout or transpose besides it"}
+	case r.Layout != "" && !slices.Contains(Layouts(), r.Layout):
+		return nil, &RuleError{"layout", r.Layout, "expected one of " + strings.Join(Layouts(), ", ")}
+	case r.Layout != "" && len(r.Transpose) > 0:
+		return nil, &RuleError{"transpose", r.Transpose, "expected a layout or transpose, not both"}
+	}
+	if err := tensorfile.CheckPermutation(r.Transpose, len(r.Transpose)); err != nil {
+		return nil, &RuleError{"transpose", r.Transpose, fmt.Sprintf("expected each of 0 to %d once", len(r.Transpose)-1)}
+	}
+	return match, nil
+}
+
+// Mapping is a list of rules. The first that matches a variable holds for it.
+type Mapping struct {
+	rules   []Rule
+	matches []*regexp.Regexp
+}
+
+// NewMapping checks rules.
+func NewMapping(rules []Rule) (*Mapping, error) {
+	m := &Mapping{rules: slices.Clone(rules)}
+	for i, r := range rules {
+		match, err := r.compile()
+		if err != nil {
+			return nil, fmt.Errorf("rule %d: %w", i, err)
+		}
+		m.matches = append(m.matches, match)
+	}
+	return m, nil
+}
+
+// Source is where a variable starts from.
+type Source struct {
+	Name      string // of the tensor in the file
+	Layout    string
+	Transpose []int
+	Skip      bool // from its own initial values
+	Rule      int  // the index of the rule; -1: none matched, and the names are the same
+}
+
+// Source returns where a variable starts from.
+func (m *Mapping) Source(variable string) Source {
+	for i, match := range m.matches {
+		at := match.FindStringSubmatchIndex(variable)
+		if at == nil {
+			continue
+		}
+		r := m.rules[i]
+		s := Source{Name: variable, Layout: r.Layout, Transpose: r.Transpose, Skip: r.Skip, Rule: i}
+		if r.Previous != "" {
+			s.Name = string(match.ExpandString(nil, r.Previous, variable, at))
+		}
+		return s
+	}
+	return Source{Name: variable, Rule: -1}
+}
