@@ -1,6 +1,6 @@
 """Writes files of weights as other programs save them: weights_files.py DIR KIND...
 
-KIND is safetensors (its package), npz (NumPy), keras (TensorFlow) or torch (PyTorch).
+KIND is safetensors (its package), npz (NumPy), hdf5 (h5py), keras (TensorFlow) or torch (PyTorch).
 The element i of a tensor is (i % 23) * 0.5 - 3 in row-major order, of integers i % 23,
 of truths whether i is odd; tests know that.
 """
@@ -52,6 +52,43 @@ def npz(path):
     np.savez(os.path.join(path, "stored.npz"), **arrays)
     np.savez_compressed(os.path.join(path, "deflated.npz"), **arrays)
     np.savez(os.path.join(path, "objects.npz"), a=np.array([{"x": 1}], dtype=object))
+
+
+def hdf5(path):
+    import h5py
+
+    with h5py.File(os.path.join(path, "kinds.h5"), "w") as f:
+        for d in NUMBERS:
+            f.create_dataset("of/" + d, data=values((2, 3, 5), d))
+        f.create_dataset("big", data=values((2, 3, 5), ">f4"))
+        f.create_dataset("scalar", data=values((), "float32"))
+        f.create_dataset("empty", data=values((0, 4), "float32"))
+        f.create_dataset("chunks/deflated", data=values((7, 5), "float32"), chunks=(3, 2), compression="gzip", shuffle=True)
+        f.create_dataset("chunks/checked", data=values((4, 3), "int16"), chunks=(4, 2), fletcher32=True)
+        f.create_dataset("chunks/all", data=values((50, 40), "float64"), chunks=(3, 3), compression="gzip", shuffle=True, fletcher32=True)
+        f.create_dataset("chunks/plain", data=values((9,), "uint8"), chunks=(4,))
+        f.create_dataset("text", data=["a", "b"])
+        for i in range(300):
+            f["many/n%d" % i] = values((1,), "float32")
+        f["soft"] = h5py.SoftLink("/big")
+    with h5py.File(os.path.join(path, "late.h5"), "w", libver="latest") as f:
+        f.create_dataset("group/a", data=values((2, 3), "float32"))
+        f.create_dataset("filled", shape=(3,), dtype="float32", fillvalue=-3.0, chunks=None)
+
+
+def keras(path):
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    inner = tf.keras.Sequential([layers.Input((4,)), layers.Reshape((2, 2)), layers.Bidirectional(layers.GRU(2, name="rows"), name="both")], name="inner")
+    model = tf.keras.Sequential([
+        layers.Input((6, 6, 3)), layers.Rescaling(2.0), layers.Conv2D(4, 3, name="Conv1", use_bias=False), layers.BatchNormalization(name="norm", scale=False),
+        layers.ReLU(), layers.DepthwiseConv2D(3, name="deep"), layers.Reshape((-1, 4)), layers.LSTM(4, name="steps"), inner, layers.Dense(2), layers.Dense(1, name="head")])
+    model.set_weights([values(w.shape, w.dtype) for w in model.get_weights()])
+    model.compile("adam", "mse")
+    model.save(os.path.join(path, "model.h5"))
+    model.save(os.path.join(path, "model.keras"))
+    model.save_weights(os.path.join(path, "weights.h5"))
 
 
 if __name__ == "__main__":

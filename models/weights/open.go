@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/format/hdf5"
+	"github.com/goestimator/goestimator/internal/format/keras"
 	"github.com/goestimator/goestimator/internal/format/npz"
 	"github.com/goestimator/goestimator/internal/format/safetensors"
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
@@ -117,6 +119,8 @@ type content struct {
 const (
 	safetensorsFormat = "safetensors"
 	npzFormat         = "NPZ"
+	hdf5Format        = "HDF5"
+	kerasFormat       = "Keras archive"
 	checkpointFormat  = "TensorFlow checkpoint"
 	v1Format          = "TensorFlow checkpoint (V1)"
 )
@@ -126,6 +130,9 @@ func (f *File) readerOf(c content) (func() ([]tensorfile.Entry, error), error) {
 	switch {
 	case len(c.head) > 3 && string(c.head[:4]) == "PK\x03\x04":
 		return f.archive(c)
+	case hdf5.Is(c.file, c.size):
+		f.format = hdf5Format
+		return func() ([]tensorfile.Entry, error) { return keras.ReadH5(c.file, c.size) }, nil
 	case isTable(c):
 		f.format = v1Format
 		return func() ([]tensorfile.Entry, error) { return f.v1(c.path) }, nil
@@ -137,13 +144,17 @@ func (f *File) readerOf(c content) (func() ([]tensorfile.Entry, error), error) {
 }
 
 // known are the formats for messages.
-const known = "safetensors, NPZ, or a checkpoint of TensorFlow"
+const known = "safetensors, NPZ, HDF5 (.h5), .keras, or a checkpoint of TensorFlow"
 
 // archive finds what a ZIP file holds.
 func (f *File) archive(c content) (func() ([]tensorfile.Entry, error), error) {
 	z, err := zip.NewReader(c.file, c.size)
 	if err != nil {
 		return nil, tensorfile.Errorf("%w", err)
+	}
+	if keras.IsArchive(z) {
+		f.format = kerasFormat
+		return func() ([]tensorfile.Entry, error) { return keras.ReadArchive(z, c.file) }, nil
 	}
 	if npz.Has(z) {
 		f.format = npzFormat

@@ -1,0 +1,201 @@
+package keras
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/format/hdf5"
+	"github.com/goestimator/goestimator/internal/format/tensorfile"
+)
+
+// The members of an archive.
+const (
+	configFile  = "config.json"
+	weightsFile = "model.weights.h5"
+)
+
+// maxConfig bounds the description of a model.
+const maxConfig = 64 << 20
+
+// IsArchive reports whether a ZIP file is a model of Keras.
+func IsArchive(z *zip.Reader) bool {
+	return member(z, configFile) != nil && member(z, weightsFile) != nil
+}
+
+func member(z *zip.Reader, name string) *zip.File {
+	for _, f := range z.File {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// ReadArchive lists the variables of a model in a ZIP file that r reads. Variables of layers whose class is not known keep their
+// paths in the archive, as "layers/my_layer/vars/0".
+func ReadArchive(z *zip.Reader, r io.ReaderAt) ([]tensorfile.Entry, error) {
+	f := member(z, weightsFile)
+	at, err := f.DataOffset()
+	if err != nil {
+		return nil, tensorfile.Errorf("%w", err)
+	}
+	if f.Method != zip.Store {
+		return nil, tensorfile.Errorf("%s is compressed in the archive: unpack it, and start from that file", weightsFile)
+	}
+	size := int64(min(f.UncompressedSize64, 1<<62))
+	list, err := hdf5.Read(io.NewSectionReader(r, at, size), size)
+	if err != nil {
+		return nil, err
+	}
+	names, err := layerNames(member(z, configFile))
+	if err != nil {
+		return nil, err
+	}
+	return rename(list, names.variable), nil
+}
+
+// object is what config.json says of a model or a layer.
+type object struct {
+	Class  string          `json:"class_name"`
+	Config json.RawMessage `json:"config"`
+	settings
+}
+
+// settings are what matters of a layer's config; a class may mean something else by the same keys.
+type settings struct {
+	Name   string            `json:"name"`
+	Scale  any               `json:"scale"`
+	Center any               `json:"center"`
+	Layers []json.RawMessage `json:"layers"`
+}
+
+// parse reads an object; settings of other types than Keras' own are left out.
+func parse(text []byte) (object, error) {
+	var o object
+	if err := json.Unmarshal(text, &o); err != nil {
+		return o, tensorfile.Errorf("%s: %w", configFile, err)
+	}
+	if json.Unmarshal(o.Config, &o.settings) != nil {
+		o.settings = settings{}
+	}
+	return o, nil
+}
+
+// layers are the layers of an archive by their paths, as "layers/conv2d_1".
+type layers map[string]object
+
+func layerNames(f *zip.File) (layers, error) {
+	body, err := f.Open()
+	if err != nil {
+		return nil, tensorfile.Errorf("%s: %w", configFile, err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxConfig+1))
+	if err != nil || len(text) > maxConfig {
+		return nil, tensorfile.Errorf("%s: %d bytes: %v", configFile, len(text), err)
+	}
+	out := layers{}
+	return out, out.add("", text, 0)
+}
+
+// maxNesting bounds models within models.
+const maxNesting = 32
+
+// add takes the layers of a model whose path is prefix. Keras numbers layers by class.
+func (l layers) add(prefix string, text json.RawMessage, depth int) error {
+	model, err := parse(text)
+	if err != nil {
+		return err
+	}
+	used := map[string]int{}
+	for _, raw := range model.Layers {
+		layer, err := parse(raw)
+		if err != nil {
+			return err
+		}
+		key := snake(layer.Class)
+		path := prefix + "layers/" + key
+		if n := used[key]; n > 0 {
+			path += "_" + strconv.Itoa(n)
+		}
+		used[key]++
+		l[path] = layer
+		if len(layer.Layers) > 0 && depth < maxNesting {
+			if err := l.add(path+"/", raw, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	beforeWord  = regexp.MustCompile(`(.)([A-Z][a-z]+)`)
+	beforeUpper = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// snake is a class's name as Keras writes it in paths: "Conv2D" becomes "conv2d", "BatchNormalization" "batch_normalization".
+func snake(class string) string {
+	class = class[strings.LastIndexByte(class, '>')+1:] // "package>Class"
+	return strings.ToLower(beforeUpper.ReplaceAllString(beforeWord.ReplaceAllString(class, "${1}_${2}"), "${1}_${2}"))
+}
+
+// kinds are the variables of Keras' layers in the order in which they are made; those that a layer leaves out are at the end.
+var kinds = map[string][]string{
+	"Dense": {"kernel", "bias"}, "Conv1D": {"kernel", "bias"}, "Conv2D": {"kernel", "bias"}, "Conv3D": {"kernel", "bias"},
+	"Conv1DTranspose": {"kernel", "bias"}, "Conv2DTranspose": {"kernel", "bias"}, "Conv3DTranspose": {"kernel", "bias"},
+	"DepthwiseConv1D": {"depthwise_kernel", "bias"}, "DepthwiseConv2D": {"depthwise_kernel", "bias"},
+	"SeparableConv1D": {"depthwise_kernel", "pointwise_kernel", "bias"}, "SeparableConv2D": {"depthwise_kernel", "pointwise_kernel", "bias"},
+	"Embedding": {"embeddings"}, "PReLU": {"alpha"},
+	"BatchNormalization": {"gamma", "beta", "moving_mean", "moving_variance"},
+	"LayerNormalization": {"gamma", "beta"}, "GroupNormalization": {"gamma", "beta"},
+}
+
+// cells are the scopes of recurrent layers' cells.
+var cells = map[string]string{"LSTM": "lstm_cell", "GRU": "gru_cell", "SimpleRNN": "simple_rnn_cell"}
+
+// variable is the name of the variable at a path, "" where the class of its layer is not known.
+func (l layers) variable(path string) string {
+	at, number, ok := strings.Cut(path, "/vars/")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 0 {
+		return ""
+	}
+	inner := ""
+	if layer, found := strings.CutSuffix(at, "/cell"); found {
+		at, inner = layer, cells[l[layer].Class]
+		if inner == "" {
+			return ""
+		}
+		return pick(l[at].Name+"/"+inner, []string{"kernel", "recurrent_kernel", "bias"}, n)
+	}
+	layer := l[at]
+	list := kinds[layer.Class]
+	if layer.Scale == false {
+		list = without(list, "gamma")
+	}
+	if layer.Center == false {
+		list = without(list, "beta")
+	}
+	return pick(layer.Name, list, n)
+}
+
+func pick(scope string, list []string, n int) string {
+	if n >= len(list) || scope == "" {
+		return ""
+	}
+	return scope + "/" + list[n]
+}
+
+func without(list []string, name string) (out []string) {
+	for _, x := range list {
+		if x != name {
+			out = append(out, x)
+		}
+	}
+	return out
+}

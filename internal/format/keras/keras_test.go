@@ -1,0 +1,97 @@
+package keras
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/format/tensorfile"
+)
+
+func Example() {
+	fmt.Println(snake("Conv2D"), snake("BatchNormalization"), snake("DepthwiseConv2D"), snake("PReLU"), snake("mine>GRU"), snake("Conv2DTranspose"))
+	// Output: conv2d batch_normalization depthwise_conv2d p_re_lu gru conv2d_transpose
+}
+
+func TestVariable(t *testing.T) {
+	for path, want := range map[string]string{
+		"Conv1/Conv1/kernel:0":                     "Conv1/kernel",
+		"model_weights/Conv1/Conv1/kernel:0":       "Conv1/kernel",
+		"model_weights/outer/inner/dense/kernel:0": "inner/dense/kernel",
+		"model_weights/plain/kernel:0":             "kernel",
+		"optimizer_weights/iteration:0":            "",
+		"layers/dense/vars/0":                      "",
+		"data":                                     "",
+	} {
+		if got := variable(path); got != want {
+			t.Errorf("%s: got %q, expected %q", path, got, want)
+		}
+	}
+}
+
+// archive is a model of a config and an HDF5 file.
+func archive(t testing.TB, config string, method uint16) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	data, err := os.ReadFile("../../../models/weights/testdata/late.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{configFile: config, weightsFile: string(data)} {
+		m, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func read(data []byte) ([]tensorfile.Entry, error) {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", tensorfile.ErrFormat, err)
+	}
+	if !IsArchive(z) {
+		return nil, tensorfile.Errorf("no model")
+	}
+	return ReadArchive(z, bytes.NewReader(data))
+}
+
+func TestReadArchiveRefuses(t *testing.T) {
+	for config, method := range map[string]uint16{"{": zip.Store, `{"config":{"layers":[1]}}`: zip.Store, "{}": zip.Deflate} {
+		if _, err := read(archive(t, config, method)); !errors.Is(err, tensorfile.ErrFormat) {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+	// What a config says by other types than Keras' is left out.
+	for _, config := range []string{"{}", `{"config":5}`, `{"config":{"layers":[{"class_name":"Dense","config":{"name":7}}]}}`} {
+		if list, err := read(archive(t, config, zip.Store)); err != nil || len(list) != 2 {
+			t.Errorf("%s: %d datasets, %v", config, len(list), err)
+		}
+	}
+}
+
+// FuzzArchive: no archive is a panic.
+func FuzzArchive(f *testing.F) {
+	data, err := os.ReadFile("../../../models/weights/testdata/model.keras")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(archive(f, `{"config":{"layers":[{"class_name":"Dense","config":{"name":"d"}}]}}`, zip.Store))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := read(data); err != nil && !errors.Is(err, tensorfile.ErrFormat) {
+			t.Fatal(err)
+		}
+	})
+}
