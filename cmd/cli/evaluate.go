@@ -17,13 +17,18 @@ import (
 func (a *app) evaluateCommand() *cobra.Command {
 	var f configFlags
 	var prefix string
+	var perClass bool
 	cmd := &cobra.Command{
 		Use:   "evaluate --config FILE",
 		Short: "compute loss and metrics of a trained model on eval.input",
 		Long: `Computes loss and metrics of the newest checkpoint in model_dir, or of the one
 that --checkpoint names, over eval.input, and adds them to the events in
-model_dir/eval. Prints a line name=value for each metric, or one JSON object.`,
+model_dir/eval. Prints a line name=value for each metric, or one JSON object.
+Where the metrics have a confusion matrix, a table of the classes follows:
+precision, recall, F1 and the number of examples of each; with --json it is in
+per_class. --per-class adds that matrix to the metrics of a classifier.`,
 		Example: `  goestimator evaluate --config configs/iris.yaml --set data_dir=data/iris
+  goestimator evaluate --config configs/iris.yaml --set data_dir=data/iris --per-class
   goestimator evaluate --config configs/glyphs.yaml --checkpoint runs/glyphs/model.ckpt-500 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,11 +36,15 @@ model_dir/eval. Prints a line name=value for each metric, or one JSON object.`,
 			if err != nil {
 				return err
 			}
-			return a.evaluate(cmd.Context(), cfg, prefix, f.json)
+			if perClass {
+				cfg = withConfusionMatrix(cfg)
+			}
+			return a.evaluate(cmd.Context(), cfg, evaluateFlags{prefix, perClass, f.json})
 		},
 	}
 	f.add(cmd)
 	addCheckpointFlag(cmd, &prefix)
+	cmd.Flags().BoolVar(&perClass, "per-class", false, "print precision, recall and F1 of each class, and the confusion matrix")
 	return cmd
 }
 
@@ -43,8 +52,14 @@ func addCheckpointFlag(cmd *cobra.Command, prefix *string) {
 	cmd.Flags().StringVar(prefix, "checkpoint", "", "prefix of a checkpoint, for example runs/glyphs/model.ckpt-500 (default: the newest in model_dir)")
 }
 
-func (a *app) evaluate(ctx context.Context, cfg *config.Config, prefix string, asJSON bool) error {
-	j, prefix, err := a.trainedJob(cfg, prefix)
+// evaluateFlags are the flags of evaluate.
+type evaluateFlags struct {
+	checkpoint     string
+	perClass, json bool
+}
+
+func (a *app) evaluate(ctx context.Context, cfg *config.Config, f evaluateFlags) error {
+	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
 	if err != nil {
 		return err
 	}
@@ -62,10 +77,16 @@ func (a *app) evaluate(ctx context.Context, cfg *config.Config, prefix string, a
 		return err
 	}
 	s := newSummary(j, estimator.Result{TrainResult: estimator.TrainResult{GlobalStep: res.GlobalStep}, Eval: &res})
-	if loss, ok := res.Scalar("loss"); ok && asJSON {
+	if loss, ok := res.Scalar("loss"); ok && f.json {
 		s.loss = &loss
 	}
-	return a.printResult(s, asJSON)
+	if s.classes, err = classReports(s.metrics, classNames(cfg)); err != nil {
+		return err
+	}
+	if f.perClass && len(s.classes) == 0 {
+		return usage(fmt.Errorf("--per-class: model %s has no metric %s: its model_fn does not read model.params.%s", cfg.Model.Name, confusionMatrix, paramMetrics))
+	}
+	return a.printResult(s, f.json)
 }
 
 // trainedJob makes the estimator of a trained model and chooses its checkpoint: the

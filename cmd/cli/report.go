@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/report"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/spf13/cobra"
 )
@@ -17,9 +18,10 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report --model-dir DIR",
 		Short: "make one HTML page of a model_dir: learning curves, metrics, config",
 		Long: `Makes one HTML page of a model_dir: learning curves of training and evaluations,
-metrics with their best steps, histograms, checkpoints and the config. A loss
-that spans two decades or more has a logarithmic axis, unless it is negative
-anywhere. The page has everything inside and needs no network.`,
+metrics with their best steps, classes with their confusion matrix, histograms,
+checkpoints and the config. A loss that spans two decades or more has a
+logarithmic axis, unless it is negative anywhere. The page has everything inside
+and needs no network.`,
 		Example: `  goestimator report --model-dir runs/glyphs --out report.html`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -40,6 +42,11 @@ func (a *app) report(dir, out string) error {
 	run, err := report.Collect(dir)
 	if err != nil {
 		return err
+	}
+	if run.Config != "" { // a config that cannot be read leaves classes their numbers
+		if cfg, err := config.Load(config.LoadOptions{Path: filepath.Join(dir, "config.yaml")}); err == nil {
+			run.ClassNames = classNames(cfg)
+		}
 	}
 	if run.Damage != nil {
 		a.log.Warn("some events could not be read: the report is of the others", "error", oneLine(run.Damage))

@@ -18,6 +18,7 @@ type summary struct {
 	modelDir   string
 	exports    []string
 	stopReason string
+	classes    map[string]classReport // of confusion matrices, by their names
 }
 
 func newSummary(j *job, res estimator.Result) summary {
@@ -40,11 +41,13 @@ type jsonSummary struct {
 	ModelDir   string            `json:"model_dir"`
 	Exports    []string          `json:"exports"`
 	StopReason string            `json:"stop_reason,omitempty"`
+
+	PerClass map[string]classReport `json:"per_class,omitempty"`
 }
 
 func (s summary) json() jsonSummary {
 	out := jsonSummary{Metrics: map[string]any{}, NotFinite: map[string]string{}, ModelDir: s.modelDir,
-		Exports: append([]string{}, s.exports...), StopReason: s.stopReason}
+		Exports: append([]string{}, s.exports...), StopReason: s.stopReason, PerClass: s.classes}
 	if s.globalStep >= 0 {
 		out.GlobalStep = &s.globalStep
 	}
@@ -110,5 +113,5 @@ func (a *app) printResult(s summary, asJSON bool) error {
 	if s.stopReason != "" {
 		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.stopReason)
 	}
-	return nil
+	return a.printClassReports(s.classes)
 }

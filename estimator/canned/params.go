@@ -116,7 +116,7 @@ const (
 // the number of classes has tf.estimator's name.
 func (r *paramReader) head(k kindOfHead) heads.Head {
 	p := estimator.Params{}
-	names := []string{"weight_column", "loss_reduction"}
+	names := []string{"weight_column", "loss_reduction", "metrics"}
 	switch k {
 	case classes:
 		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds")

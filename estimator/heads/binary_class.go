@@ -19,13 +19,17 @@ type BinaryClassHead struct{ base }
 var _ Head = BinaryClassHead{}
 
 // BinaryClass returns a head for two classes. It takes WithName,
-// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn and WithMetrics.
 func BinaryClass(opts ...Option) BinaryClassHead {
 	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn"}, opts)
 	if err == nil {
 		err = o.checkClasses(2)
 	}
-	return BinaryClassHead{base{o, 1, err}}
+	b := base{o, 1, err}
+	if err == nil {
+		b.err = b.checkMetrics(ofProbabilities, ofClassIDs)
+	}
+	return BinaryClassHead{b}
 }
 
 // Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
@@ -71,7 +75,9 @@ func (h BinaryClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, err
 		return nil, err
 	}
 	p.Loss = total
-	p.Metrics = h.metrics(weights, each, labels, p)
+	if p.Metrics, err = h.measured(weights, each, labels, p); err != nil {
+		return nil, err
+	}
 	return p, mc.Err()
 }
 
@@ -101,7 +107,7 @@ func (b base) checkWords(t target) error {
 	return nil
 }
 
-func (h BinaryClassHead) metrics(weights, each, labels *G.Node, p *Part) estimator.Metrics {
+func (h BinaryClassHead) measured(weights, each, labels *G.Node, p *Part) (estimator.Metrics, error) {
 	m := h.newMetrics(weights)
 	logistic, ids := p.Predictions["logistic"], p.Predictions["class_ids"]
 	m.add("average_loss", "mean", []*G.Node{each})
@@ -113,5 +119,6 @@ func (h BinaryClassHead) metrics(weights, each, labels *G.Node, p *Part) estimat
 	m.add("accuracy_baseline", "accuracy_baseline", []*G.Node{labels})
 	m.addAUC("", labels, logistic)
 	m.addAt(h.thresholds, labels, logistic)
-	return m.all
+	err := m.addMore(h.base, map[operand][]*G.Node{ofProbabilities: {labels, logistic}, ofClassIDs: {labels, ids}})
+	return m.all, err
 }

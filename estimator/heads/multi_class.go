@@ -21,7 +21,7 @@ type MultiClassHead struct{ base }
 var _ Head = MultiClassHead{}
 
 // MultiClass returns a head for n classes, more than two (see ForClasses). It
-// takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction and WithLossFn.
+// takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn and WithMetrics.
 func MultiClass(n int, opts ...Option) MultiClassHead {
 	o, err := newOptions("multi-class", []string{"label_vocabulary", "class_names", "loss_fn"}, opts)
 	switch {
@@ -30,7 +30,11 @@ func MultiClass(n int, opts ...Option) MultiClassHead {
 	case err == nil:
 		err = o.checkClasses(n)
 	}
-	return MultiClassHead{base{o, n, err}}
+	b := base{o, n, err}
+	if err == nil {
+		b.err = b.checkMetrics(ofClassIDs, ofScores)
+	}
+	return MultiClassHead{b}
 }
 
 // Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
@@ -72,6 +76,9 @@ func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	m := h.newMetrics(weights)
 	m.add("average_loss", "mean", []*G.Node{each})
 	m.add("accuracy", "accuracy", []*G.Node{column, ids})
+	if err := m.addMore(h.base, map[operand][]*G.Node{ofClassIDs: {column, ids}, ofScores: {column, z}}); err != nil {
+		return nil, err
+	}
 	p.Metrics = m.all
 	return p, mc.Err()
 }

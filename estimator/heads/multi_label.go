@@ -24,7 +24,7 @@ var _ Head = MultiLabelHead{}
 
 // MultiLabel returns a head for n classes, at least two. It takes WithName,
 // WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction,
-// WithLossFn, WithClassMetrics and WithClassMetricsByName.
+// WithLossFn, WithMetrics, WithClassMetrics and WithClassMetricsByName.
 func MultiLabel(n int, opts ...Option) MultiLabelHead {
 	o, err := newOptions("multi-label", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn", "classes_for_class_based_metrics"}, opts)
 	if n < 2 {
@@ -36,7 +36,11 @@ func MultiLabel(n int, opts ...Option) MultiLabelHead {
 	if err == nil {
 		err = o.resolveClasses(n)
 	}
-	return MultiLabelHead{base{o, n, err}}
+	b := base{o, n, err}
+	if err == nil {
+		b.err = b.checkMetrics(ofProbabilities, ofLabels)
+	}
+	return MultiLabelHead{b}
 }
 
 // Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
@@ -95,7 +99,9 @@ func (h MultiLabelHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 		return nil, err
 	}
 	p.Loss = total
-	p.Metrics = h.metrics(mc, weights, each, labels, p.Predictions["probabilities"])
+	if p.Metrics, err = h.measured(mc, weights, each, labels, p.Predictions["probabilities"]); err != nil {
+		return nil, err
+	}
 	return p, mc.Err()
 }
 
@@ -128,7 +134,7 @@ func indicator(v float64) error {
 	return nil
 }
 
-func (h MultiLabelHead) metrics(mc *estimator.ModelContext, weights, each, labels, probabilities *G.Node) estimator.Metrics {
+func (h MultiLabelHead) measured(mc *estimator.ModelContext, weights, each, labels, probabilities *G.Node) (estimator.Metrics, error) {
 	m := h.newMetrics(weights)
 	m.add("average_loss", "mean", []*G.Node{each})
 	m.addAUC("", labels, probabilities)
@@ -142,7 +148,9 @@ func (h MultiLabelHead) metrics(mc *estimator.ModelContext, weights, each, label
 		m.add("probability_mean"+suffix, "mean", []*G.Node{p})
 		m.addAUC(suffix, y, p)
 	}
-	return m.all
+	both := []*G.Node{labels, probabilities}
+	err := m.addMore(h.base, map[operand][]*G.Node{ofProbabilities: both, ofLabels: both})
+	return m.all, err
 }
 
 // column is the part of x [batch, ...] of some columns.

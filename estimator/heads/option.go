@@ -46,6 +46,7 @@ type options struct {
 	classMetrics []int
 	classNames   []string
 	shortLoss    bool
+	metrics      []NamedMetric
 }
 
 // WithName names the head: "/name" is appended to its metrics. A head of a MultiHead needs one.
@@ -108,7 +109,7 @@ func WithFullLoss(on bool) Option {
 // does not depend on the number of classes.
 func newOptions(head string, takes []string, opts []Option) (options, error) {
 	o := options{reduction: losses.SumOverBatchSize}
-	takes = append([]string{"name", "weight_column", "loss_reduction"}, takes...)
+	takes = append(append([]string{"name", "weight_column", "loss_reduction"}, takes...), "metrics")
 	for _, opt := range opts {
 		if !slices.Contains(takes, opt.name) {
 			return o, fmt.Errorf("%s head: %w: %s: expected one of %s", head, ErrOption, opt.name, strings.Join(takes, ", "))

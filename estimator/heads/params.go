@@ -22,6 +22,7 @@ const (
 	paramReduction  = "loss_reduction"
 	paramThresholds = "thresholds"
 	paramLoss       = "loss"
+	paramMetrics    = "metrics"
 )
 
 // FromParams makes the head that a model's parameters ask for, and returns the
@@ -31,7 +32,8 @@ const (
 // options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
 // head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
 // no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
-// mean_absolute_error and cosine_similarity.
+// mean_absolute_error and cosine_similarity. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
+// the name in results (as) and parameters, as {name: top_k, k: 5}.
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
 	opts := r.options()
@@ -145,7 +147,7 @@ func (r paramReader) options() []Option {
 	if thresholds := r.thresholds(); r.Has(paramThresholds) {
 		opts = append(opts, WithThresholds(thresholds...))
 	}
-	return opts
+	return append(opts, r.metrics()...)
 }
 
 func (r paramReader) thresholds() []float64 {

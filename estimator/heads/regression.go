@@ -26,7 +26,7 @@ type RegressionHead struct {
 var _ Head = RegressionHead{}
 
 // Regression returns a head for labels of n values per example. It takes
-// WithName, WithWeightColumn, WithLossReduction, WithLossFn and WithInverseLink.
+// WithName, WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink and WithMetrics.
 func Regression(n int, opts ...Option) RegressionHead {
 	h := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
 	if h.lossFn == nil { // which may give such numbers a meaning
@@ -42,7 +42,7 @@ func Regression(n int, opts ...Option) RegressionHead {
 
 // Poisson returns a head for n counts per example, whose logits are logarithms
 // of rates (tf.estimator.PoissonRegressionHead). It takes WithName,
-// WithWeightColumn, WithLossReduction and WithFullLoss.
+// WithWeightColumn, WithLossReduction, WithFullLoss and WithMetrics.
 func Poisson(n int, opts ...Option) RegressionHead {
 	h := newRegression("Poisson", n, []string{"compute_full_loss"}, opts)
 	h.inverseLink = ops.Exp
@@ -60,7 +60,7 @@ func Poisson(n int, opts ...Option) RegressionHead {
 
 // Logistic returns a head for labels in [0, 1], whose logits are log-odds
 // (tf.estimator.LogisticRegressionHead). It takes WithName, WithWeightColumn and
-// WithLossReduction.
+// WithLossReduction, and WithMetrics.
 func Logistic(opts ...Option) RegressionHead {
 	h := newRegression("logistic", 1, nil, opts)
 	h.inverseLink = ops.Sigmoid
@@ -81,7 +81,11 @@ func newRegression(head string, n int, takes []string, opts []Option) Regression
 	if n < 1 {
 		err = fmt.Errorf("%w: invalid label_dimension %d", ErrOption, n)
 	}
-	return RegressionHead{base: base{o, n, err}}
+	b := base{o, n, err}
+	if err == nil {
+		b.err = b.checkMetrics(ofNumbers)
+	}
+	return RegressionHead{base: b}
 }
 
 // Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
@@ -120,7 +124,9 @@ func (h RegressionHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 		return nil, err
 	}
 	p.Loss = total
-	p.Metrics = h.metrics(weights, each, labels, p.Predictions["predictions"])
+	if p.Metrics, err = h.measured(weights, each, labels, p.Predictions["predictions"]); err != nil {
+		return nil, err
+	}
 	return p, mc.Err()
 }
 
@@ -165,7 +171,7 @@ func (h RegressionHead) labels(mc *estimator.ModelContext, labels models.Labels)
 	return t.encode(mc, encoding{mc.DType(), []int{h.dimension}, h.check, nil}), mc.Err()
 }
 
-func (h RegressionHead) metrics(weights, each, labels, predictions *G.Node) estimator.Metrics {
+func (h RegressionHead) measured(weights, each, labels, predictions *G.Node) (estimator.Metrics, error) {
 	m := h.newMetrics(weights)
 	m.add("average_loss", "mean", []*G.Node{each})
 	m.add("prediction/mean", "mean", []*G.Node{predictions})
@@ -174,5 +180,6 @@ func (h RegressionHead) metrics(weights, each, labels, predictions *G.Node) esti
 		m.add("rmse", "rmse", []*G.Node{labels, predictions})
 		m.add("mae", "mae", []*G.Node{labels, predictions})
 	}
-	return m.all
+	err := m.addMore(h.base, map[operand][]*G.Node{ofNumbers: {labels, predictions}})
+	return m.all, err
 }

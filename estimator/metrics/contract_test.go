@@ -62,6 +62,51 @@ var kinds = []kind{
 		return []float64{math.Sqrt(meanOf(func(l float64, v []float64) float64 { return (l - v[0]) * (l - v[0]) })(b)[0])}
 	}},
 	{name: "mae", label: real, value: real, naive: meanOf(func(l float64, v []float64) float64 { return math.Abs(l - v[0]) })},
+	{name: "mape", label: real, value: real, naive: meanOf(func(l float64, v []float64) float64 { return 100 * math.Abs(l-v[0]) / max(math.Abs(l), 1e-7) })},
+	{name: "cosine_similarity", label: real, value: real, naive: meanOf(func(l float64, v []float64) float64 {
+		return is(l*v[0] > 0) - is(l*v[0] < 0)
+	})},
+	{name: "r2", label: real, value: real, naive: naiveR2},
+	{name: "f1", params: thresholds(0.25, 0.75), label: bit, value: unit, naive: atEach([]float64{0.25, 0.75}, func(tp, fp, _, fn float64) float64 {
+		return div(2, div(1, div(tp, tp+fp))+div(1, div(tp, tp+fn))) * is(tp > 0)
+	})},
+	{name: "f1_macro", params: []metrics.Param{metrics.WithClasses(4)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, _ := naiveF1(b)
+		return []float64{(f[0] + f[1] + f[2]) / 4}
+	}},
+	{name: "f1_micro", params: []metrics.Param{metrics.WithClasses(3)}, label: class3, value: class3,
+		naive: meanOf(func(l float64, v []float64) float64 { return is(l == v[0]) })},
+	{name: "f1_weighted", params: []metrics.Param{metrics.WithClasses(3)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, n := naiveF1(b)
+		return []float64{div(f[0]*n[0]+f[1]*n[1]+f[2]*n[2], n[0]+n[1]+n[2])}
+	}},
+	{name: "f1_per_class", params: []metrics.Param{metrics.WithClasses(3)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, _ := naiveF1(b)
+		return f
+	}},
+	{name: "iou", params: []metrics.Param{metrics.WithClasses(3), metrics.WithTargets(2, 0)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		of, there := naiveIoU(b)
+		return []float64{div(of[2]+of[0], there[2]+there[0])}
+	}},
+	{name: "iou_per_class", params: []metrics.Param{metrics.WithClasses(3)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		of, _ := naiveIoU(b)
+		return of
+	}},
+	{name: "binary_iou", params: append(thresholds(0.25), metrics.WithTargets(1)), label: bit, value: unit, naive: func(b batch) []float64 {
+		var both, either float64
+		for i, l := range b.labels {
+			both += b.weight(i) * is(l == 1 && b.values[i][0] >= 0.25)
+			either += b.weight(i) * is(l == 1 || b.values[i][0] >= 0.25)
+		}
+		return []float64{div(both, either)}
+	}},
+	{name: "perplexity", width: 3, label: class3, value: unit, naive: func(b batch) []float64 {
+		return []float64{math.Exp(meanOf(func(l float64, v []float64) float64 {
+			p := func(i int) float64 { return min(max(v[i], 1e-7), 1-1e-7) }
+			return math.Log((p(0) + p(1) + p(2)) / p(int(l)))
+		})(b)[0])}
+	}},
+	{name: "bleu", params: []metrics.Param{metrics.WithOrder(1)}, label: class3, value: class3, naive: meanOf(func(l float64, v []float64) float64 { return is(l == v[0]) })},
 	{name: "log_loss", label: unit, value: unit, naive: meanOf(func(l float64, v []float64) float64 {
 		p := min(max(v[0], 1e-7), 1-1e-7)
 		return -l*math.Log(p+1e-7) - (1-l)*math.Log(1-p+1e-7)
@@ -197,7 +242,7 @@ func checkRefused(t *testing.T, k kind, a metrics.Accumulator, name string, bad 
 
 func TestEveryNameHasAContract(t *testing.T) {
 	aliases := map[string]bool{"mean_squared_error": true, "root_mean_squared_error": true, "mean_absolute_error": true,
-		"precision_at_thresholds": true, "recall_at_thresholds": true, "sensitivity": true}
+		"mean_absolute_percentage_error": true, "precision_at_thresholds": true, "recall_at_thresholds": true, "sensitivity": true}
 	var want, got []string
 	for _, n := range metrics.Names() {
 		if !aliases[n] {
@@ -226,7 +271,10 @@ func TestKindsDoNotMix(t *testing.T) {
 	}
 	all = append(all, must(metrics.New("precision", metrics.WithThresholds(0.4))), must(metrics.New("auc", metrics.WithNumThresholds(100))),
 		must(metrics.New("auc", metrics.WithSummation(metrics.Minoring))), must(metrics.New("confusion_matrix", metrics.WithClasses(4))),
-		must(metrics.New("top_k", metrics.WithK(3))), must(metrics.New("sparse_categorical_crossentropy")))
+		must(metrics.New("top_k", metrics.WithK(3))), must(metrics.New("sparse_categorical_crossentropy")), must(metrics.New("perplexity", metrics.WithLogits(true))),
+		must(metrics.New("f1_macro", metrics.WithClasses(3))), must(metrics.New("f1_macro", metrics.WithClasses(3), metrics.WithThresholds(0.5))),
+		must(metrics.New("iou", metrics.WithClasses(3))), must(metrics.New("binary_iou")), must(metrics.New("r2", metrics.WithOutputs(2))), must(metrics.New("bleu")),
+		must(metrics.New("bleu", metrics.WithEnd(1))), must(metrics.New("bleu", metrics.WithSmoothing(metrics.SmoothNone))))
 	for i, a := range all {
 		data, _ := a.MarshalBinary()
 		for j, b := range all {

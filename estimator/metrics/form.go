@@ -11,6 +11,8 @@ type Form struct {
 	Bound      float64
 	K          int
 	Classes    int
+	Targets    []int // the classes that count
+	Outputs    int
 	FromLogits bool
 	Curve      Curve
 	Summation  Summation
@@ -38,6 +40,26 @@ func FormOf(acc Accumulator) (f Form, ok bool) {
 	case *CrossEntropy:
 		f = m.form()
 		f.FromLogits = m.fromLogits
+	case *Perplexity:
+		f = m.form()
+		f.FromLogits = m.fromLogits
+	case *CosineSimilarity:
+		f = m.form()
+	case *R2:
+		f = m.form()
+		f.Outputs = m.outputs
+	case *ClassF1:
+		f = m.form()
+		f.Classes = m.classes
+		if m.threshold != nil {
+			f.Thresholds = []float32{*m.threshold}
+		}
+	case *IoU:
+		f = m.form()
+		f.Classes, f.Targets = m.classes, m.targets
+	case *BinaryIoU:
+		f = m.form()
+		f.Classes, f.Targets, f.Thresholds = 2, m.targets, []float32{m.from}
 	case *TopK:
 		f = m.form()
 		f.K = m.k

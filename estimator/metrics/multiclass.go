@@ -36,6 +36,18 @@ func (m *CrossEntropy) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
+// Perplexity is the exponential of the cross entropy: of how many classes of one probability the scores
+// are worth. As in Keras' language models weights of 0 leave out the padding.
+type Perplexity struct{ CrossEntropy }
+
+// NewPerplexity returns a Perplexity; arguments are NewSparseCategoricalCrossentropy's. Of no example it is 1.
+func NewPerplexity(fromLogits bool) *Perplexity {
+	return &Perplexity{CrossEntropy{newRatio(fmt.Sprintf("perplexity(from_logits=%v)", fromLogits)), fromLogits}}
+}
+
+// Result implements Accumulator.
+func (m *Perplexity) Result() Value { return scalar(math.Exp(divNoNaN(m.sums[0], m.sums[1]))) }
+
 // probabilityLoss is -log of the label's share of the clipped probabilities.
 func probabilityLoss(row []float64, label int64) float64 {
 	sum := 0.0

@@ -265,3 +265,51 @@ func naiveMatrix(b batch) []float64 {
 	}
 	return out
 }
+
+// naiveF1 is the score and the weight of each class, example by example.
+func naiveF1(b batch) (scores, support []float64) {
+	for c := range 3 {
+		var hits, labels, predictions float64
+		for i, l := range b.labels {
+			hits += b.weight(i) * is(int(l) == c && int(b.values[i][0]) == c)
+			labels += b.weight(i) * is(int(l) == c)
+			predictions += b.weight(i) * is(int(b.values[i][0]) == c)
+		}
+		precision, recall := div(hits, predictions), div(hits, labels)
+		scores, support = append(scores, div(2*precision*recall, precision+recall)), append(support, labels)
+	}
+	return scores, support
+}
+
+// naiveIoU is the intersection over union of each class, and 1 for a class that occurs.
+func naiveIoU(b batch) (of, there []float64) {
+	for c := range 3 {
+		var both, either float64
+		for i, l := range b.labels {
+			both += b.weight(i) * is(int(l) == c && int(b.values[i][0]) == c)
+			either += b.weight(i) * is(int(l) == c || int(b.values[i][0]) == c)
+		}
+		of, there = append(of, div(both, either)), append(there, is(either != 0))
+	}
+	return of, there
+}
+
+// naiveR2 computes the mean of the labels first, in a pass of its own.
+func naiveR2(b batch) []float64 {
+	var mean, n, errors, variance float64
+	for i, l := range b.labels {
+		mean, n = mean+b.weight(i)*l, n+b.weight(i)
+	}
+	mean /= n
+	for i, l := range b.labels {
+		errors += b.weight(i) * (l - b.values[i][0]) * (l - b.values[i][0])
+		variance += b.weight(i) * (l - mean) * (l - mean)
+	}
+	switch {
+	case variance < 1e-12 && errors > 0: // labels that do not differ
+		return []float64{0}
+	case variance < 1e-12:
+		return []float64{math.NaN()}
+	}
+	return []float64{1 - errors/variance}
+}

@@ -26,6 +26,9 @@ type settings struct {
 	k          int
 	classes    int
 	fromLogits bool
+	targets    []int
+	outputs    int
+	bleu       BLEUOptions
 }
 
 // WithThresholds gives precision, recall, ... their thresholds, and binary_accuracy its one. Default 0.5.
@@ -49,10 +52,29 @@ func WithBound(b float64) Param { return Param{"bound", func(s *settings) { s.bo
 // WithK gives top_k its k; it has no default.
 func WithK(k int) Param { return Param{"k", func(s *settings) { s.k = k }} }
 
-// WithClasses gives confusion_matrix and mean_iou the number of classes; it has no default.
+// WithClasses gives confusion_matrix and the metrics of single classes (f1_macro, iou, ...) the number of classes; it has no default.
 func WithClasses(n int) Param { return Param{"classes", func(s *settings) { s.classes = n }} }
 
-// WithLogits says whether sparse_categorical_crossentropy takes logits. Default false: probabilities.
+// WithTargets gives iou and binary_iou the classes that count. Default: all.
+func WithTargets(classes ...int) Param {
+	return Param{"class_ids", func(s *settings) { s.targets = classes }}
+}
+
+// WithOutputs gives r2 the number of outputs. Default 1.
+func WithOutputs(n int) Param { return Param{"outputs", func(s *settings) { s.outputs = n }} }
+
+// WithOrder gives bleu the length of the longest n-grams. Default 4.
+func WithOrder(n int) Param { return Param{"max_order", func(s *settings) { s.bleu.MaxOrder = n }} }
+
+// WithSmoothing gives bleu its smoothing method. Default SmoothExp.
+func WithSmoothing(m Smoothing) Param {
+	return Param{"smoothing", func(s *settings) { s.bleu.Smoothing = m }}
+}
+
+// WithEnd gives bleu the id that ends a sentence. Default: none.
+func WithEnd(id int64) Param { return Param{"end", func(s *settings) { s.bleu.End = &id }} }
+
+// WithLogits says whether sparse_categorical_crossentropy and perplexity take logits. Default false: probabilities.
 func WithLogits(on bool) Param { return Param{"from_logits", func(s *settings) { s.fromLogits = on }} }
 
 // maker makes one kind from the parameters that it takes; which are optional but for the first where required.
@@ -74,8 +96,13 @@ var makers = registry.New("metric", map[string]maker{
 	"root_mean_squared_error":         plain(func() Accumulator { return NewRMSE() }),
 	"mae":                             plain(func() Accumulator { return NewMAE() }),
 	"mean_absolute_error":             plain(func() Accumulator { return NewMAE() }),
+	"mape":                            plain(func() Accumulator { return NewMAPE() }),
+	"mean_absolute_percentage_error":  plain(func() Accumulator { return NewMAPE() }),
+	"cosine_similarity":               plain(func() Accumulator { return NewCosineSimilarity() }),
+	"r2":                              {takes: []string{"outputs"}, make: makeR2},
 	"log_loss":                        plain(func() Accumulator { return NewLogLoss() }),
 	"sparse_categorical_crossentropy": {takes: []string{"from_logits"}, make: makeCrossentropy},
+	"perplexity":                      {takes: []string{"from_logits"}, make: makePerplexity},
 	"binary_accuracy":                 {takes: []string{"thresholds"}, make: makeBinaryAccuracy},
 	"precision":                       atThresholds(NewPrecision),
 	"precision_at_thresholds":         atThresholds(NewPrecision),
@@ -87,6 +114,11 @@ var makers = registry.New("metric", map[string]maker{
 	"false_positives":                 atThresholds(NewFalsePositives),
 	"true_negatives":                  atThresholds(NewTrueNegatives),
 	"false_negatives":                 atThresholds(NewFalseNegatives),
+	"f1":                              atThresholds(NewF1),
+	"f1_macro":                        averaged(Macro),
+	"f1_micro":                        averaged(Micro),
+	"f1_weighted":                     averaged(Weighted),
+	"f1_per_class":                    averaged(Each),
 	"sensitivity_at_specificity":      atBound(NewSensitivityAtSpecificity),
 	"specificity_at_sensitivity":      atBound(NewSpecificityAtSensitivity),
 	"precision_at_recall":             atBound(NewPrecisionAtRecall),
@@ -96,6 +128,10 @@ var makers = registry.New("metric", map[string]maker{
 	"top_k":                           {takes: []string{"k"}, required: true, make: makeTopK},
 	"confusion_matrix":                {takes: []string{"classes"}, required: true, make: makeConfusionMatrix},
 	"mean_iou":                        {takes: []string{"classes"}, required: true, make: makeMeanIoU},
+	"iou":                             {takes: []string{"classes", "class_ids"}, required: true, make: makeIoU},
+	"iou_per_class":                   {takes: []string{"classes"}, required: true, make: makeIoUPerClass},
+	"binary_iou":                      {takes: []string{"thresholds", "class_ids"}, make: makeBinaryIoU},
+	"bleu":                            {takes: []string{"max_order", "smoothing", "end"}, make: makeBLEU},
 })
 
 // Names returns the names that New knows, sorted.
@@ -156,15 +192,61 @@ func makeCrossentropy(s settings) (Accumulator, error) {
 	return NewSparseCategoricalCrossentropy(s.fromLogits), nil
 }
 
-func makeBinaryAccuracy(s settings) (Accumulator, error) {
+func makePerplexity(s settings) (Accumulator, error) { return NewPerplexity(s.fromLogits), nil }
+
+func makeR2(s settings) (Accumulator, error) {
+	if s.outputs == 0 {
+		s.outputs = 1
+	}
+	return made(NewR2(s.outputs))
+}
+
+// averaged makes F1 scores of classes; thresholds are one where examples have any number of classes.
+func averaged(a Average) maker {
+	return maker{takes: []string{"classes", "thresholds"}, required: true, make: func(s settings) (Accumulator, error) {
+		if len(s.thresholds) == 0 {
+			return made(NewClassF1(a, s.classes))
+		}
+		at, err := s.threshold("f1_" + string(a))
+		if err != nil {
+			return nil, err
+		}
+		return made(NewLabelF1(a, s.classes, at))
+	}}
+}
+
+// threshold is the only threshold, by default 0.5.
+func (s settings) threshold(name string) (float64, error) {
 	switch len(s.thresholds) {
 	case 0:
-		return made(NewBinaryAccuracy(0.5))
+		return 0.5, nil
 	case 1:
-		return made(NewBinaryAccuracy(s.thresholds[0]))
+		return s.thresholds[0], nil
 	}
-	return nil, fmt.Errorf("binary_accuracy: %w: expected one threshold, got %v", ErrParameter, s.thresholds)
+	return 0, fmt.Errorf("%s: %w: expected one threshold, got %v", name, ErrParameter, s.thresholds)
 }
+
+func makeBinaryAccuracy(s settings) (Accumulator, error) {
+	at, err := s.threshold("binary_accuracy")
+	if err != nil {
+		return nil, err
+	}
+	return made(NewBinaryAccuracy(at))
+}
+
+func makeIoU(s settings) (Accumulator, error) { return made(NewIoU(s.classes, s.targets...)) }
+
+func makeIoUPerClass(s settings) (Accumulator, error) { return made(NewIoUPerClass(s.classes)) }
+
+func makeBinaryIoU(s settings) (Accumulator, error) {
+	at, err := s.threshold("binary_iou")
+	if err != nil {
+		return nil, err
+	}
+	return made(NewBinaryIoU(at, s.targets...))
+}
+
+func makeBLEU(s settings) (Accumulator, error) { return made(NewBLEU(s.bleu)) }
 
 func makeTopK(s settings) (Accumulator, error) { return made(NewTopK(s.k)) }
 

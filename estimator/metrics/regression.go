@@ -8,7 +8,7 @@ import (
 )
 
 // MeanError is the weighted mean, over all elements, of an error of predictions:
-// mean_squared_error, mean_absolute_error or log_loss.
+// mean_squared_error, mean_absolute_error, mean_absolute_percentage_error or log_loss.
 type MeanError struct {
 	ratio
 	loss  func(label, prediction float64) float64
@@ -32,6 +32,13 @@ func NewRMSE() *MeanError {
 // Update takes labels, predictions[, weights].
 func NewMAE() *MeanError {
 	return &MeanError{ratio: newRatio("mae"), loss: absoluteError, check: numbers[float64]}
+}
+
+// NewMAPE returns the mean absolute error in percent of the labels
+// (tf.keras.metrics.MeanAbsolutePercentageError), which are taken for at least 1e-7. Update takes
+// labels, predictions[, weights].
+func NewMAPE() *MeanError {
+	return &MeanError{ratio: newRatio("mape"), loss: percentageError, check: numbers[float64]}
 }
 
 // NewLogLoss returns the binary cross entropy of probabilities
@@ -74,6 +81,10 @@ func squaredError(label, prediction float64) float64 {
 }
 
 func absoluteError(label, prediction float64) float64 { return math.Abs(prediction - label) }
+
+func percentageError(label, prediction float64) float64 {
+	return 100 * math.Abs((label-prediction)/math.Max(math.Abs(label), clipEpsilon))
+}
 
 // clipEpsilon is Keras's backend.epsilon(), by which probabilities stay away from 0 and 1.
 const clipEpsilon = 1e-7

@@ -29,8 +29,12 @@ var kinds = map[string]kind{
 	"binary_accuracy":                 ratioOf((*emission).binaryAccuracy),
 	"mse":                             ratioOf(meanError((*emission).squaredError)),
 	"mae":                             ratioOf(meanError((*emission).absoluteError)),
+	"mape":                            ratioOf(meanError((*emission).percentageError)),
+	"cosine_similarity":               ratioOf((*emission).cosine),
+	"r2":                              {sums: fourOfOutputs, batch: (*emission).moments, value: (*emission).explained},
 	"log_loss":                        ratioOf(meanError((*emission).binaryCrossentropy)),
 	"sparse_categorical_crossentropy": ratioOf((*emission).crossEntropy),
+	"perplexity":                      {sums: two, batch: (*emission).crossEntropy, value: (*emission).expOfMean},
 	"top_k":                           ratioOf((*emission).topK),
 	"accuracy_baseline":               {sums: two, batch: (*emission).values, value: (*emission).accuracyBaseline},
 	"rmse":                            {sums: two, batch: meanError((*emission).squaredError), value: (*emission).rootOfMean},
@@ -38,6 +42,13 @@ var kinds = map[string]kind{
 	"max":                             extremeFrom(math.Inf(-1)),
 	"confusion_matrix":                {sums: pairs, batch: (*emission).classCounts, value: (*emission).confusionMatrix},
 	"mean_iou":                        {sums: pairs, batch: (*emission).classCounts, value: (*emission).meanIoU},
+	"f1_macro":                        ofClasses((*emission).f1Macro),
+	"f1_micro":                        ofClasses((*emission).f1Micro),
+	"f1_weighted":                     ofClasses((*emission).f1Weighted),
+	"f1_per_class":                    ofClasses((*emission).f1),
+	"iou":                             ofClasses((*emission).iou),
+	"iou_per_class":                   ofClasses((*emission).iouPerClass),
+	"binary_iou":                      {sums: threeOfClasses, batch: (*emission).binaryTotals, value: (*emission).iou},
 	"sensitivity_at_specificity":      histogramOf((*emission).operatingPoint),
 	"specificity_at_sensitivity":      histogramOf((*emission).operatingPoint),
 	"precision_at_recall":             histogramOf((*emission).operatingPoint),
@@ -57,13 +68,19 @@ func kindOf(f metrics.Form) kind {
 	return histogramOf((*emission).atThresholds) // the names of shares
 }
 
-func two(metrics.Form) int          { return 2 }
-func pairs(f metrics.Form) int      { return f.Classes * f.Classes }
-func histograms(f metrics.Form) int { return 2 * (len(f.Thresholds) + 1) }
-func terms(f metrics.Form) int      { return len(f.Formula.Terms().Results) }
+func two(metrics.Form) int              { return 2 }
+func pairs(f metrics.Form) int          { return f.Classes * f.Classes }
+func threeOfClasses(f metrics.Form) int { return 3 * f.Classes }
+func fourOfOutputs(f metrics.Form) int  { return 4 * f.Outputs }
+func histograms(f metrics.Form) int     { return 2 * (len(f.Thresholds) + 1) }
+func terms(f metrics.Form) int          { return len(f.Formula.Terms().Results) }
 
 func ratioOf(batch func(*emission) graph.Output) kind {
 	return kind{sums: two, batch: batch, value: (*emission).mean}
+}
+
+func ofClasses(value func(*emission, graph.Output) graph.Output) kind {
+	return kind{sums: threeOfClasses, batch: (*emission).classTotals, value: value}
 }
 
 func histogramOf(value func(*emission, graph.Output) graph.Output) kind {

@@ -87,6 +87,29 @@ func (e *emission) equal(x, y graph.Output) graph.Output {
 	return e.ratio(e.cast(e.compare("Equal", x, y), tensor.Float64), e.shape(), 2)
 }
 
+// cosine gives the sums of a mean of cosines of vectors in the last dimension.
+func (e *emission) cosine() graph.Output {
+	labels, predictions := e.pair()
+	dims := e.shape().Dims
+	size := 1
+	if last := len(dims) - 1; last > 0 {
+		if !dims[last].Static() {
+			e.b.Fail(errVectors)
+			return labels
+		}
+		size, dims = dims[last].Const, dims[:last]
+	}
+	labels, predictions = e.reshape(labels, -1, size), e.reshape(predictions, -1, size)
+	product := e.over("Sum", e.of("Mul", labels, predictions), 1)
+	return e.ratio(e.of("Mul", product, e.of("Mul", e.overLength(labels), e.overLength(predictions))), graph.Shape{Dims: dims}, 2)
+}
+
+// overLength gives 1 divided by the length of each row, which is taken for at least that of tf.math.l2_normalize.
+func (e *emission) overLength(x graph.Output) graph.Output {
+	square := e.over("Sum", e.of("Mul", x, x), 1)
+	return e.of("Rsqrt", e.of("Maximum", square, e.scalar(1e-12)))
+}
+
 func (e *emission) accuracy() graph.Output { return e.equal(e.pair()) }
 
 func (e *emission) binaryAccuracy() graph.Output {
@@ -110,6 +133,13 @@ func (e *emission) squaredError(labels, predictions graph.Output) graph.Output {
 func (e *emission) absoluteError(labels, predictions graph.Output) graph.Output {
 	return e.of("Abs", e.of("Sub", predictions, labels))
 }
+
+func (e *emission) percentageError(labels, predictions graph.Output) graph.Output {
+	part := e.of("RealDiv", e.of("Sub", labels, predictions), e.of("Maximum", e.of("Abs", labels), e.scalar(clipEpsilon)))
+	return e.of("Mul", e.scalar(100), e.of("Abs", part))
+}
+
+func (e *emission) expOfMean(sums graph.Output) graph.Output { return e.of("Exp", e.mean(sums)) }
 
 func (e *emission) rootOfMean(sums graph.Output) graph.Output { return e.of("Sqrt", e.mean(sums)) }
 

@@ -12,6 +12,7 @@ import (
 var (
 	errPair    = errors.New("expected labels and predictions")
 	errScores  = errors.New("expected class ids, and scores of shape [batch, classes]")
+	errVectors = errors.New("expected vectors of known size")
 	errWeights = errors.New("weights: expected one per example or a shape that broadcasts to that of predictions")
 )
 
@@ -49,6 +50,7 @@ var shares = map[string]func(e *emission, c matrices) graph.Output{
 	"precision":       func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fp) },
 	"recall":          func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
 	"sensitivity":     func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
+	"f1":              func(e *emission, c matrices) graph.Output { return e.harmonic(c) },
 	"specificity":     func(e *emission, c matrices) graph.Output { return e.share(c.tn, c.fp) },
 	"true_positives":  func(_ *emission, c matrices) graph.Output { return c.tp },
 	"false_positives": func(_ *emission, c matrices) graph.Output { return c.fp },
@@ -59,6 +61,11 @@ var shares = map[string]func(e *emission, c matrices) graph.Output{
 // share is part / (part + rest).
 func (e *emission) share(part, rest graph.Output) graph.Output {
 	return e.of("DivNoNan", part, e.of("AddV2", part, rest))
+}
+
+// harmonic is the mean of that name of precision and recall.
+func (e *emission) harmonic(c matrices) graph.Output {
+	return e.share(c.tp, e.of("Mul", e.scalar(0.5), e.of("AddV2", c.fp, c.fn)))
 }
 
 func (e *emission) atThresholds(sums graph.Output) graph.Output {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/tensor"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 )
@@ -48,7 +49,8 @@ type Point struct {
 	Scalar    float64
 	Histogram *summarypb.HistogramProto
 	Text      string
-	Bytes     int // of an image, tensor or graph
+	Bytes     int            // of an image, tensor or graph
+	Matrix    *tensor.Tensor // a tensor of numbers that is a small matrix
 }
 
 // Tag returns the tag of that name.
@@ -195,5 +197,11 @@ func point(v *summary.Value) (Kind, Point) {
 		}
 		return Text, p
 	}
+	if small := len(t.Shape) == 2 && t.Len() <= mostElements; small && (t.DType == tensor.Float32 || t.DType == tensor.Float64) {
+		p.Matrix = t
+	}
 	return Tensor, p
 }
+
+// mostElements is how many a matrix may have that is kept.
+const mostElements = 1 << 16

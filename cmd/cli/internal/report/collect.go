@@ -23,8 +23,9 @@ type Run struct {
 	Dir         string
 	Events      []events.Run
 	Checkpoints []checkpoint.Entry
-	Config      string // config.yaml, "" where there is none
-	Damage      error  // of event files that could be read in part only
+	Config      string   // config.yaml, "" where there is none
+	Damage      error    // of event files that could be read in part only
+	ClassNames  []string // what the classes are called; nil: their numbers
 }
 
 // Collect reads a model_dir.

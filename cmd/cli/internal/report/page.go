@@ -19,13 +19,17 @@ func (r *Run) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	classes, err := r.classTables()
+	if err != nil {
+		return err
+	}
 	damage := ""
 	if r.Damage != nil {
 		damage = r.Damage.Error()
 	}
 	return page.Execute(w, map[string]any{
 		"Dir": r.Dir, "Step": r.lastStep(), "Metrics": r.metrics(), "Checkpoints": r.saved(), "Config": r.Config,
-		"Curves": curves, "Histograms": histograms, "Damage": damage,
+		"Curves": curves, "Histograms": histograms, "Classes": classes, "Damage": damage,
 		"ECharts": template.JS(echarts.Script), //nolint:gosec // ours, not of the data
 	})
 }

@@ -68,6 +68,52 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestClasses: the page has a table and a picture of the last confusion matrix, with the names of classes as text.
+func TestClasses(t *testing.T) {
+	dir := modelDir(t)
+	matrix := func(v ...float64) *summary.Value {
+		m, err := tensor.FromSlice(v, 2, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := summary.Tensor("confusion_matrix", "", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	w := summary.NewFileWriter(filepath.Join(dir, "eval"), summary.Options{})
+	if err := errors.Join(w.Values(1, matrix(9, 9, 9, 9)), w.Values(3, matrix(6, 2, 1, 1)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Collect(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ClassNames = []string{"cat", evil}
+	tables, err := r.classTables()
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("%d tables, error %v", len(tables), err)
+	}
+	want := []classRow{{"cat", "0.85714", "0.75", "0.8", "8"}, {evil, "0.33333", "0.5", "0.4", "2"}}
+	if got := tables[0].Rows; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("got %v, expected %v", got, want)
+	}
+	var page bytes.Buffer
+	if err := r.Write(&page); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(page.String(), echarts.Script, "", 1)
+	for _, want := range []string{"confusion_matrix of eval, step 3", `draw("matrix0"`, `"heatmap"`, "[1,0,2]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if strings.Contains(text, evil) {
+		t.Error("a name of a class is code in the page")
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	r, err := Collect(modelDir(t))
 	if err != nil {

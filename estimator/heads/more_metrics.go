@@ -1,0 +1,128 @@
+package heads
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator/metrics"
+	G "gorgonia.org/gorgonia"
+)
+
+// A NamedMetric is a metric that evaluations have besides those of the head.
+type NamedMetric struct {
+	Kind   string          // as metrics.New takes it
+	Name   string          // in results and events; "": the kind
+	Params []metrics.Param // the head gives the number of classes, of outputs, and from_logits
+}
+
+// key is the metric's name in results.
+func (m NamedMetric) key() string {
+	if m.Name != "" {
+		return m.Name
+	}
+	return m.Kind
+}
+
+// WithMetrics adds metrics to evaluations. Heads of two classes and of labels take metrics of probabilities (f1, precision, ...),
+// heads of classes those of class ids (f1_macro, confusion_matrix, iou, ...), of more than two classes those of scores
+// (top_k, perplexity), heads of labels averages of F1 scores, and regressions metrics of numbers (r2, mape, ...).
+func WithMetrics(ms ...NamedMetric) Option {
+	return Option{"metrics", func(o *options) { o.metrics = slices.Clone(ms) }}
+}
+
+// operand is what a metric is updated with besides weights.
+type operand string
+
+const (
+	ofProbabilities operand = "labels and probabilities"
+	ofClassIDs      operand = "class ids"
+	ofScores        operand = "scores of classes"
+	ofNumbers       operand = "numbers"
+	ofLabels        operand = "labels of examples that have several"
+)
+
+// operandOf says what the metrics that heads take are updated with.
+var operandOf = func() map[string]operand {
+	all := map[string]operand{}
+	for operand, kinds := range map[operand][]string{
+		ofProbabilities: {"auc", "auc_precision_recall", "binary_accuracy", "binary_iou", "f1", "false_negatives", "false_positives", "log_loss",
+			"precision", "precision_at_recall", "recall", "recall_at_precision", "sensitivity", "sensitivity_at_specificity", "specificity",
+			"specificity_at_sensitivity", "true_negatives", "true_positives"},
+		ofClassIDs: {"accuracy", "confusion_matrix", "f1_macro", "f1_micro", "f1_per_class", "f1_weighted", "iou", "iou_per_class", "mean_iou"},
+		ofScores:   {"perplexity", "sparse_categorical_crossentropy", "top_k"},
+		ofNumbers:  {"cosine_similarity", "mae", "mape", "mse", "r2", "rmse"},
+	} {
+		for _, kind := range kinds {
+			all[kind] = operand
+		}
+	}
+	return all
+}()
+
+// takenAs is the operand of a metric in a head, "" where the head has no such operand.
+func takenAs(kind string, has []operand) operand {
+	of := operandOf[kind]
+	switch {
+	case slices.Contains(has, of):
+		return of
+	case strings.HasPrefix(kind, "f1_") && slices.Contains(has, ofLabels):
+		return ofLabels
+	}
+	return ""
+}
+
+// metricsFor are the metrics that a head with such operands takes, sorted.
+func metricsFor(has []operand) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(operandOf)), func(kind string) bool { return takenAs(kind, has) == "" })
+}
+
+// params are the metric's parameters with those that the head knows.
+func (b base) metricParams(m NamedMetric, of operand) []metrics.Param {
+	var own []metrics.Param
+	switch {
+	case of == ofClassIDs && m.Kind != "accuracy":
+		own = append(own, metrics.WithClasses(max(b.dimension, 2)))
+	case of == ofLabels:
+		own = append(own, metrics.WithClasses(b.dimension), metrics.WithThresholds(0.5))
+	case of == ofScores && m.Kind != "top_k":
+		own = append(own, metrics.WithLogits(true))
+	case m.Kind == "r2":
+		own = append(own, metrics.WithOutputs(b.dimension))
+	}
+	return append(own, m.Params...)
+}
+
+// checkMetrics reports metrics that a head with such operands cannot have.
+func (b *base) checkMetrics(has ...operand) error {
+	seen := map[string]bool{}
+	for _, m := range b.metrics {
+		of := takenAs(m.Kind, has)
+		if of == "" {
+			return fmt.Errorf("%w: metrics: unknown metric %q of this head: known are %s", ErrOption, m.Kind, strings.Join(metricsFor(has), ", "))
+		}
+		if _, err := metrics.New(m.Kind, b.metricParams(m, of)...); err != nil {
+			return fmt.Errorf("%w: metrics: %w", ErrOption, err)
+		}
+		if seen[m.key()] {
+			return fmt.Errorf("%w: metrics: two have the name %q: give one another", ErrOption, m.key())
+		}
+		seen[m.key()] = true
+	}
+	return nil
+}
+
+// addMore adds the metrics of WithMetrics, updated with what the head has.
+func (s *metricSet) addMore(b base, args map[operand][]*G.Node) error {
+	has := slices.Collect(maps.Keys(args))
+	for _, m := range b.metrics {
+		key := m.key()
+		if _, own := s.all[suffixed(key, s.name)]; own {
+			return fmt.Errorf("%w: metrics: the head has a metric %q already: give another name", ErrOption, key)
+		}
+		of := takenAs(m.Kind, has)
+		s.add(key, m.Kind, args[of], b.metricParams(m, of)...)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package metrics
+
+import "fmt"
+
+// Average says how the F1 scores of classes become a result (the argument average of
+// tf.keras.metrics.F1Score).
+type Average string
+
+// The averages.
+const (
+	Macro    Average = "macro"     // the mean over all classes, also over those without examples
+	Micro    Average = "micro"     // the score of the sums over all classes
+	Weighted Average = "weighted"  // the mean, weighted by the examples of each class
+	Each     Average = "per_class" // no average: [classes]
+)
+
+// NewF1 returns the harmonic mean of precision and recall of the second of two classes at each
+// threshold (tf.keras.metrics.F1Score with a threshold); arguments and result as of NewPrecision.
+func NewF1(thresholds ...float64) (*AtThresholds, error) {
+	return newAtThresholds("f1", thresholds, func(c confusion) float64 { return f1(c.tp, c.tp+c.fn, c.tp+c.fp) })
+}
+
+// ClassF1 is an average of the F1 scores of classes, or the score of each (tf.keras.metrics.F1Score).
+type ClassF1 struct {
+	classTotals
+	average Average
+}
+
+// NewClassF1 returns the F1 scores of class ids in [0, classes). Update takes labels, predictions[, weights].
+func NewClassF1(average Average, classes int) (*ClassF1, error) {
+	switch average {
+	case Macro, Micro, Weighted, Each:
+	default:
+		return nil, fmt.Errorf("f1: %w: expected the average %s, %s, %s or %s, got %q", ErrParameter, Macro, Micro, Weighted, Each, average)
+	}
+	t, err := newClassTotals("f1_"+string(average), classes)
+	if err != nil {
+		return nil, err
+	}
+	return &ClassF1{t, average}, nil
+}
+
+// NewLabelF1 returns the F1 scores of examples that have any number of classes: Update takes 0 or 1 of
+// each class, [batch, classes], and probabilities of that shape, which count where they are above the threshold.
+func NewLabelF1(average Average, classes int, threshold float64) (*ClassF1, error) {
+	m, err := NewClassF1(average, classes)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkThresholds("f1_"+string(average), threshold); err != nil {
+		return nil, err
+	}
+	at := float32(threshold)
+	m.threshold, m.kind = &at, fmt.Sprintf("f1_%s(classes=%d, threshold=%v)", average, classes, threshold)
+	return m, nil
+}
+
+// Result implements Accumulator.
+func (m *ClassF1) Result() Value {
+	scores := make([]float64, m.classes)
+	var hits, labels, predictions, mean, weighted float64
+	for c := range scores {
+		h, l, p := m.class(c)
+		scores[c] = f1(h, l, p)
+		hits, labels, predictions = hits+h, labels+l, predictions+p
+		mean += scores[c]
+		weighted += scores[c] * l
+	}
+	switch m.average {
+	case Macro:
+		return scalar(mean / float64(m.classes))
+	case Micro:
+		return scalar(f1(hits, labels, predictions))
+	case Weighted:
+		return scalar(divNoNaN(weighted, labels))
+	}
+	return Value{Shape: []int{m.classes}, Data: scores}
+}
