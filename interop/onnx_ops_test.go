@@ -119,6 +119,10 @@ func onnxImageOps() []opCase {
 	}
 	dilated := func(n int64) []any { return []any{"dilations", []int64{1, n, n, 1}} }
 	none := []any{"dilations", []int64{1, 1, 1, 1}}
+	v := random(2, 5, 4, 7, 3)
+	volume := func(padding string, stride int64, pairs ...any) graph.Attrs {
+		return of(append([]any{"padding", []byte(padding), "strides", []int64{1, stride, stride, stride, 1}, "data_format", []byte("NDHWC")}, pairs...)...)
+	}
 	return []opCase{
 		{"Conv2D dilated same", window("SAME", 1, dilated(2)...), []operand{x, k}, float(2, 7, 8, 6), 0},
 		{"Conv2D dilated valid", window("VALID", 1, dilated(3)...), []operand{x, k}, float(2, 1, 2, 6), 0},
@@ -126,6 +130,15 @@ func onnxImageOps() []opCase {
 		{"Conv2D even", window("SAME", 2, none...), []operand{x, random(4, 2, 4, 2)}, float(2, 4, 4, 2), 0},
 		{"Conv2D groups", window("SAME", 1, none...), []operand{x, random(3, 3, 2, 6)}, float(2, 7, 8, 6), 0},
 		{"Conv2D channels first", first(window("VALID", 1, none...)), []operand{random(2, 4, 7, 8), k}, float(2, 6, 5, 6), 0},
+		{"Conv2DBackpropInput valid", window("VALID", 3, none...), []operand{fixed(tensor.Int32, 2, 7, 8, 4), random(2, 3, 4, 6), random(2, 2, 2, 6)}, float(2, 7, 8, 4), 0},
+		{"Conv2DBackpropInput even", window("SAME", 2, none...), []operand{fixed(tensor.Int32, 2, 8, 7, 4), random(4, 2, 4, 6), random(2, 4, 4, 6)}, float(2, 8, 7, 4), 0},
+		{"Conv3D same", volume("SAME", 2), []operand{v, random(3, 2, 3, 3, 5)}, float(2, 3, 2, 4, 5), 0},
+		{"Conv3D valid", volume("VALID", 1), []operand{v, random(2, 2, 3, 3, 5)}, float(2, 4, 3, 5, 5), 0},
+		{"Conv3DBackpropInputV2 same", volume("SAME", 2, "Tshape", tensor.Int32), []operand{fixed(tensor.Int32, 2, 5, 4, 7, 3), random(3, 2, 3, 3, 6), random(2, 3, 2, 4, 6)}, float(2, 5, 4, 7, 3), 0},
+		{"Conv3DBackpropInputV2 valid", volume("VALID", 2, "Tshape", tensor.Int32), []operand{fixed(tensor.Int32, 2, 5, 4, 7, 3), random(1, 2, 3, 3, 6), random(2, 3, 2, 3, 6)}, float(2, 5, 4, 7, 3), 0},
+		{"MaxPool3D same", volume("SAME", 2, "ksize", []int64{1, 3, 2, 2, 1}), []operand{v}, float(2, 3, 2, 4, 3), 0},
+		{"AvgPool3D same", volume("SAME", 2, "ksize", []int64{1, 3, 3, 2, 1}), []operand{v}, float(2, 3, 2, 4, 3), 0},
+		{"AvgPool3D valid", volume("VALID", 1, "ksize", []int64{1, 2, 2, 2, 1}), []operand{v}, float(2, 4, 3, 6, 3), 0},
 		{"MaxPool even", pool("SAME", 2, 3), []operand{x}, float(2, 3, 3, 4), 0},
 		{"MaxPool channels first", first(pool("VALID", 1, 1)), []operand{x}, float(2, 7, 8, 4), 0},
 		{"AvgPool valid", pool("VALID", 3, 2), []operand{x}, float(2, 3, 3, 4), 0},

@@ -3,41 +3,60 @@ package export
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// imageOps work on images [batch, height, width, channels], which ONNX has with
-// the channels first.
+// imageOps work on images [batch, height, width, channels] and volumes [batch, depth, height, width,
+// channels], which ONNX has with the channels first.
 var imageOps = map[*ops.Def]func(*site) error{
 	ops.Conv2D:                conv,
 	ops.DepthwiseConv2dNative: conv,
-	ops.MaxPool:               pool("MaxPool"),
-	ops.AvgPool:               pool("AveragePool"),
+	ops.Conv3D:                conv,
+	ops.Conv2DBackpropInput:   transposedConv,
+	ops.Conv3DBackpropInputV2: transposedConv,
+	ops.MaxPool:               pool("MaxPool", 2),
+	ops.AvgPool:               pool("AveragePool", 2),
+	ops.MaxPool3D:             pool("MaxPool", 3),
+	ops.AvgPool3D:             pool("AveragePool", 3),
 	ops.FusedBatchNorm:        batchNorm,
 	ops.FusedBatchNormV2:      batchNorm,
 	ops.FusedBatchNormV3:      batchNorm,
 }
 
-// pair is the part of a list of four that is about height and width.
-func (s *site) pair(name string) []int {
+// space is the part of a list of a number for each dimension that is between batch and channels; n ones without a list.
+func (s *site) space(name string, n int) []int {
+	out := make([]int, n)
 	v := s.node.Ints(name)
-	if len(v) != 4 {
-		return []int{1, 1}
+	for i := range out {
+		out[i] = 1
+		if len(v) == n+2 {
+			out[i] = int(v[1+i])
+		}
 	}
-	return []int{int(v[1]), int(v[2])}
+	return out
 }
 
-// window says where windows of that size lie, in attributes.
-func (s *site) window(size, dilations []int) (map[string]any, error) {
-	if f := s.node.Str("data_format"); f != "" && f != "NHWC" {
+// windows are where windows over images or volumes lie.
+type windows struct{ size, strides, dilations []int }
+
+func (s *site) windows(size []int) windows {
+	return windows{size, s.space("strides", len(size)), s.space("dilations", len(size))}
+}
+
+// reach is the size of a window in one dimension, with the pixels between its taps.
+func (w windows) reach(i int) int { return (w.size[i]-1)*w.dilations[i] + 1 }
+
+// windowAttrs are the attributes of windows over images of that shape.
+func (s *site) windowAttrs(w windows, images graph.Shape) (map[string]any, error) {
+	if f := s.node.Str("data_format"); f != "" && f != "NHWC" && f != "NDHWC" {
 		return nil, fmt.Errorf("data_format %s is not translated", f)
 	}
-	strides := s.pair("strides")
-	attrs := map[string]any{"strides": strides, "kernel_shape": size}
+	attrs := map[string]any{"strides": w.strides, "kernel_shape": w.size}
 	switch p := s.node.Str("padding"); p {
 	case "VALID":
 	case "SAME":
-		pads, err := s.samePads(size, strides, dilations)
+		pads, err := samePads(w, images)
 		if err != nil {
 			return nil, err
 		}
@@ -54,55 +73,124 @@ func (s *site) window(size, dilations []int) (map[string]any, error) {
 	return attrs, nil
 }
 
-// samePads is TensorFlow's SAME: as many outputs as strides fit in, the odd pixel at the end.
-func (s *site) samePads(size, strides, dilations []int) ([]int, error) {
-	in := s.node.Inputs[0].Shape()
-	if in.Rank() != 4 || !in.Dims[1].Static() || !in.Dims[2].Static() {
-		return nil, fmt.Errorf("padding SAME of images of unknown size, %v: expected known height and width", in)
+// sizes are height and width, or depth, height and width, of images.
+func sizes(images graph.Shape, n int) ([]int, error) {
+	out := make([]int, n)
+	for i := range out {
+		if images.Rank() != n+2 || !images.Dims[1+i].Static() {
+			return nil, fmt.Errorf("images of unknown size, %v: expected known height and width", images)
+		}
+		out[i] = images.Dims[1+i].Const
 	}
-	pads := make([]int, 4)
-	for i := range 2 {
-		n := in.Dims[1+i].Const
-		outputs := (n + strides[i] - 1) / strides[i]
-		total := max((outputs-1)*strides[i]+(size[i]-1)*dilations[i]+1-n, 0)
-		pads[i], pads[2+i] = total/2, total-total/2
+	return out, nil
+}
+
+// samePads is TensorFlow's SAME: as many outputs as strides fit in, the odd pixel at the end.
+func samePads(w windows, images graph.Shape) ([]int, error) {
+	n := len(w.size)
+	in, err := sizes(images, n)
+	if err != nil {
+		return nil, fmt.Errorf("padding SAME of %w", err)
+	}
+	pads := make([]int, 2*n)
+	for i := range n {
+		outputs := (in[i] + w.strides[i] - 1) / w.strides[i]
+		total := max((outputs-1)*w.strides[i]+w.reach(i)-in[i], 0)
+		pads[i], pads[n+i] = total/2, total-total/2
 	}
 	return pads, nil
 }
 
-func conv(s *site) error {
+// filterShape is the known shape of the filters, [size..., channels, channels].
+func (s *site) filterShape() ([]int, error) {
 	shape := s.node.Inputs[1].Shape()
-	if !shape.Known() || shape.Rank() != 4 {
-		return fmt.Errorf("filters of shape %v: expected a known one of rank 4", shape)
+	if !shape.Known() || shape.Rank() != 4 && shape.Rank() != 5 {
+		return nil, fmt.Errorf("filters of shape %v: expected a known one of rank 4 or 5", shape)
 	}
-	f := shape.At(0)
-	dilations := s.pair("dilations")
-	attrs, err := s.window(f[:2], dilations)
+	return shape.At(0), nil
+}
+
+func conv(s *site) error {
+	f, err := s.filterShape()
 	if err != nil {
 		return err
 	}
-	attrs["dilations"] = dilations
-	filters := s.in(1)
-	if s.node.Op == "Conv2D" {
-		filters = s.swapped(filters, 3, 2, 0, 1)
-		if c := s.node.Inputs[0].Shape().Dims[3]; c.Static() && c.Const != f[2] {
-			attrs["group"] = c.Const / f[2]
-		}
-	} else {
-		attrs["group"] = f[2]
-		flat := s.step("Reshape", nil, filters, s.int64s("flat", f[0], f[1], 1, f[2]*f[3]))
-		filters = s.swapped(flat, 3, 2, 0, 1)
+	n := len(f) - 2
+	w := s.windows(f[:n])
+	attrs, err := s.windowAttrs(w, s.node.Inputs[0].Shape())
+	if err != nil {
+		return err
 	}
-	return s.yield(s.channelsLast(s.step("Conv", attrs, s.channelsFirst(s.in(0)), filters)))
+	attrs["dilations"] = w.dilations
+	filters := s.in(1)
+	if s.node.Op == "DepthwiseConv2dNative" {
+		attrs["group"] = f[2]
+		filters = s.step("Reshape", nil, filters, s.int64s("flat", f[0], f[1], 1, f[2]*f[3]))
+	} else if c := s.node.Inputs[0].Shape().Dims[n+1]; c.Static() && c.Const != f[n] {
+		attrs["group"] = c.Const / f[n]
+	}
+	y := s.step("Conv", attrs, s.channelsFirst(s.in(0), n), s.filtersFirst(filters, n))
+	return s.yield(s.channelsLast(y, n))
 }
 
-func pool(op string) func(*site) error {
+// filtersFirst gives filters [size..., a, b] as [b, a, size...].
+func (s *site) filtersFirst(filters string, n int) string {
+	perm := []int{n + 1, n}
+	for i := range n {
+		perm = append(perm, i)
+	}
+	return s.swapped(filters, perm...)
+}
+
+// transposedConv is the gradient of a convolution with respect to its images. Its result has the size that the
+// node's shape says: a stride is larger than what the convolution needs where the last pixels were not reached.
+func transposedConv(s *site) error {
+	f, err := s.filterShape()
+	if err != nil {
+		return err
+	}
+	n := len(f) - 2
+	w := s.windows(f[:n])
+	images, small := s.node.Out(0).Shape(), s.node.Inputs[2].Shape()
+	attrs, err := s.windowAttrs(w, images)
+	if err != nil {
+		return err
+	}
+	to, err := sizes(images, n)
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	from, err := sizes(small, n)
+	if err != nil {
+		return err
+	}
+	if c := images.Dims[n+1]; !c.Static() || c.Const != f[n] {
+		return fmt.Errorf("%v channels of filters of %d: groups are not translated", c, f[n])
+	}
+	rest := make([]int, n)
+	for i := range n {
+		rest[i] = to[i] - (from[i]-1)*w.strides[i] - w.reach(i)
+		if pads, ok := attrs["pads"].([]int); ok {
+			rest[i] += pads[i] + pads[n+i]
+		}
+		if rest[i] < 0 || rest[i] >= max(w.strides[i], w.dilations[i]) {
+			return fmt.Errorf("%d pixels of dimension %d are beyond the windows: expected fewer than a stride", rest[i], 1+i)
+		}
+	}
+	attrs["dilations"], attrs["output_padding"] = w.dilations, rest
+	y := s.step("ConvTranspose", attrs, s.channelsFirst(s.in(2), n), s.filtersFirst(s.in(1), n))
+	return s.yield(s.channelsLast(y, n))
+}
+
+// pool is a pool over images of so many dimensions.
+func pool(op string, n int) func(*site) error {
 	return func(s *site) error {
-		attrs, err := s.window(s.pair("ksize"), []int{1, 1})
+		w := s.windows(s.space("ksize", n))
+		attrs, err := s.windowAttrs(w, s.node.Inputs[0].Shape())
 		if err != nil {
 			return err
 		}
-		return s.yield(s.channelsLast(s.step(op, attrs, s.channelsFirst(s.in(0)))))
+		return s.yield(s.channelsLast(s.step(op, attrs, s.channelsFirst(s.in(0), n)), n))
 	}
 }
 
@@ -115,7 +203,7 @@ func batchNorm(s *site) error {
 		return fmt.Errorf("data_format %s is not translated", f)
 	}
 	in := s.ins()
-	in[0] = s.channelsFirst(in[0])
+	in[0] = s.channelsFirst(in[0], 2)
 	y := s.step("BatchNormalization", map[string]any{"epsilon": s.node.Float("epsilon", 1e-4)}, in...)
-	return s.yield(s.channelsLast(y))
+	return s.yield(s.channelsLast(y, 2))
 }

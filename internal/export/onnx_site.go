@@ -135,6 +135,19 @@ func (s *site) swapped(x string, perm ...int) string {
 	return s.step("Transpose", map[string]any{"perm": perm}, x)
 }
 
-// channelsFirst and channelsLast move the channels of images.
-func (s *site) channelsFirst(x string) string { return s.swapped(x, 0, 3, 1, 2) }
-func (s *site) channelsLast(x string) string  { return s.swapped(x, 0, 2, 3, 1) }
+// channelsFirst and channelsLast move the channels of images of n dimensions.
+func (s *site) channelsFirst(x string, n int) string {
+	perm := []int{0, n + 1}
+	for i := range n {
+		perm = append(perm, 1+i)
+	}
+	return s.swapped(x, perm...)
+}
+
+func (s *site) channelsLast(x string, n int) string {
+	perm := []int{0}
+	for i := range n {
+		perm = append(perm, 2+i)
+	}
+	return s.swapped(x, append(perm, 1)...)
+}

@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"math"
-
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
@@ -16,7 +14,7 @@ type Window struct {
 	Dilation [2]int      // of convolutions in steps of one: how far taps lie apart; zero: 1
 	Groups   int         // of channels of a Conv2D, each convolved alone; zero: 1
 
-	steps bool // of a Conv1D, whose kernel has no rows
+	steps bool // of a layer on steps, whose kernel has no rows
 }
 
 // SquareWindow is the Window of size×size with one stride.
@@ -62,10 +60,14 @@ func (w Window) plain(c models.Context, layer string) bool {
 
 // kernel makes the kernel of a convolution, [rows, columns, in, out].
 func (w Window) kernel(c models.Context, of Weights, in, out int) *G.Node {
+	return w.kernelNamed(c, "kernel", of, in, out)
+}
+
+func (w Window) kernelNamed(c models.Context, name string, of Weights, in, out int) *G.Node {
 	if w.steps {
-		return ops.ExpandDims(c, of.kernel(c, "kernel", w.Size[1], in, out), 0)
+		return ops.ExpandDims(c, of.kernel(c, name, w.Size[1], in, out), 0)
 	}
-	return of.kernel(c, "kernel", w.Size[0], w.Size[1], in, out)
+	return of.kernel(c, name, w.Size[0], w.Size[1], in, out)
 }
 
 // Conv2D returns activation(conv(x, kernel) + bias) for x [batch, height,
@@ -112,7 +114,7 @@ func DepthwiseConv2D(c models.Context, x *G.Node, multiplier int, win Window, w 
 
 func depthwise(c models.Context, layer string, x *G.Node, multiplier int, win Window, w Weights) *G.Node {
 	dilated := win.dilated(c, layer)
-	kernel := w.kernel(c, "depthwise_kernel", win.Size[0], win.Size[1], x.Shape()[3], multiplier)
+	kernel := win.kernelNamed(c, "depthwise_kernel", w, x.Shape()[3], multiplier)
 	if dilated {
 		return ops.AtrousDepthwiseConv2D(c, x, kernel, win.Dilation, win.Padding)
 	}
@@ -131,35 +133,6 @@ func SeparableConv2D(c models.Context, x *G.Node, filters, multiplier int, win W
 		parts := depthwise(c, layer, x, multiplier, win, w)
 		kernel := w.kernel(c, "pointwise_kernel", 1, 1, x.Shape()[3]*multiplier, filters)
 		y = w.finish(c, ops.Conv2D(c, parts, kernel, [2]int{1, 1}, ops.Valid), filters)
-	})
-	return y
-}
-
-// Conv2DTranspose enlarges x [batch, height, width, channels]: each pixel is spread by the window over an image of
-// height·stride rows (padding Same), or of as many as the windows cover (Valid). Variables: conv2d_transpose/kernel [rows, columns,
-// filters, channels] and conv2d_transpose/bias [filters].
-func Conv2DTranspose(c models.Context, x *G.Node, filters int, win Window, w Weights) (y *G.Node) {
-	const layer = "conv2d_transpose"
-	if !usable(c, layer, x, 4) || !positive(c, layer, "filters", filters) {
-		return nil
-	}
-	strides, size := win.strides([2]int{1, 1}), [2]int{}
-	if p := win.Padding.String(); p == "EXPLICIT" || max(strides[0], strides[1]) > math.MaxInt32 {
-		c.Core().Failf("%s: padding %s, strides %v: expected Same or Valid, and strides below 2^31", layer, p, strides)
-		return nil
-	}
-	if !win.plain(c, layer) {
-		return nil
-	}
-	for i := range size {
-		size[i] = x.Shape()[1+i] * strides[i]
-		if win.Padding.String() == "VALID" {
-			size[i] += max(win.Size[i]-strides[i], 0)
-		}
-	}
-	scope(c, w.Name, layer, func() {
-		kernel := w.kernel(c, "kernel", win.Size[0], win.Size[1], filters, x.Shape()[3])
-		y = w.finish(c, ops.Conv2DTranspose(c, x, kernel, size, strides, win.Padding), filters)
 	})
 	return y
 }

@@ -21,6 +21,7 @@ type layerFunc func(c models.Context, x, mask *G.Node) *G.Node
 type recorded struct {
 	Name    string
 	Shape   []int
+	Out     []int // the shape of Y
 	X       []float64
 	Weights []struct {
 		Shape  []int
@@ -54,6 +55,21 @@ func TestKeras(t *testing.T) {
 		"prelu": func(c models.Context, x, _ *G.Node) *G.Node { return layers.PReLU(c, x) },
 		"bidirectional": func(c models.Context, x, _ *G.Node) *G.Node {
 			return layers.Bidirectional(c, x, nil, layers.Rnn{Cell: layers.LSTM.Of(3)})
+		},
+		"spread steps": func(c models.Context, x, _ *G.Node) *G.Node {
+			return layers.Conv1DTranspose(c, x, 5, layers.Window1D{Size: 3, Stride: 2, Padding: ops.Same}, layers.Weights{})
+		},
+		"spread steps whole": func(c models.Context, x, _ *G.Node) *G.Node {
+			return layers.Conv1DTranspose(c, x, 2, layers.Window1D{Size: 2, Stride: 3}, layers.Weights{})
+		},
+		"separable steps": func(c models.Context, x, _ *G.Node) *G.Node {
+			return layers.SeparableConv1D(c, x, 5, 2, layers.Window1D{Size: 3, Causal: true, Dilation: 2}, layers.Weights{})
+		},
+		"spread volumes": func(c models.Context, x, _ *G.Node) *G.Node {
+			return layers.Conv3DTranspose(c, x, 3, layers.Window3D{Size: [3]int{2, 3, 1}, Strides: [3]int{2, 1, 1}, Padding: ops.Same}, layers.Weights{})
+		},
+		"spread volumes whole": func(c models.Context, x, _ *G.Node) *G.Node {
+			return layers.Conv3DTranspose(c, x, 3, layers.Window3D{Size: [3]int{2, 3, 2}, Strides: [3]int{1, 2, 3}}, layers.Weights{})
 		},
 	}
 	for _, r := range all {
@@ -104,10 +120,9 @@ func (r recorded) run(t *testing.T, build layerFunc) []*tensor.Tensor {
 	for i := range cot {
 		cot[i] = math.Cos(float64(i))
 	}
-	shape := append([]int{r.Shape[0], r.Shape[1]}, len(r.Y)/r.Shape[0]/r.Shape[1])
 	mask := tensor.New(tensor.Bool, r.Shape[:2]...)
 	for i, m := range r.Mask {
 		tensor.Values[bool](mask)[i] = m == 1
 	}
-	return p.Host(t, r.Shape[0], x, mask, modeltest.Tensor(tensor.Float64, cot, shape...))
+	return p.Host(t, r.Shape[0], x, mask, modeltest.Tensor(tensor.Float64, cot, r.Out...))
 }

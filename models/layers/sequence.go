@@ -38,12 +38,39 @@ func Conv1D(c models.Context, x *G.Node, filters int, win Window1D, w Weights) (
 		return nil
 	}
 	scope(c, w.Name, "conv1d", func() {
-		if before := (win.Size - 1) * win.dilation(); win.Causal && before > 0 {
-			x, win.Padding = ops.Pad(c, x, [][2]int{{}, {before, 0}, {}}), ops.Valid
-		}
+		x, win = win.shifted(c, x)
 		y = row(c, x, func(x *G.Node) *G.Node { return conv2D(c, "conv1d", x, filters, win.flat(1), w) })
 	})
 	return y
+}
+
+// SeparableConv1D is SeparableConv2D of steps, x [batch, steps, channels], with the variables separable_conv1d/depthwise_kernel
+// [size, channels, multiplier], separable_conv1d/pointwise_kernel [1, channels·multiplier, filters] and separable_conv1d/bias [filters].
+func SeparableConv1D(c models.Context, x *G.Node, filters, multiplier int, win Window1D, w Weights) (y *G.Node) {
+	const layer = "separable_conv1d"
+	if !usable(c, layer, x, 3) || !positive(c, layer, "filters", filters) || !positive(c, layer, "multiplier", multiplier) || !win.flat(1).ungrouped(c, layer) {
+		return nil
+	}
+	channels := x.Shape()[2]
+	scope(c, w.Name, layer, func() {
+		x, win = win.shifted(c, x)
+		y = row(c, x, func(x *G.Node) *G.Node {
+			parts := depthwise(c, layer, x, multiplier, win.flat(1), w)
+			kernel := ops.ExpandDims(c, w.kernel(c, "pointwise_kernel", 1, channels*multiplier, filters), 0)
+			return w.finish(c, ops.Conv2D(c, parts, kernel, [2]int{1, 1}, ops.Valid), filters)
+		})
+	})
+	return y
+}
+
+// shifted puts zeros before the first step of a causal convolution.
+func (w Window1D) shifted(c models.Context, x *G.Node) (*G.Node, Window1D) {
+	before := (w.Size - 1) * w.dilation()
+	if !w.Causal || before <= 0 {
+		return x, w
+	}
+	w.Padding = ops.Valid
+	return ops.Pad(c, x, [][2]int{{}, {before, 0}, {}}), w
 }
 
 // row computes f of steps as images of one row.

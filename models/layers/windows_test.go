@@ -49,6 +49,15 @@ func TestWindowLayers(t *testing.T) {
 		{"transposed whole", images, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.Conv2DTranspose(b, x, 5, layers.SquareWindow(3, 2, ops.Valid), layers.Weights{NoBias: true})
 		}, []int{17, 13, 5}, "conv2d_transpose/kernel[3 3 5 4]"},
+		{"transposed steps", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv1DTranspose(b, x, 5, layers.Window1D{Size: 3, Stride: 2}, layers.Weights{})
+		}, []int{25, 5}, "conv1d_transpose/kernel[3 5 4] conv1d_transpose/bias[5]"},
+		{"transposed volumes", volumes, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.Conv3DTranspose(b, x, 5, layers.Window3D{Size: [3]int{3, 3, 1}, Strides: [3]int{2, 2, 2}, Padding: ops.Same}, layers.Weights{})
+		}, []int{12, 8, 16, 5}, "conv3d_transpose/kernel[3 3 1 5 4] conv3d_transpose/bias[5]"},
+		{"separable steps", steps, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.SeparableConv1D(b, x, 5, 2, layers.Window1D{Size: 3, Stride: 2, Padding: ops.Same}, layers.Weights{})
+		}, []int{6, 5}, "separable_conv1d/depthwise_kernel[3 4 2] separable_conv1d/pointwise_kernel[1 8 5] separable_conv1d/bias[5]"},
 		{"volumes", volumes, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.Conv3D(b, x, 3, layers.Window3D{Size: [3]int{3, 1, 3}}, layers.Weights{})
 		}, []int{4, 4, 6, 3}, "conv3d/kernel[3 1 3 4 3] conv3d/bias[3]"},
@@ -98,6 +107,12 @@ func TestWindowLayersRefuse(t *testing.T) {
 		},
 		"expected Same or Valid": func(b *models.Builder, x *G.Node) {
 			layers.Conv2DTranspose(b, x, 6, layers.Window{Size: [2]int{2, 2}, Padding: ops.Explicit(1, 1, 1, 1)}, layers.Weights{})
+		},
+		"conv1d_transpose: causal": func(b *models.Builder, x *G.Node) {
+			layers.Conv1DTranspose(b, ops.Squeeze(b, ops.Slice(b, x, []int{0, 0, 0, 0}, []int{-1, 1, -1, -1}), 1), 2, layers.Window1D{Size: 2, Causal: true}, layers.Weights{})
+		},
+		"conv3d_transpose: padding VALID, stride -1": func(b *models.Builder, x *G.Node) {
+			layers.Conv3DTranspose(b, ops.ExpandDims(b, x, 1), 2, layers.Window3D{Size: [3]int{2, 2, 2}, Strides: [3]int{1, -1, 1}}, layers.Weights{})
 		},
 		"something is left": func(b *models.Builder, x *G.Node) { layers.Cropping(b, x, [2]int{4, 5}, [2]int{}) },
 		"expected 1 to 3":   func(b *models.Builder, x *G.Node) { layers.ZeroPadding(b, x) },

@@ -32,6 +32,10 @@ func windowCases() []opCase {
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				return ops.Conv2DTranspose(c, in[0], in[1], [2]int{7, 4}, two, ops.Valid)
 			}},
+		{fn: "Conv3DTranspose", in: []operand{batch(2, 3, 2, 2), param(3, 2, 1, 3, 2)}, ref: spreadVolumes([3]int{5, 4, 6}, [3]int{2, 1, 3}),
+			build: func(c models.Context, in []*G.Node) *G.Node {
+				return ops.Conv3DTranspose(c, in[0], in[1], [3]int{5, 4, 6}, [3]int{2, 1, 3}, ops.Valid)
+			}},
 	}, volumeCases()...)
 }
 
@@ -47,6 +51,30 @@ func convolvedApart(groups int, rates [2]int) func(in []*array) *array {
 				for c := range f.shape[1] {
 					for k := range f.shape[2] {
 						sum += x.at(i[0], i[1]+r*rates[0], i[2]+c*rates[1], i[3]/each*f.shape[2]+k) * f.at(r, c, k, i[3])
+					}
+				}
+			}
+			return sum
+		})
+	}
+}
+
+// spreadVolumes is a transposed convolution over a volume of that size, without padding.
+func spreadVolumes(size, strides [3]int) func(in []*array) *array {
+	return func(in []*array) *array {
+		x, f := in[0], in[1]
+		return fill([]int{x.shape[0], size[0], size[1], size[2], f.shape[3]}, func(i []int) float64 {
+			sum := 0.0
+			for a := range x.shape[1] {
+				for b := range x.shape[2] {
+					for d := range x.shape[3] {
+						tap := [3]int{i[1] - a*strides[0], i[2] - b*strides[1], i[3] - d*strides[2]}
+						if min(tap[0], tap[1], tap[2]) < 0 || tap[0] >= f.shape[0] || tap[1] >= f.shape[1] || tap[2] >= f.shape[2] {
+							continue
+						}
+						for k := range x.shape[4] {
+							sum += x.at(i[0], a, b, d, k) * f.at(tap[0], tap[1], tap[2], i[4], k)
+						}
 					}
 				}
 			}

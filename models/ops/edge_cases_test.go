@@ -71,7 +71,7 @@ func (c opCase) comparable(s edgecases.Style) bool {
 		return false // TensorFlow has no gradients of these on processors
 	case strings.HasSuffix(fn, "Pool3D"):
 		return s.Name != edgecases.Tiny && s.Finite() // TensorFlow has them only for float32; the largest number beside NaN depends on the order
-	case fn == "Conv2D" || fn == "DepthwiseConv2D" || fn == "Conv2DTranspose" || fn == "Conv3D":
+	case fn == "Conv2D" || fn == "DepthwiseConv2D" || fn == "Conv2DTranspose" || fn == "Conv3D" || fn == "Conv3DTranspose":
 		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
 	case fn == "Div" || fn == "DivNoNan" || fn == "Pow" || fn == "CumProd" || fn == "Prod" || fn == "Std":
 		return s.Name != edgecases.Tiny // their squares and quotients overflow or underflow

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -24,6 +25,37 @@ func Conv3D(c models.Context, x, filter *G.Node, strides [3]int, p Padding) *G.N
 	attrs := with(volumeAttrs(x, strides, p), "dilations", []int64{1, 1, 1, 1, 1})
 	return apply(c, spec{op: "Conv3D", attrs: attrs, outs: []kind{{x.Dtype(), append(out, fs[4])}},
 		grad: func(a *adjoint) []*G.Node { return conv3D.grad(a, attrs) }}, x, filter)
+}
+
+// Conv3DTranspose is the gradient of a Conv3D with respect to its volumes, as an op of its own: it spreads each element of
+// x [batch, depth, height, width, in] by a filter [depth, height, width, out, in] over a volume of the given size, in steps of
+// strides. A Conv3D of such a volume with these strides and this padding has the size of x.
+func Conv3DTranspose(c models.Context, x, filter *G.Node, size, strides [3]int, p Padding) *G.Node {
+	const op = "Conv3DTranspose"
+	if !floats(c, op, x, filter) || !rank(c, op, "volumes", x, 5) || !rank(c, op, "filter", filter, 5) {
+		return nil
+	}
+	xs, fs := x.Shape(), filter.Shape()
+	if xs[4] != fs[4] || !steps(strides[:]...) || !steps(size[:]...) || p.kind == "EXPLICIT" {
+		c.Core().Failf("%s: volumes %v, filter %v, size %v, strides %v, padding %v: expected as many channels as the filter's last dimension, numbers >= 1 and below 2^31, and Same or Valid",
+			op, xs, fs, size, strides, p)
+		return nil
+	}
+	for i, n := range size {
+		if got := p.output(n, fs[i], strides[i], 0); got != xs[1+i] {
+			c.Core().Failf("%s: a volume of %v would have size %d in dimension %d, expected that of %v", op, size, got, 1+i, xs)
+			return nil
+		}
+	}
+	attrs := with(volumeAttrs(x, strides, p), "dilations", []int64{1, 1, 1, 1, 1})
+	return apply(c, spec{op: conv3D.input, attrs: with(attrs, "Tshape", tensor.Int32), outs: []kind{{x.Dtype(), []int{xs[0], size[0], size[1], size[2], fs[3]}}},
+		emit: func(e *emission) []graph.Output {
+			return e.all(e.sizes(e.in[0], size[0], size[1], size[2], fs[3]), e.in[1], e.in[0])
+		},
+		grad: func(a *adjoint) []*G.Node {
+			dx := apply(a, spec{op: conv3D.op, attrs: attrs, outs: []kind{kindOf(a.in[0])}}, a.grad, a.in[1])
+			return []*G.Node{dx, conv3D.filterGrad(a, attrs, a.in[1], [2]*G.Node{a.grad, a.in[0]})}
+		}}, x, filter)
 }
 
 // MaxPool3D returns the largest value in each window of x [batch, depth, height, width, channels].

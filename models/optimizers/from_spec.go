@@ -45,6 +45,9 @@ func (l LearningRateSpec) parameters() map[string]any {
 	if len(l.Boundaries) > 0 {
 		p["boundaries"] = l.Boundaries
 	}
+	if len(l.Parts) > 0 {
+		p["parts"] = l.Parts
+	}
 	if len(l.Values) > 0 {
 		p["values"] = l.Values
 	}

@@ -41,9 +41,17 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 	},
 })
 
+// init adds the schedules that are composed of others, which NewSchedule reads.
+func init() {
+	if err := errors.Join(schedules.Register("sequence", readSequence), schedules.Register("product", readProduct)); err != nil {
+		panic(err) // both names are new
+	}
+}
+
 // NewSchedule returns a learning rate as a config file gives it: a number, or a map
 // with the name of the schedule (key schedule; constant where absent), its
-// parameters, and warmup_steps, which puts a linear warm-up before any.
+// parameters, and warmup_steps, which puts a linear warm-up before any. The
+// schedules sequence and product have a list parts of such specs.
 func NewSchedule(spec any) (Schedule, error) {
 	m, ok := spec.(map[string]any)
 	if !ok {

@@ -69,11 +69,11 @@ func DefaultSpec() Spec {
 // constant) or a map. Each schedule means what the class of the same name means in
 // tf.compat.v1.train and tf.keras.optimizers.schedules.
 type LearningRateSpec struct {
-	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle.
+	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle, sequence, product.
 	Schedule string `yaml:"schedule"`
 	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out. one_cycle: the highest rate.
 	Initial float64 `yaml:"initial"`
-	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant and piecewise_constant.
+	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant, piecewise_constant, sequence and product.
 	DecaySteps int64 `yaml:"decay_steps,omitempty"`
 	// Factor per period of exponential, inverse_time and natural_exp.
 	DecayRate float64 `yaml:"decay_rate,omitempty"`
@@ -103,6 +103,9 @@ type LearningRateSpec struct {
 	Boundaries []int64 `yaml:"boundaries,omitempty"`
 	// piecewise_constant: the values, one more than there are boundaries.
 	Values []float64 `yaml:"values,omitempty"`
+	// sequence: schedules one after another, product: schedules that are multiplied. Each is a number or a map of the keys here, parts
+	// included. In a sequence each but the last has steps, how long it runs, and begins with its own step 0.
+	Parts []any `yaml:"parts,omitempty"`
 	// Steps of a linear warm-up from 0 to initial, ahead of any schedule. The schedule's own step 0 is its end.
 	WarmupSteps int64 `yaml:"warmup_steps,omitempty"`
 }

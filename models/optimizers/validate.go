@@ -107,7 +107,7 @@ func (o *Optimizer) validate(vs *violation.List) {
 }
 
 // scheduleNames are the schedules in the order of the documents.
-var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle"}
+var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle", "sequence", "product"}
 
 // Validate reports everything that is out of bounds for the schedule.
 func (l LearningRateSpec) Validate() error {
@@ -117,6 +117,13 @@ func (l LearningRateSpec) Validate() error {
 	if l.Schedule == "piecewise_constant" {
 		vs.Require(len(l.Values) == len(l.Boundaries)+1, "values", l.Values, "expected one value more than there are boundaries")
 		vs.Require(slices.IsSorted(l.Boundaries), "boundaries", l.Boundaries, "expected increasing steps")
+		return vs.Err()
+	}
+	if composed := l.Schedule == "sequence" || l.Schedule == "product"; composed || len(l.Parts) > 0 {
+		vs.Require(composed, "parts", l.Parts, "expected none for schedule "+l.Schedule)
+		if _, err := NewSchedule(l.parameters()); composed && err != nil {
+			vs.Add("parts", l.Parts, err.Error())
+		}
 		return vs.Err()
 	}
 	if read, err := schedules.Lookup(l.Schedule); err == nil {
