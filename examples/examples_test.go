@@ -30,6 +30,14 @@ func TestExamples(t *testing.T) {
 			[]string{"resnet-8, mirrored: accuracy ", "above 0.5: true"}},
 		{"gpt", strings.Fields("-packages sort -steps 60 -below 3.1 -write 20 -model_dir " + filepath.Join(t.TempDir(), "gpt") + " -export " + filepath.Join(t.TempDir(), "export")),
 			[]string{"loss below 3.1: true", "func ", "exported to "}},
+		{"networks", strings.Fields("-network text_cnn -export " + t.TempDir()), []string{"accuracy above 0.97: true", "exported to "}},
+		{"networks", strings.Fields("-network lstm_classifier"), []string{"accuracy above 0.95: true"}},
+		{"networks", strings.Fields("-network resnet50"), []string{"accuracy above 0.9: true"}},
+		{"networks", strings.Fields("-network unet"), []string{"dice above 0.9: true"}},
+		{"networks", strings.Fields("-network autoencoder"), []string{"mean_squared_error below 0.02: true"}},
+		{"networks", strings.Fields("-network vae"), []string{"mean_squared_error below 0.03: true"}},
+		{"networks", strings.Fields("-network two_tower"), []string{"precision_at_10 above 0.95: true"}},
+		{"networks", strings.Fields("-network dcn"), []string{"accuracy above 0.96: true"}},
 		{"transformer_classifier", nil, []string{"accuracy above 0.9: true"}},
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
@@ -38,7 +46,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(strings.Join(append([]string{c.name}, c.args[:min(len(c.args), 2)]...), " "), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			args := c.args
@@ -76,6 +84,21 @@ func TestExamples(t *testing.T) {
 	}
 	testCustomLoop(t, bin)
 	testGenerated(t, bin)
+	testServable(t, bin)
+}
+
+// testServable exports a network of each kind that has outputs of its own, and makes the server's dry run of it.
+func testServable(t *testing.T, bin string) {
+	for _, network := range []string{"unet", "two_tower"} {
+		dir := t.TempDir()
+		if out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "networks"), "-network", network, "-export", dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "goestimator"), "serve", "--check", dir).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "serving_default: answers a dry run") {
+			t.Errorf("%s: %v\n%s", network, err, out)
+		}
+	}
 }
 
 // testGenerated asks a server for the text that the example wrote before it exported its model.

@@ -26,6 +26,7 @@ func TestCannedConfigs(t *testing.T) {
 		{name: "linear", config: "adult_wide_deep", data: "adult", sets: []string{"model.params.dnn_feature_columns=[]"},
 			at: map[string]float64{"accuracy": 0.845, "auc": 0.90}, short: true},
 		{name: "wide and deep", config: "adult_wide_deep", data: "adult", at: map[string]float64{"accuracy": 0.850, "auc": 0.90}},
+		{name: "deep and cross", config: "adult_dcn", data: "adult", at: map[string]float64{"accuracy": 0.850, "auc": 0.90}},
 		{name: "california", config: "california_dnn", data: "california-housing", at: map[string]float64{"rmse": -54000}},
 		{name: "msweb", config: "msweb_embedding", data: "msweb", at: map[string]float64{"accuracy": 0.40}},
 	} {

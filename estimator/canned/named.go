@@ -18,6 +18,9 @@ var makers = registry.New("model", map[string]maker{
 	"dnn_classifier":                 dnnOf(classes),
 	"dnn_regressor":                  dnnOf(numbers),
 	"dnn_estimator":                  dnnOf(anyHead),
+	"dcn_classifier":                 dcnOf(classes),
+	"dcn_regressor":                  dcnOf(numbers),
+	"dcn_estimator":                  dcnOf(anyHead),
 	"dnn_linear_combined_classifier": combinedOf(classes),
 	"dnn_linear_combined_regressor":  combinedOf(numbers),
 	"dnn_linear_combined_estimator":  combinedOf(anyHead),
@@ -80,6 +83,15 @@ func linearOf(k kindOfHead) maker {
 func dnnOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
 		o := DNNEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"),
+			HiddenUnits: r.wholes("hidden_units"), Optimizer: r.optimizer("optimizer", ownRate), Activation: r.activation("activation_fn"),
+			Dropout: r.Float("dropout", 0), BatchNorm: r.Bool("batch_norm", false)}
+		return finish(r, o.ModelFn)
+	}
+}
+
+func dcnOf(k kindOfHead) maker {
+	return func(r *paramReader) (estimator.ModelFn, error) {
+		o := DCNEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"), CrossLayers: r.count("cross_layers"),
 			HiddenUnits: r.wholes("hidden_units"), Optimizer: r.optimizer("optimizer", ownRate), Activation: r.activation("activation_fn"),
 			Dropout: r.Float("dropout", 0), BatchNorm: r.Bool("batch_norm", false)}
 		return finish(r, o.ModelFn)

@@ -28,7 +28,15 @@ type dnn struct {
 // logits builds, for each hidden layer, kernel, bias and activation, then
 // dropout, then batch normalisation, in tf.estimator's order.
 func (d *dnn) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
-	x := columns.InputLayer(mc, f, d.inputs, feature.DenseScope)
+	x := d.hiddenLayers(mc, columns.InputLayer(mc, f, d.inputs, feature.DenseScope))
+	const name = "dnn/logits"
+	x = layers.Dense(mc, x, units, layers.Weights{Name: name})
+	summarizeLayer(mc, name, x)
+	return x
+}
+
+// hiddenLayers are the layers before the logits.
+func (d *dnn) hiddenLayers(mc *estimator.ModelContext, x *G.Node) *G.Node {
 	for i, n := range d.hidden {
 		name := fmt.Sprintf("dnn/hiddenlayer_%d", i)
 		x = layers.Dense(mc, x, n, layers.Weights{Name: name, Activation: d.activation})
@@ -38,9 +46,6 @@ func (d *dnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 		}
 		summarizeLayer(mc, name, x)
 	}
-	const name = "dnn/logits"
-	x = layers.Dense(mc, x, units, layers.Weights{Name: name})
-	summarizeLayer(mc, name, x)
 	return x
 }
 

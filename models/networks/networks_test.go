@@ -38,6 +38,11 @@ func TestShapesAndSizes(t *testing.T) {
 		{"cnn", map[string]any{"batch_norm": true, "dense_units": "16", "filters": []int{4}}, []int{8, 8, 3}, 9, 3*9*4 + 8 + 64*16 + 16 + 170},
 		{"resnet20", nil, []int{32, 32, 3}, 19*5 + 2, 269722},
 		{"transformer_classifier", map[string]any{"layers": 1, "width": 8, "heads": 2, "padding": 0}, []int{5}, 1 + 16 + 2 + 2, 256*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3 + 8*10 + 10},
+		{"resnet50", nil, []int{64, 64, 3}, 53*5 + 2, 23528522}, // PyTorch's, with 10 classes
+		{"text_cnn", map[string]any{"width": 8, "filters": 4, "padding": 0}, []int{5}, 1 + 3*2 + 2, 256*8 + 8*4*(3+4+5) + 3*4 + 12*10 + 10},
+		{"lstm_classifier", map[string]any{"width": 8, "units": 4, "layers": 2}, []int{5}, 1 + 4*3 + 2, 256*8 + 4*4*2*((8+4+1)+(8+4+1)) + 8*10 + 10},
+		{"autoencoder", map[string]any{"hidden_units": 8, "code": 3, "variational": true}, []int{10}, 10, 10*8 + 8 + 2*(8*3+3) + 3*8 + 8 + 8*10 + 10},
+		{"dcn", map[string]any{"hidden_units": 8, "cross_layers": 2}, []int{4}, 2*2 + 2 + 2, 2*(16+4) + 4*8 + 8 + 12*10 + 10},
 		{"gpt", map[string]any{"layers": 1, "width": 8, "heads": 2}, []int{6}, 2 + 16 + 2, 10*8 + 6*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3},
 	}
 	for _, c := range cases {
@@ -79,6 +84,11 @@ var small = []struct {
 	{"cnn", map[string]any{"filters": []any{3}, "dense_units": 4, "activation": "tanh", "batch_norm": true}, []int{4, 4, 1}},
 	{"resnet20", map[string]any{"blocks": 1, "width": 2}, []int{8, 8, 3}},
 	{"transformer_classifier", map[string]any{"layers": 1, "width": 4, "heads": 2, "dropout": 0.2}, []int{5, 3}},
+	{"resnet50", map[string]any{"blocks": []int{1, 2}, "width": 2}, []int{16, 16, 3}},
+	{"text_cnn", map[string]any{"width": 4, "filters": 3, "sizes": 2, "dropout": 0}, []int{5, 3}},
+	{"lstm_classifier", map[string]any{"width": 4, "units": 3, "layers": 2}, []int{5, 3}},
+	{"autoencoder", map[string]any{"hidden_units": 4, "code": 2, "variational": true, "activation": "tanh"}, []int{5}},
+	{"dcn", map[string]any{"hidden_units": 4, "cross_layers": 2, "activation": "tanh"}, []int{5}},
 }
 
 // TestGradientsOfNetworks compares the derivative of the whole loss along a
@@ -171,6 +181,15 @@ func TestWrongFeaturesAreNamed(t *testing.T) {
 		{"cnn", "takes one image: the input has the features a, b", func(b *models.Builder) []models.Feature {
 			return []models.Feature{feature(b, "a", tensor.Uint8, 8, 8), feature(b, "b", tensor.Uint8, 8, 8)}
 		}},
+		{"unet", "expected a multiple of 64 pixels", func(b *models.Builder) []models.Feature {
+			return []models.Feature{feature(b, "image", tensor.Uint8, 8, 8)}
+		}},
+		{"text_cnn", "takes one sequence: the input has 2 features", func(b *models.Builder) []models.Feature {
+			return []models.Feature{feature(b, "a", tensor.Int32, 8), feature(b, "b", tensor.Int32, 8)}
+		}},
+		{"lstm_classifier", "expected integer ids [batch, length]", func(b *models.Builder) []models.Feature {
+			return []models.Feature{feature(b, "a", tensor.Float32, 8)}
+		}},
 		{"resnet20", "feature flat has shape (3, 9): expected an image", func(b *models.Builder) []models.Feature {
 			return []models.Feature{feature(b, "flat", tensor.Float32, 9)}
 		}},
@@ -246,7 +265,7 @@ func TestRegistry(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := networks.New("resnet", nil)
-	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, gpt, linear, mine") || !strings.Contains(err.Error(), name) {
+	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, dcn, gpt, linear, lstm_classifier, mine") || !strings.Contains(err.Error(), name) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := networks.Keys("resnet"); !errors.Is(err, networks.ErrUnknown) {

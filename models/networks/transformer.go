@@ -6,7 +6,6 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
-	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -66,46 +65,12 @@ func (o blocks) block(c models.Context, x, mask *G.Node, cache *layers.Cache) *G
 // vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of positions that are not there)
 // and the parameters of newBlocks.
 func transformerClassifier(p *Params) Network {
-	rows, padding := p.Int("vocabulary", 256, 1), p.Int("padding", -1, -1)
-	o := newBlocks(p)
+	in, o := newSequence(p), newBlocks(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		x, mask := o.sequence(c, f, rows, padding)
+		x, mask := in.of(c, f)
 		x = o.apply(c, layers.SinusoidalPositions(c, x, 1e4), mask)
 		return logits(c, pooled(c, x, mask), outputs, layers.Weights{})
 	}
-}
-
-// sequence returns the only feature as [batch, length, width], and where ids may be padding, what is none.
-func (o blocks) sequence(c models.Context, f models.Features, rows, padding int) (x, mask *G.Node) {
-	if c.Core().Failed() {
-		return nil, nil
-	}
-	if f.Len() != 1 || f.All()[0].Dense == nil {
-		c.Core().Failf("the network takes one sequence: the input has %d features", f.Len())
-		return nil, nil
-	}
-	in := f.All()[0].Dense
-	if len(in.Shape()) == 3 {
-		return layers.Dense(c, numeric(c, f.All()[0]), o.width, layers.Weights{Name: "projection", KernelInit: o.init}), nil
-	}
-	ids := tokens(c, in)
-	if padding >= 0 {
-		mask = ops.NotEqual(c, ids, ops.Scalar(c, tensor.Int32, float64(padding)))
-	}
-	return layers.Embedding(c, ids, rows, o.width, layers.Weights{KernelInit: o.init}), mask
-}
-
-// tokens are ids [batch, length] as int32.
-func tokens(c models.Context, ids *G.Node) *G.Node {
-	if c.Core().Failed() {
-		return nil
-	}
-	switch d := models.GraphType(ids.Dtype()); {
-	case len(ids.Shape()) != 2, d.Float(), d == tensor.String, d == tensor.Bool:
-		c.Core().Failf("the feature is %v %v: expected integer ids [batch, length]", ids.Dtype(), ids.Shape())
-		return nil
-	}
-	return ops.Cast(c, ids, tensor.Int32)
 }
 
 // pooled is the mean over the positions that are there.

@@ -1,0 +1,110 @@
+package networks_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/internal/modeltest"
+	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// A pixel far from all others has influence on those alone that the smallest size reaches.
+func TestUNetJoinsSizes(t *testing.T) {
+	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+		return []*G.Node{networks.UNet{Filters: []int{3, 4}, Classes: 2}.Logits(b, b.Input("x", tensor.Float32, b.Batch(), 16, 24, 1))}
+	})
+	x := tensor.New(tensor.Float32, 2, 16, 24, 1)
+	tensor.Values[float32](x)[16*24] = 1 // the corner of the second image
+	y := p.Host(t, 2, x)[0]
+	if !slices.Equal(y.Shape, []int{2, 16, 24, 2}) {
+		t.Fatalf("logits of shape %v", y.Shape)
+	}
+	v := modeltest.Floats(y)
+	if one, two := v[:16*24*2], v[16*24*2:]; slices.Equal(one[:6], two[:6]) || !slices.Equal(one[len(one)-24:], two[len(two)-24:]) {
+		t.Error("expected a change near the corner, and none far from it")
+	}
+}
+
+func TestTowers(t *testing.T) {
+	net := networks.TwoTower{Queries: 5, Candidates: 7, Embedding: 3, Hidden: []int{4}, Width: 6}
+	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+		return []*G.Node{net.Query(b, b.Input("q", tensor.Int64, b.Batch())), net.Candidate(b, b.Input("c", tensor.Int32, b.Batch()))}
+	})
+	ids := []float64{0, 4, 4}
+	for _, y := range p.Host(t, 3, modeltest.Tensor(tensor.Int64, ids, 3), modeltest.Tensor(tensor.Int32, ids, 3)) {
+		v := modeltest.Floats(y)
+		square := 0.0
+		for _, x := range v[:6] {
+			square += x * x
+		}
+		if !slices.Equal(y.Shape, []int{3, 6}) || math.Abs(square-1) > 1e-5 || slices.Equal(v[:6], v[6:12]) || !slices.Equal(v[6:12], v[12:]) {
+			t.Errorf("vectors %v", v)
+		}
+	}
+}
+
+func TestWrongPartsAreNamed(t *testing.T) {
+	for want, build := range map[string]func(b *models.Builder){
+		"multiples of 4": func(b *models.Builder) {
+			networks.UNet{Filters: []int{2, 2, 2}, Classes: 1}.Logits(b, b.Input("x", tensor.Float32, 2, 8, 6, 1))
+		},
+		"a code of 0":      func(b *models.Builder) { networks.Autoencoder{}.Encode(b, b.Input("x", tensor.Float32, 2, 8)) },
+		"two_tower: query": func(b *models.Builder) { networks.TwoTower{Width: 2}.Query(b, b.Input("x", tensor.Int32, 2, 8)) },
+		"gpt: 1 nodes of a cache": func(b *models.Builder) {
+			small := networks.GPT{Vocabulary: 3, Context: 4, Layers: 1, Heads: 1, Width: 2}
+			x := b.Input("x", tensor.Int32, 2)
+			small.Step(b, x, x, []*G.Node{x})
+		},
+		"expected ids, sizes >= 1": func(b *models.Builder) { networks.GPT{}.Prefill(b, b.Input("x", tensor.Int32, 2, 8)) },
+	} {
+		_, err := models.Build(models.Options{Batch: 2}, func(b *models.Builder) error {
+			build(b)
+			return b.Err()
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected an error with %q", err, want)
+		}
+	}
+}
+
+// The cache gives the logits that the whole text gives.
+func TestCachedSteps(t *testing.T) {
+	const length = 6
+	net := networks.GPT{Vocabulary: 9, Context: length, Layers: 2, Heads: 2, Width: 8}
+	ids := []float64{3, 1, 8, 0, 5, 2, 7, 7, 2, 4, 1, 6}
+	whole := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+		return []*G.Node{net.Logits(b, b.Input("ids", tensor.Int32, b.Batch(), length))}
+	})
+	want := modeltest.Floats(whole.Host(t, 2, modeltest.Tensor(tensor.Int32, ids, 2, length))[0])
+	prefill := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+		return net.Prefill(b, b.Input("ids", tensor.Int32, b.Batch(), length))
+	})
+	step := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+		token, position := b.Input("token", tensor.Int32, b.Batch()), b.Input("position", tensor.Int32, b.Batch())
+		var cache []*G.Node
+		for _, s := range net.CacheShapes() {
+			cache = append(cache, b.Input("cache", tensor.Float32, append([]int{b.Batch()}, s...)...))
+		}
+		logits, next := net.Step(b, token, position, cache)
+		return append([]*G.Node{logits}, next...)
+	})
+	start := slices.Clone(ids)
+	start[2], start[5], start[9] = 8, 0, 0 // what is behind a position has no influence
+	cache := prefill.Host(t, 2, modeltest.Tensor(tensor.Int32, start, 2, length))
+	for at := 2; at < length; at++ {
+		other := at - 1 // each row is at a position of its own
+		out := step.Host(t, 2, append([]*tensor.Tensor{modeltest.Tensor(tensor.Int32, []float64{ids[at], ids[length+other]}, 2), modeltest.Tensor(tensor.Int32, []float64{float64(at), float64(other)}, 2)}, cache...)...)
+		got := modeltest.Floats(out[0])
+		for i := range 9 {
+			if math.Abs(got[i]-want[at*9+i]) > 1e-5 || math.Abs(got[9+i]-want[(length+other)*9+i]) > 1e-5 {
+				t.Fatalf("position %d: logits %v, expected %v and %v", at, got, want[at*9:at*9+9], want[(length+other)*9:(length+other)*9+9])
+			}
+		}
+		cache = out[1:]
+	}
+}

@@ -1,0 +1,51 @@
+package networks
+
+import (
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// TwoTower makes vectors of queries and of candidates, so that those that belong together have a large product. Each tower is an
+// embedding of ids and dense layers; losses.InBatch trains both, and a search by products finds candidates.
+type TwoTower struct {
+	Queries, Candidates int   // ids of each
+	Embedding           int   // width of the embeddings
+	Hidden              []int // units of dense layers, with ReLU
+	Width               int   // of the vectors
+}
+
+// Query returns the vectors of queries, integer ids [batch]: [batch, Width], of length 1.
+func (t TwoTower) Query(c models.Context, ids *G.Node) *G.Node {
+	return t.tower(c, "query", ids, t.Queries)
+}
+
+// Candidate returns the vectors of candidates, as Query does of queries.
+func (t TwoTower) Candidate(c models.Context, ids *G.Node) *G.Node {
+	return t.tower(c, "candidate", ids, t.Candidates)
+}
+
+func (t TwoTower) tower(c models.Context, name string, ids *G.Node, rows int) (x *G.Node) {
+	if c.Core().Failed() {
+		return nil
+	}
+	if ids == nil || len(ids.Shape()) != 1 || t.Width < 1 {
+		c.Core().Failf("two_tower: %s, vectors of %d: expected ids [batch], and vectors of 1 number or more", name, t.Width)
+		return nil
+	}
+	c.Core().Scope(name, func() {
+		x = layers.Embedding(c, ops.Cast(c, ids, tensor.Int32), rows, t.Embedding, layers.Weights{})
+		for _, n := range t.Hidden {
+			x = layers.Dense(c, x, n, layers.Weights{Activation: ops.Relu})
+		}
+		x = layers.Dense(c, x, t.Width, layers.Weights{Name: "vector"})
+		if c.Core().Failed() {
+			return
+		}
+		squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(1))
+		x = ops.Mul(c, x, ops.Rsqrt(c, ops.Maximum(c, squares, ops.Scalar(c, models.GraphType(x.Dtype()), 1e-12))))
+	})
+	return x
+}
