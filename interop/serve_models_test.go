@@ -31,6 +31,7 @@ var shortKinds = []string{"counter", "control_flow", "static_table", "transforme
 // reasons. It may refuse one of 20.
 func TestServeModels(t *testing.T) {
 	kinds, dir := savedKinds(t)
+	kinds = append(kinds, recordedForests(t, dir)...)
 	s := newKindServer(t)
 	var results []kindResult
 	right := 0

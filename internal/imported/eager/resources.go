@@ -76,12 +76,13 @@ func (v *hostVariable) fork() *hostVariable {
 	return f
 }
 
-// Resources are the variables, tables, queues and iterators of one session by container and name.
+// Resources are the variables, tables, models of trees, queues and iterators of one session by container and name.
 // It is safe for concurrent use.
 type Resources struct {
 	mu      sync.RWMutex
 	vars    map[string]Variable
 	tabs    map[string]*Table
+	forests map[string]*forestModel
 	shared  map[sharedKey]shared
 	unnamed int         // shared without a shared name so far
 	room    *queue.Room // for what waits in queues
@@ -98,7 +99,7 @@ func (r *Resources) Bound(most int64) *Resources {
 
 // NewResources returns an empty set.
 func NewResources() *Resources {
-	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, forests: map[string]*forestModel{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
 // Isolated returns an empty set. What waits in its queues, and what its iterators keep, is bounded together with that of r.
@@ -124,7 +125,7 @@ func containerOf(key string) string {
 	return container
 }
 
-// Fork returns a set with the same variables and tables, whose changes r does not see. What waits in queues, and other things
+// Fork returns a set with the same variables, tables and models of trees, whose changes r does not see. What waits in queues, and other things
 // that steps share, is not in it.
 func (r *Resources) Fork() *Resources {
 	f := NewResources()
@@ -138,6 +139,9 @@ func (r *Resources) Fork() *Resources {
 	}
 	for name, t := range r.tabs {
 		f.tabs[name] = t.fork()
+	}
+	for name, m := range r.forests {
+		f.forests[name] = m.fork()
 	}
 	return f
 }
@@ -184,6 +188,18 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
+// forest returns the model of trees of that name, one that nothing was loaded into yet where there is none.
+func (r *Resources) forest(name string) *forestModel {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.forests[name]
+	if m == nil {
+		m = &forestModel{name: name}
+		r.forests[name] = m
+	}
+	return m
+}
+
 // Clear forgets what is in containers, in that of what names none where none is named.
 func (r *Resources) Clear(containers ...string) {
 	if len(containers) == 0 {
@@ -193,6 +209,7 @@ func (r *Resources) Clear(containers ...string) {
 		r.mu.Lock()
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
+		maps.DeleteFunc(r.forests, func(key string, _ *forestModel) bool { return containerOf(key) == c })
 		ended := r.things.end(func(key queueKey) bool { return key.container == c })
 		r.mu.Unlock()
 		closeAll(ended)

@@ -38,7 +38,7 @@ func initializeFromFile(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		file, err := c.vocabulary(string(name))
+		file, err := c.modelFile(string(name))
 		if err != nil {
 			return fmt.Errorf("vocabulary: %w", err)
 		}
@@ -52,8 +52,8 @@ func initializeFromFile(s *site) (kernel, error) {
 	return read(s)
 }
 
-// vocabulary opens a file that a model names: one of its own, or, on a server, one that ops may read.
-func (c call) vocabulary(name string) (io.ReadCloser, error) {
+// modelFile opens a file that a model names: one of its own, or, on a server, one that ops may read.
+func (c call) modelFile(name string) (io.ReadCloser, error) {
 	switch {
 	case c.env != nil && c.env.Open != nil:
 		return c.env.Open(name)

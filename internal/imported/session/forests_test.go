@@ -1,0 +1,143 @@
+package session_test
+
+import (
+	"archive/tar"
+	"compress/bzip2"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// recordedTensor is a tensor as interop/python/served.py records it.
+type recordedTensor struct {
+	DType string
+	Shape []int
+	Data  json.RawMessage
+}
+
+func (r recordedTensor) tensor(t *testing.T) *tensor.Tensor {
+	t.Helper()
+	var texts [][]byte
+	var text []byte
+	into := any(&text)
+	if r.DType == "string" {
+		into = &texts
+	}
+	if err := json.Unmarshal(r.Data, into); err != nil { // encoding/json decodes base64
+		t.Fatal(err)
+	}
+	if r.DType == "string" {
+		x, err := tensor.FromStrings(texts, r.Shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	d, err := tensor.ParseDType(r.DType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := tensor.New(d, r.Shape...)
+	copy(x.Bytes, text)
+	return x
+}
+
+// unpack writes the files of an archive into a new folder.
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	f, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	dir, r := t.TempDir(), tar.NewReader(bzip2.NewReader(f))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		data, err := io.ReadAll(r)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestForests: models of TensorFlow Decision Forests answer bit for bit as that library does; see interop/python/forests.py.
+func TestForests(t *testing.T) {
+	dir := unpack(t, "testdata/forests.tar.bz2")
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(names) < 40 {
+		t.Fatalf("%d models, expected 40: %v", len(names), err)
+	}
+	for _, file := range names {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			m, err := session.Open(context.Background(), filepath.Join(dir, name, "1"), session.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var runs []struct {
+				Signature       string
+				Inputs, Outputs map[string]recordedTensor
+			}
+			if err := json.Unmarshal(data, &runs); err != nil || len(runs) == 0 {
+				t.Fatalf("%d runs: %v", len(runs), err)
+			}
+			for i, r := range runs {
+				in := map[string]*tensor.Tensor{}
+				for alias, x := range r.Inputs {
+					in[alias] = x.tensor(t)
+				}
+				out := call(t, m, r.Signature, in)
+				for alias, want := range r.Outputs {
+					if err := identical(out[alias], want.tensor(t)); err != nil {
+						t.Errorf("run %d of %s: %s: %v", i, r.Signature, alias, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// identical compares tensors bit for bit; a NaN is equal to others.
+func identical(got, want *tensor.Tensor) error {
+	if got == nil || got.DType != want.DType || fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
+		return fmt.Errorf("got %v, expected %v of shape %v", got, want.DType, want.Shape)
+	}
+	for i := range want.Len() {
+		if g, w := got.Float(i), want.Float(i); g != w && !(math.IsNaN(g) && math.IsNaN(w)) {
+			return fmt.Errorf("element %d is %v, expected %v", i, g, w)
+		}
+	}
+	return nil
+}
