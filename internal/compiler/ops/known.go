@@ -30,7 +30,6 @@ NextIteration(data: T) -> output: T
 PartitionedCall(args: [Tin]) -> output: [Tout]
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]
-QuantizeV2(input: float32, min_range: float32, max_range: float32) -> output: T, output_min: float32, output_max: float32
 RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
 RefEnter(data: &T) -> output: &T

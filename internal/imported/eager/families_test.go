@@ -18,6 +18,9 @@ func init() {
 			unrecorded[op.Name] = byFamilies
 		}
 	}
+	for op := range quantizedOps {
+		unrecorded[op.Name] = "TestQuantized compares recorded cases: see interop/eager_quantized_graphs.py"
+	}
 	for op := range forestOps {
 		unrecorded[op.Name] = "internal/imported/session's TestForests has models of TensorFlow Decision Forests"
 	}

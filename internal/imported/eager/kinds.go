@@ -91,11 +91,39 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 		append(kinds{tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16}, wideKinds...))
 	set("EditDistance", "T", append(kinds{tensor.String, tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16}, wideKinds...))
 	set("ArgMax ArgMin", "output_type", indexKinds)
+	setQuantized(set)
 	set("InitializeTable InitializeTableV2", "Tval", allKinds)
 	set("LookupTableInsert LookupTableInsertV2", "Tout", allKinds)
 	set("LookupTableExport LookupTableExportV2", "Tvalues", allKinds)
 	return all
 })
+
+// setQuantized says what ops take quantized numbers: those on them, of the types of TensorFlow's kernels, and those that move elements.
+func setQuantized(set func(names, attr string, k kinds)) {
+	bytes, words := kinds{tensor.QUint8}, kinds{tensor.QInt32}
+	all := kinds{tensor.QInt8, tensor.QUint8, tensor.QInt16, tensor.QUint16, tensor.QInt32}
+	moved := append(slices.Clone(allKinds), all...)
+	set("Const", "dtype", moved)
+	set("Placeholder", "dtype", moved)
+	set("Identity", "T", moved)
+	set("QuantizedReshape", "T", kinds{tensor.QUint8, tensor.QInt32})
+	set("QuantizeV2 Dequantize", "T", all)
+	set("Dequantize", "dtype", kinds{tensor.Float32, tensor.BFloat16})
+	set("Requantize RequantizationRange QuantizeDownAndShrinkRange", "Tinput", words)
+	set("Requantize QuantizeDownAndShrinkRange", "out_type", bytes)
+	set("QuantizedMatMul", "T1", bytes)
+	set("QuantizedMatMul", "T2", bytes)
+	set("QuantizedMatMul", "Toutput", words)
+	set("QuantizedConv2D", "Tinput", bytes)
+	set("QuantizedConv2D", "Tfilter", bytes)
+	set("QuantizedConv2D QuantizedBiasAdd", "out_type", words)
+	set("QuantizedBiasAdd", "T1", kinds{tensor.QUint8, tensor.QInt8})
+	set("QuantizedBiasAdd", "T2", kinds{tensor.QUint8, tensor.QInt8})
+	set("QuantizedRelu QuantizedRelu6", "Tinput", kinds{tensor.QUint8, tensor.QInt32})
+	set("QuantizedRelu QuantizedRelu6", "out_type", kinds{tensor.QUint8, tensor.QInt32})
+	set("QuantizedMaxPool QuantizedAvgPool", "T", bytes)
+	set("QuantizedConcat", "T", kinds{tensor.QUint8, tensor.QInt32})
+}
 
 // onComplex are the ops that compute with complex numbers besides what the other tables say.
 var onComplex = sync.OnceValue(func() map[string]bool {
