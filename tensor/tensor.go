@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"unsafe"
@@ -171,6 +172,10 @@ func (t *Tensor) Float(i int) float64 {
 		return float64(Values[float32](t)[i])
 	case Float64:
 		return Values[float64](t)[i]
+	case Float16:
+		return float64(Float16FromBits(t.bits16(i)))
+	case BFloat16:
+		return float64(BFloat16FromBits(t.bits16(i)))
 	case Int32:
 		return float64(Values[int32](t)[i])
 	case Int64:
@@ -195,6 +200,9 @@ func (t *Tensor) Float(i int) float64 {
 	}
 	return math.NaN()
 }
+
+// bits16 returns element i of a type of 16 bits as it lies in memory.
+func (t *Tensor) bits16(i int) uint16 { return binary.NativeEndian.Uint16(t.Bytes[2*i:]) }
 
 // Int returns element i of a tensor of integers or truths exactly; of uint64, those
 // from 2^63 wrap. Of other types it is 0.

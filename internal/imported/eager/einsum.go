@@ -73,7 +73,7 @@ func einsum(s *site) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := einsumOf(e)
+	k := einsumOf(e, allMultiplier)
 	all := numbers(k, k, nil, nil, k, k, nil, nil, nil, nil)
 	return all.complexes(k, k).on(0), nil
 }
@@ -118,10 +118,19 @@ func (z einsumSizes) shape(labels []int) []int {
 	return out
 }
 
+// einsumBy is einsum of float32 with products of its own.
+func einsumBy(s *site, of multiplying) (kernel, error) {
+	e, err := parseEinsum(s.str("equation", ""))
+	if err != nil {
+		return nil, err
+	}
+	return einsumOf(e, of), nil
+}
+
 // einsumOf brings the operands into the forms [batch, left, sum] and [batch,
 // sum, right], multiplies, and transposes the result.
-func einsumOf(e einsumSpec) kernel {
-	times := multiplier(false, false).on(0)
+func einsumOf(e einsumSpec, of multiplying) kernel {
+	times := of(false, false)
 	return func(c call) error {
 		if len(c.in) != len(e.in) {
 			return fmt.Errorf("expected %d operands, got %d", len(e.in), len(c.in))

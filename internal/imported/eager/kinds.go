@@ -36,7 +36,7 @@ var every = sync.OnceValue(func() map[string]bool {
 	for _, name := range strings.Fields(`
 		AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors Assign AssignVariableOp
 		BatchToSpaceND Bitcast BroadcastTo CheckNumerics CheckNumericsV2 Concat ConcatV2 Const DecodeRaw DepthToSpace
-		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape Equal ExpandDims ExtractImagePatches ExtractVolumePatches Fill Gather GatherNd
+		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape ExpandDims ExtractImagePatches ExtractVolumePatches Fill Gather GatherNd
 		GatherV2 HashTable HashTableV2 Identity IsVariableInitialized LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2
 		MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2
 		MatrixSetDiagV3 MirrorPad Multinomial MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors MutableHashTableOfTensorsV2
@@ -129,7 +129,7 @@ func setQuantized(set func(names, attr string, k kinds)) {
 var onComplex = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
-		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cumprod Cumsum Einsum LookupTableExport LookupTableExportV2
+		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cumprod Cumsum Einsum Equal LookupTableExport LookupTableExportV2
 		LookupTableInsert LookupTableInsertV2 MatMul Mean NotEqual OnesLike Prod SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Where`) {
 		all[name] = true
 	}
@@ -150,10 +150,14 @@ var onComplex = sync.OnceValue(func() map[string]bool {
 // takes returns the element types that the kernels of an op take for a type attribute, of the types of the definition; none: any.
 func takes(op *ops.Def, attr string, of kinds) kinds {
 	all := takesReal(op, attr, of)
-	if !onComplex()[op.Name] || indexes(of) {
-		return all
+	var more kinds
+	if (widens(op) || themselves()[op.Name]) && types(op, attr) {
+		more = append(more, tensor.Float16, tensor.BFloat16)
 	}
-	for _, d := range complexKinds {
+	if onComplex()[op.Name] && !indexes(of) {
+		more = append(more, complexKinds...)
+	}
+	for _, d := range more {
 		if !slices.Contains(all, d) && (of == nil || slices.Contains(of, d)) {
 			all = append(slices.Clip(all), d)
 		}
@@ -161,7 +165,7 @@ func takes(op *ops.Def, attr string, of kinds) kinds {
 	return all
 }
 
-// takesReal is takes but for what is in onComplex.
+// takesReal is takes but for what is in onComplex, and for 16-bit floats that are widened.
 func takesReal(op *ops.Def, attr string, of kinds) kinds {
 	if k, ok := fewer()[op.Name][attr]; ok {
 		return k

@@ -215,7 +215,8 @@ func TestCheck(t *testing.T) {
 		want  string // "": it is taken
 	}{
 		{"MatMul", graph.Attrs{"T": tensor.Float32}, ""},
-		{"MatMul", graph.Attrs{"T": tensor.Float16}, `node "n" (MatMul): T = float16 is not supported: expected float32, float64, int32, complex64, int64, complex128`},
+		{"MatMul", graph.Attrs{"T": tensor.Float16}, ""},
+		{"MatMul", graph.Attrs{"T": tensor.Uint8}, `node "n" (MatMul): T = uint8 is not supported: expected float32, float64, int32, complex64, int64, bfloat16, complex128, float16`},
 		{"GatherV2", graph.Attrs{"Tparams": tensor.Float16, "Tindices": tensor.Int64, "Taxis": tensor.Int32}, ""},
 		{"GatherV2", graph.Attrs{"Tparams": tensor.DType(11)}, `Tparams = qint8 is not supported`},
 		{"LeakyRelu", nil, ""}, // the default type

@@ -88,8 +88,13 @@ func multiplier(transA, transB bool) *typed {
 	return all.complexes(batched(transA, transB, whole[complex64]), batched(transA, transB, whole[complex128]))
 }
 
-func matMul(s *site) (kernel, error) {
-	k := multiplier(s.boolean("transpose_a", false), s.boolean("transpose_b", false)).on(0)
+func matMul(s *site) (kernel, error) { return matMulBy(s, allMultiplier) }
+
+// allMultiplier is multiplier of all types.
+func allMultiplier(transA, transB bool) kernel { return multiplier(transA, transB).on(0) }
+
+func matMulBy(s *site, of multiplying) (kernel, error) {
+	k := of(s.boolean("transpose_a", false), s.boolean("transpose_b", false))
 	return func(c call) error {
 		if len(c.t(0).Shape) != 2 || len(c.t(1).Shape) != 2 {
 			return fmt.Errorf("expected matrices, got shapes %v and %v", c.t(0).Shape, c.t(1).Shape)
@@ -98,8 +103,10 @@ func matMul(s *site) (kernel, error) {
 	}, nil
 }
 
-func batchMatMul(s *site) (kernel, error) {
-	k := adjoints(s.boolean("adj_x", false), s.boolean("adj_y", false))
+func batchMatMul(s *site) (kernel, error) { return batchMatMulBy(s, adjoints) }
+
+func batchMatMulBy(s *site, of multiplying) (kernel, error) {
+	k := of(s.boolean("adj_x", false), s.boolean("adj_y", false))
 	if s.node.Op != ops.BatchMatMul.Name {
 		return k, nil
 	}
@@ -189,7 +196,7 @@ func l2Loss[T float](c call) error {
 	return nil
 }
 
-var addPair = arithmetic(ops.AddV2)
+var addPair = halvesToo(arithmetic(ops.AddV2))
 
 func addN(c call) error {
 	if len(c.in) == 0 {

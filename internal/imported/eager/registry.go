@@ -35,7 +35,7 @@ type opDef struct {
 }
 
 func newDef(op *ops.Def, m maker) *opDef {
-	d := &opDef{op: op, in: op.Arity(), out: max(op.Results(), 0), make: m}
+	d := &opDef{op: op, in: op.Arity(), out: max(op.Results(), 0), make: halved(op, m)}
 	for in := op.Inputs(); !op.Opaque && d.resources < len(in) && in[d.resources].Resource(); {
 		d.resources++
 	}

@@ -83,6 +83,14 @@ func cumulate(times bool) maker {
 }
 
 func cumulateOf[T arithmetical](times, exclusive, backwards bool) kernel {
+	if times {
+		return cumulateBy(1, func(a, b T) T { return a * b }, exclusive, backwards)
+	}
+	return cumulateBy(0, func(a, b T) T { return a + b }, exclusive, backwards)
+}
+
+// cumulateBy joins the elements along a dimension, from start on.
+func cumulateBy[T arithmetical](start T, join func(a, b T) T, exclusive, backwards bool) kernel {
 	return func(c call) error {
 		t := c.t(0)
 		if err := rank("axis", c.t(1), 0); err != nil {
@@ -98,21 +106,14 @@ func cumulateOf[T arithmetical](times, exclusive, backwards bool) kernel {
 		}
 		l, src := laneOf(t.Shape, k), tensor.Values[T](t)
 		l.each(func(_, first int) {
-			var acc T
-			if times {
-				acc = 1
-			}
+			acc := start
 			for i := range l.n {
 				if backwards {
 					i = l.n - 1 - i
 				}
 				at := first + i*l.inner
 				before := acc
-				if times {
-					acc *= src[at]
-				} else {
-					acc += src[at]
-				}
+				acc = join(acc, src[at])
 				if dst[at] = acc; exclusive {
 					dst[at] = before
 				}

@@ -16,13 +16,13 @@ type Func func(dst, src []byte)
 func Between(from, to tensor.DType) Func {
 	switch [2]tensor.DType{from, to} {
 	case [2]tensor.DType{tensor.Float32, tensor.BFloat16}:
-		return mapped(toBrain)
+		return mapped(tensor.BFloat16Bits)
 	case [2]tensor.DType{tensor.BFloat16, tensor.Float32}:
-		return mapped(fromBrain)
+		return mapped(tensor.BFloat16FromBits)
 	case [2]tensor.DType{tensor.Float32, tensor.Float16}:
-		return mapped(toHalf)
+		return mapped(tensor.Float16Bits)
 	case [2]tensor.DType{tensor.Float16, tensor.Float32}:
-		return mapped(fromHalf)
+		return mapped(tensor.Float16FromBits)
 	}
 	switch from {
 	case tensor.Complex64:

@@ -11,15 +11,15 @@ import (
 func TestHalves(t *testing.T) {
 	for _, c := range []struct{ x, brain, half float32 }{{1, 1, 1}, {1.00390625, 1, 1.00390625}, {1.01171875, 1.015625, 1.01171875}, {-3.1415927, -3.140625, -3.140625},
 		{float32(math.Inf(1)), float32(math.Inf(1)), float32(math.Inf(1))}, {65520, 65536, float32(math.Inf(1))}, {1e-40, 1.01e-40, 0}} {
-		if got := fromBrain(toBrain(c.x)); got != c.brain && math.Abs(float64(got-c.brain)) > 1e-41 {
+		if got := tensor.BFloat16FromBits(tensor.BFloat16Bits(c.x)); got != c.brain && math.Abs(float64(got-c.brain)) > 1e-41 {
 			t.Errorf("%v: expected %v, got %v", c.x, c.brain, got)
 		}
-		if got := fromHalf(toHalf(c.x)); got != c.half {
+		if got := tensor.Float16FromBits(tensor.Float16Bits(c.x)); got != c.half {
 			t.Errorf("%v: expected %v, got %v", c.x, c.half, got)
 		}
 	}
 	nan := float32(math.NaN())
-	if x, y := fromBrain(toBrain(nan)), fromHalf(toHalf(nan)); x == x || y == y {
+	if x, y := tensor.BFloat16FromBits(tensor.BFloat16Bits(nan)), tensor.Float16FromBits(tensor.Float16Bits(nan)); x == x || y == y {
 		t.Errorf("NaN became %v and %v", x, y)
 	}
 }

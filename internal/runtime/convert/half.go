@@ -1,43 +1,27 @@
 package convert
 
-import "math"
+import (
+	"math"
 
-// toBrain rounds to bfloat16, ties to even; a NaN stays one.
-func toBrain(v float32) uint16 {
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// RoundHalf returns the binary16 that is nearest to v, ties to even.
+func RoundHalf(v float32) float32 {
 	b := math.Float32bits(v)
+	if b&0x7fffffff-0x38800000 < 0x477ff000-0x38800000 { // neither subnormal nor too large
+		return math.Float32frombits((b + 0xfff + b>>13&1) &^ 0x1fff)
+	}
+	return tensor.Float16FromBits(tensor.Float16Bits(v))
+}
+
+// RoundBrain returns the bfloat16 that is nearest to v, ties to even.
+func RoundBrain(v float32) float32 { return tensor.BFloat16FromBits(tensor.BFloat16Bits(v)) }
+
+// TruncateBrain returns the bfloat16 next to v toward zero.
+func TruncateBrain(v float32) float32 {
 	if v != v {
-		return uint16(b>>16) | 0x40
+		return v
 	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
-}
-
-func fromBrain(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
-
-// fromHalf returns the value of an IEEE 754 binary16.
-func fromHalf(h uint16) float32 {
-	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
-	switch exp {
-	case 0:
-		v := float32(frac) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31:
-		return math.Float32frombits(sign | 0xff<<23 | frac<<13)
-	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
-}
-
-// toHalf rounds to a binary16.
-func toHalf(v float32) uint16 {
-	b := math.Float32bits(v)
-	sign, b := uint16(b>>16&0x8000), b&0x7fffffff
-	switch {
-	case b > 0x7f800000:
-		return sign | 0x7e00
-	case b >= 0x477ff000: // 65520 and more round to infinity
-		return sign | 0x7c00
-	case b < 0x38800000: // below 2^-14: in units of 2^-24
-		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(b))*(1<<24)))
-	}
-	b += 0xfff + b>>13&1
-	return sign | uint16((b-112<<23)>>13)
+	return math.Float32frombits(math.Float32bits(v) &^ 0xffff)
 }

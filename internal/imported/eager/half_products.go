@@ -1,0 +1,178 @@
+package eager
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// productSteps are products. Eigen's of float16 round each product and each sum. Those of bfloat16 are of float32, and cut off.
+var productSteps = map[*ops.Def]steps{
+	ops.MatMul: func(d tensor.DType) maker {
+		return func(s *site) (kernel, error) { return matMulBy(s, halfMultiplier(d)) }
+	},
+	ops.Einsum: func(d tensor.DType) maker {
+		return func(s *site) (kernel, error) { return einsumBy(s, steppedMultiplier(d)) }
+	},
+
+	ops.BatchMatMul:   batchMatMulSteps,
+	ops.BatchMatMulV2: batchMatMulSteps,
+	ops.BatchMatMulV3: batchMatMulSteps,
+}
+
+func batchMatMulSteps(d tensor.DType) maker {
+	return func(s *site) (kernel, error) { return batchMatMulBy(s, halfMultiplier(d)) }
+}
+
+// multiplying makes the kernel of products, of which operands may be transposed.
+type multiplying func(transA, transB bool) kernel
+
+// halfMultiplier are the products of MatMul.
+func halfMultiplier(d tensor.DType) multiplying {
+	if d == tensor.Float16 {
+		return steppedMultiplier(d)
+	}
+	return func(transA, transB bool) kernel {
+		return batched(transA, transB, func(p product2, c, a, b []float32) {
+			dense(p, c, a, b)
+			for i, v := range c {
+				c[i] = convert.TruncateBrain(v)
+			}
+		})
+	}
+}
+
+// steppedMultiplier are products that round each step.
+func steppedMultiplier(d tensor.DType) multiplying {
+	by := steppedProduct{roundings[d]}.multiply
+	if d == tensor.Float16 {
+		by = steppedProduct{}.multiply
+	}
+	return func(transA, transB bool) kernel { return batched(transA, transB, by) }
+}
+
+// steppedProduct is a product of matrices whose steps are rounded.
+type steppedProduct struct {
+	r rounding // nil: to float16
+}
+
+// multiply adds in Eigen's order. It goes along a row of b for each element of a: most of c's elements are sums in that order.
+func (s steppedProduct) multiply(p product2, c, a, b []float32) {
+	vector := p.m == 1 || p.n == 1
+	if p.m == 1 && p.transB || p.n == 1 && p.m > 1 && !p.transA {
+		s.dots(p, c, a, b)
+		return
+	}
+	block := p.k
+	if vector && p.k >= leastGemvBlock {
+		block = gemvBlock
+	}
+	right := b
+	if p.transB {
+		right = transposed2(b, p.n, p.k)
+	}
+	from, to := p.pairs()
+	part, odd := make([]float32, p.n), make([]float32, to-from)
+	for i := range p.m {
+		row := c[i*p.n : (i+1)*p.n]
+		twice := i < p.m/stepUnroll*stepUnroll && to > from
+		for k0 := 0; k0 < p.k; k0 += block {
+			clear(part)
+			clear(odd)
+			for k := k0; k < min(k0+block, p.k); k++ {
+				x, y := p.left(a, i, k), right[k*p.n:(k+1)*p.n]
+				switch {
+				case twice && k < p.k/stepLanes*stepLanes && k%2 == 1:
+					s.addTo(part[:from], x, y)
+					s.addTo(odd, x, y[from:])
+					s.addTo(part[to:], x, y[to:])
+				case twice && k == p.k/stepLanes*stepLanes:
+					s.addTo(part[from:to], 1, odd)
+					clear(odd)
+					fallthrough
+				default:
+					s.addTo(part, x, y)
+				}
+			}
+			if twice && p.k%stepLanes == 0 {
+				s.addTo(part[from:to], 1, odd)
+			}
+			if k0 == 0 {
+				copy(row, part)
+			} else {
+				s.addTo(row, 1, part)
+			}
+		}
+	}
+}
+
+// pairs are the columns of the result which Eigen computes as one vector at a time: it adds even and odd steps apart, in four rows at once.
+func (p product2) pairs() (from, to int) {
+	from = p.n / (2 * stepLanes) * (2 * stepLanes)
+	return from, from + (p.n-from)/stepLanes*stepLanes
+}
+
+// left is element [i,k] of op(a).
+func (p product2) left(a []float32, i, k int) float32 {
+	if p.transA {
+		return a[k*p.m+i]
+	}
+	return a[i*p.k+k]
+}
+
+// transposed2 returns the transpose of x [rows,cols].
+func transposed2(x []float32, rows, cols int) []float32 {
+	t := make([]float32, len(x))
+	for i := range rows {
+		for j := range cols {
+			t[j*rows+i] = x[i*cols+j]
+		}
+	}
+	return t
+}
+
+// dots are products by a vector, along whose elements Eigen goes by vectors.
+func (s steppedProduct) dots(p product2, c, a, b []float32) {
+	for i := range p.m {
+		for j := range p.n {
+			var acc [stepLanes]float32
+			right := func(k int) float32 { return b[j*p.k+k] }
+			if !p.transB {
+				right = func(k int) float32 { return b[k*p.n+j] }
+			}
+			k := 0
+			for ; k+stepLanes <= p.k; k += stepLanes {
+				for l := range acc {
+					acc[l] = s.round(acc[l] + s.round(p.left(a, i, k+l)*right(k+l)))
+				}
+			}
+			sum := stepper{r: s.round}.across(acc)
+			for ; k < p.k; k++ {
+				sum = s.round(sum + s.round(p.left(a, i, k)*right(k)))
+			}
+			c[i*p.n+j] = sum
+		}
+	}
+}
+
+// round is r.
+func (s steppedProduct) round(v float32) float32 {
+	if s.r == nil {
+		return convert.RoundHalf(v)
+	}
+	return s.r(v)
+}
+
+// addTo adds x times y to dst, which may be shorter.
+func (s steppedProduct) addTo(dst []float32, x float32, y []float32) {
+	y = y[:len(dst)]
+	if s.r == nil {
+		for j, v := range y {
+			dst[j] = convert.RoundHalf(dst[j] + convert.RoundHalf(x*v))
+		}
+		return
+	}
+	for j, v := range y {
+		dst[j] = s.r(dst[j] + s.r(x*v))
+	}
+}
