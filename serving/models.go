@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/batching/limit"
 	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/objectstore"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/shadow"
 	"github.com/goestimator/goestimator/internal/serving/warmup"
@@ -100,7 +101,11 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 // available, or its error is known. A config that is wrong changes nothing; one whose models fail is in force nevertheless,
 // as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
-	if err := manager.Validate(s.models.Config(), cfg); err != nil { // before it waits for a reload that is going on
+	placed, err := objectstore.Placed(cfg)
+	if err == nil {
+		err = manager.Validate(s.models.Config(), placed) // before it waits for a reload that is going on
+	}
+	if err != nil {
 		return err
 	}
 	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
@@ -110,8 +115,15 @@ func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) erro
 func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
 	return s.models.Edit(ctx, again, func(now *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, err := change(proto.CloneOf(now))
+		if err != nil {
+			return nil, err
+		}
+		placed, err := objectstore.Placed(cfg)
 		if err == nil {
-			err = manager.Validate(now, cfg)
+			err = manager.Validate(now, placed)
+		}
+		if err == nil {
+			cfg, err = s.store.Fetch(ctx, cfg)
 		}
 		if err == nil {
 			err = s.requests.Configure(cfg)

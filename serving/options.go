@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
+	"gocloud.dev/blob"
 )
 
 // Options say what a Server serves and how. Loader and Models are required; the zero
@@ -80,8 +82,14 @@ type Loading struct {
 	LabelsForUnavailable bool
 	// Partial makes the first config good although models of it fail; they are logged.
 	Partial bool
+	// Models may lie in buckets: s3://BUCKET/PATH, gs:// and azblob://, by the drivers of gocloud.dev/blob that the program imports.
+	// CacheDir is the folder in which they are copied to a folder of the server's own, which is removed at
+	// the end; "": the system's for temporary files. CacheMaxBytes is how large a version may be; 0: 64 GiB.
+	CacheDir      string
+	CacheMaxBytes int64
 
-	freeMemory func() // for tests; nil: the manager's default
+	openBucket func(ctx context.Context, url string) (*blob.Bucket, error) // for tests; nil: by the drivers that the program imports
+	freeMemory func()                                                      // for tests; nil: the manager's default
 }
 
 // manager returns the manager's options that l says.

@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
+	"github.com/goestimator/goestimator/internal/serving/objectstore"
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
 	"github.com/goestimator/goestimator/internal/serving/servable"
@@ -39,6 +40,7 @@ type Server struct {
 	observers  []inference.Observer
 	page       *page.Page // nil: none
 	mirror     *shadow.Mirror
+	store      *objectstore.Store // of models in buckets
 	about      servable.About
 	repository repository
 	health     *health.Server
@@ -74,6 +76,7 @@ func New(o Options) (*Server, error) {
 		ls.close()
 		return nil, err
 	}
+	s.store = s.newStore()
 	s.requests = requestlog.New(requestlog.Options{Dir: o.RequestLogDir, Log: o.Log, Logged: s.registry.Logged})
 	s.observers = []inference.Observer{s.registry, s.requests}
 	if o.Listen.REST >= 0 && !o.NoPage {
@@ -252,7 +255,10 @@ func (s *Server) start(ctx context.Context) error {
 	setHealth(s.health, grpc_health_v1.HealthCheckResponse_SERVING)
 	close(s.available)
 	s.o.Log.Info("ready", "models", strings.Join(s.models.Models(), ","))
+	var polls sync.WaitGroup
+	polls.Go(func() { s.pollStore(ctx) })
 	s.follow(ctx, cfg)
+	polls.Wait()
 	return nil
 }
 
@@ -298,7 +304,7 @@ func (s *Server) unload() error {
 	if s.mirror != nil {
 		err = s.mirror.Close(ctx)
 	}
-	err = errors.Join(err, s.models.Close(ctx), s.requests.Close(ctx))
+	err = errors.Join(err, s.models.Close(ctx), s.requests.Close(ctx), s.closeStore())
 	if s.scheduler == nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/cuda"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -89,7 +90,7 @@ func examine(b build) []fact {
 		fact{"matmul_gflops", gemmSpeed()},
 		fact{"memory_bytes", known(hostmemory.Total())},
 		fact{"memory_available_bytes", known(hostmemory.Available())},
-		fact{"disk_free_bytes", diskFree(".")})
+		fact{"disk_free_bytes", diskFree()})
 	devices, _ := distribute.ListDevices() // why there is no GPU is a fact below
 	facts = append(facts, fact{"devices", devices})
 	facts = append(facts, gpuFacts(cuda.Detect(), listedGPUs())...)
@@ -148,4 +149,12 @@ func portState(port int) string {
 	}
 	l.Close()
 	return "free"
+}
+
+// diskFree is the space, in bytes, that may be written here; nil where it is not known.
+func diskFree() any {
+	if n, ok := diskspace.Free("."); ok {
+		return n
+	}
+	return nil
 }

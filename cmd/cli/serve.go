@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
+	"github.com/goestimator/goestimator/internal/serving/objectstore"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,7 +35,8 @@ type serveFlags struct {
 
 	monitoringFile, sslFile, cert, key, clientCA, tokenFile, traces, tags string
 	restTimeout, maxBytes                                                 int
-	memory, memoryEach                                                    int64
+	memory, memoryEach, cacheBytes                                        int64
+	cacheDir                                                              string
 	requestLogs                                                           string
 	cors, content, checkMethods, accessLog, noPage, json, remoteAdmin     bool
 
@@ -173,7 +175,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 }
 
 func (f *serveFlags) addModels(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.models, "model", nil, "NAME=DIR: a model and the folder of its versions; may be repeated")
+	flags.StringArrayVar(&f.models, "model", nil, "NAME=DIR: a model and the folder of its versions, or s3://BUCKET/PATH, gs://, azblob://; may be repeated")
 	flags.StringArrayVar(&f.traffic, "traffic", nil, "MODEL=VERSION:WEIGHT,...: versions of --model among which requests that name none are divided")
 	flags.StringArrayVar(&f.shadow, "shadow", nil, "MODEL=VERSION[:PERCENT]: a version of --model that gets copies of requests, whose answers are compared")
 	flags.StringVar(&f.configFile, "model-config-file", "", "ModelServerConfig as text: models, version policies, labels, request logs")
@@ -182,6 +184,8 @@ func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 	flags.StringVar(&f.name, "model-name", "default", "with --model-base-path: name of the model")
 	flags.StringVar(&f.basePath, "model-base-path", "", "the same as --model NAME=DIR, by --model-name")
 	flags.IntVar(&f.poll, "file-system-poll-wait-seconds", 1, "time between two looks for versions; 0: one look, and at each reload")
+	flags.StringVar(&f.cacheDir, "model-cache-dir", "", "folder in which models of s3://, gs:// and azblob:// are kept while they are served; empty: the system's for temporary files")
+	flags.Int64Var(&f.cacheBytes, "model-cache-max-bytes", objectstore.DefaultMaxBytes, "largest version that is copied from there")
 	flags.IntVar(&f.startWait, "startup-wait-seconds", 0, "how long to wait at the start for models that are not on disk yet")
 	flags.IntVar(&f.loaded, "max-loaded-models", 0, "load models when they are asked for, and keep this many; 0: load all at once")
 	flags.IntVar(&f.loadThreads, "num-load-threads", 0, "versions that load at the same time, after the start (default 1)")

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
+	"github.com/goestimator/goestimator/internal/serving/objectstore"
 	"github.com/goestimator/goestimator/internal/serving/page"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
 	"github.com/goestimator/goestimator/internal/serving/security"
@@ -58,7 +59,7 @@ func (f *serveFlags) loading() serving.Loading {
 	return serving.Loading{
 		Poll: time.Duration(f.poll) * time.Second, StartWait: time.Duration(f.startWait) * time.Second,
 		Retries: f.retries, RetryInterval: time.Duration(f.retryMicros) * time.Microsecond,
-		Threads: f.loadThreads, Lazy: f.loaded, LabelsForUnavailable: f.anyLabels, UnloadFirst: f.unloadFirst,
+		Threads: f.loadThreads, Lazy: f.loaded, CacheDir: f.cacheDir, CacheMaxBytes: f.cacheBytes, LabelsForUnavailable: f.anyLabels, UnloadFirst: f.unloadFirst,
 	}
 }
 
@@ -76,7 +77,7 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 		{"max-num-load-retries", f.retries, 0, 1 << 30}, {"load-retry-interval-micros", f.retryMicros, 0, 1 << 50},
 		{"num-request-iterations-for-warmup", f.warmUpRuns, 1, 1 << 20}, {"rest-api-timeout-in-ms", f.restTimeout, 1, 1 << 40},
 		{"max-request-bytes", f.maxBytes, 0, math.MaxInt32}, {budget.ServerFlag, int(f.memory), 0, 1 << 60}, {budget.RequestFlag, int(f.memoryEach), 0, 1 << 60},
-		{"max-concurrent-runs", f.runs, 0, 1 << 20},
+		{"max-concurrent-runs", f.runs, 0, 1 << 20}, {"model-cache-max-bytes", int(f.cacheBytes), 1, 1 << 60},
 	} {
 		if n.is < n.min || n.is > n.max {
 			return fmt.Errorf("--%s: got %d, expected %d to %d", n.flag, n.is, n.min, n.max)
@@ -132,7 +133,11 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 		return err
 	}
 	o.Models = serving.Models{Config: cfg}
-	if err := manager.Validate(nil, cfg); err != nil {
+	placed, err := objectstore.Placed(cfg)
+	if err == nil {
+		err = manager.Validate(nil, placed)
+	}
+	if err != nil {
 		return fmt.Errorf("--model: %w", err)
 	}
 	return nil
@@ -144,8 +149,12 @@ func checkConfigFile(path, requestLogs string) error {
 		return fmt.Errorf("--model-config-file: %w", err)
 	}
 	cfg, err := manager.ParseConfig(text)
+	placed := cfg
 	if err == nil {
-		err = manager.Validate(nil, cfg)
+		placed, err = objectstore.Placed(cfg)
+	}
+	if err == nil {
+		err = manager.Validate(nil, placed)
 	}
 	if err == nil {
 		err = requestlog.Check(requestLogs, cfg)

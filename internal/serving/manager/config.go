@@ -93,7 +93,7 @@ func validateModel(m *config.ModelConfig, old map[string]string) error {
 		return status.Errorf(codes.InvalidArgument, "model %q: expected a name in UTF-8", m.GetName())
 	}
 	if scheme, _, ok := strings.Cut(m.BasePath, "://"); ok && scheme != "file" {
-		return status.Errorf(codes.InvalidArgument, "model %s: base_path %s: expected a folder of this machine, got scheme %s: mount the store as a folder", m.Name, m.BasePath, scheme)
+		return status.Errorf(codes.InvalidArgument, "model %s: base_path %s: expected a folder of this machine, s3://, gs:// or azblob://, got scheme %s", m.Name, m.BasePath, scheme)
 	}
 	if !filepath.IsAbs(basePath(m)) {
 		return status.Errorf(codes.InvalidArgument, "Expected model %s to have an absolute path or URI; got base_path()=%s", m.Name, m.BasePath)

@@ -43,7 +43,7 @@ func TestValidate(t *testing.T) {
 		{"unknown platform", `model_config_list {config {name: "a" base_path: "/a" model_platform: "onnx"}}`,
 			"InvalidArgument: PlatformConfigMap has no entry for platform onnx. Expected tensorflow"},
 		{"object store", `model_config_list {config {name: "a" base_path: "s3://b/a" model_platform: "tensorflow"}}`,
-			"InvalidArgument: model a: base_path s3://b/a: expected a folder of this machine, got scheme s3: mount the store as a folder"},
+			"InvalidArgument: model a: base_path s3://b/a: expected a folder of this machine, s3://, gs:// or azblob://, got scheme s3"},
 		{"no name", `model_config_list {config {base_path: "/a" model_platform: "tensorflow"}}`,
 			`InvalidArgument: a model in the config list has no name; its base_path is "/a"`},
 		{"custom", `custom_model_config {}`,

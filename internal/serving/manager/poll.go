@@ -8,7 +8,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/servable"
-	"github.com/goestimator/goestimator/internal/serving/traffic"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -125,11 +124,7 @@ func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now
 	if len(complete) < len(all) {
 		complete = keepServed(complete, before.chosen, marks)
 	}
-	chosen := choose(cfg.Name, complete, cfg.ModelVersionPolicy, warn)
-	if rules, err := traffic.Of(cfg); err == nil && len(rules.Versions()) > 0 { // an error was said when the config came
-		chosen = addNamed(cfg.Name, chosen, complete, rules.Versions(), warn)
-	}
-	return scanResult{chosen, marks}, warning, nil
+	return scanResult{picked(cfg, complete, warn), marks}, warning, nil
 }
 
 // keepServed adds versions that are served and were removed, while new ones are not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/serving/traffic"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
@@ -51,4 +52,27 @@ func addNamed(name string, chosen, all []versionDir, named []int64, warn func(st
 	}
 	slices.SortStableFunc(out, func(a, b versionDir) int { return cmp.Compare(b.number, a.number) })
 	return out
+}
+
+// Pick returns the numbers of the versions that the config of a model asks for, of those that there are.
+func Pick(m *config.ModelConfig, there []int64) []int64 {
+	all := make([]versionDir, len(there))
+	for i, n := range there {
+		all[i] = versionDir{number: n}
+	}
+	slices.SortFunc(all, func(a, b versionDir) int { return cmp.Compare(b.number, a.number) })
+	var out []int64
+	for _, v := range picked(m, all, func(string) {}) {
+		out = append(out, v.number)
+	}
+	return out
+}
+
+// picked returns the versions (the newest first) that the config of a model asks for: by its policy, and by how it divides traffic.
+func picked(m *config.ModelConfig, all []versionDir, warn func(string)) []versionDir {
+	chosen := choose(m.GetName(), all, m.GetModelVersionPolicy(), warn)
+	if rules, err := traffic.Of(m); err == nil && len(rules.Versions()) > 0 { // an error was said when the config came
+		chosen = addNamed(m.GetName(), chosen, all, rules.Versions(), warn)
+	}
+	return chosen
 }

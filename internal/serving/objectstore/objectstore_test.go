@@ -1,0 +1,343 @@
+package objectstore
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/s3blob"
+)
+
+func TestParse(t *testing.T) {
+	for base, want := range map[string]string{
+		"s3://b/models/iris":  "{s3://b models/iris/} <nil>",
+		"s3://b/models/iris/": "{s3://b models/iris/} <nil>",
+		"s3://b":              "{s3://b } <nil>",
+		"gs://b/m":            "{gs://b m/} <nil>",
+		"azblob://b/m":        "{azblob://b m/} <nil>",
+		"s3://b/m?region=eu-west-1&use_path_style=true": "{s3://b?region=eu-west-1&use_path_style=true m/} <nil>",
+		"http://b/m":           "got scheme http, expected s3, gs or azblob, or a folder of this machine",
+		"mem://b/m":            "got scheme mem, expected s3, gs or azblob, or a folder of this machine",
+		"s3:///m":              "expected s3://BUCKET/PATH",
+		"s3://user:secret@b/m": "expected s3://BUCKET/PATH",
+		"s3://b:9000/m":        "expected s3://BUCKET/PATH",
+		"s3://b/m?endpoint=http://169.254.169.254": `parameter endpoint: expected one of ["region" "use_path_style"]: endpoints and credentials are set by the environment`,
+		"gs://b/m?private_key_path=/etc/passwd":    `parameter private_key_path: expected one of []: endpoints and credentials are set by the environment`,
+		"s3://b/../m":                              "path /../m: expected one without . and .. and with single slashes",
+		"s3://b/m//n":                              "path /m//n: expected one without . and .. and with single slashes",
+	} {
+		p, err := parse(base)
+		got := fmt.Sprint(p, " ", err)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", base, got, want)
+		}
+	}
+	if folder("s3://b/m") == folder("s3://b/m?region=x") || folder("s3://b/m") != folder("s3://b/m/") || strings.ContainsAny(folder("s3://b/../m"), "/\\") {
+		t.Error("folders of URLs")
+	}
+}
+
+// s3 is a server of one bucket with S3's calls to list and to read.
+type s3 struct {
+	mu      sync.Mutex
+	objects map[string]string
+	reads   map[string]int
+	damaged string // is read as something else
+	onRead  func(key string)
+}
+
+func (s *s3) put(key, content string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[key] = content
+}
+
+func (s *s3) remove(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.objects {
+		if strings.HasPrefix(key, prefix) {
+			delete(s.objects, key)
+		}
+	}
+}
+
+type s3Object struct {
+	Key, LastModified, ETag string
+	Size                    int
+}
+
+type s3Prefix struct{ Prefix string }
+
+type s3List struct {
+	XMLName        xml.Name `xml:"ListBucketResult"`
+	IsTruncated    bool
+	Contents       []s3Object
+	CommonPrefixes []s3Prefix
+}
+
+// ServeHTTP answers ListObjectsV2 and GetObject of the bucket "models"; what is not signed is refused.
+func (s *s3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.Header.Get("Authorization"), "Credential=me/") {
+		http.Error(w, "unsigned", http.StatusForbidden)
+		return
+	}
+	key, ok := strings.CutPrefix(r.URL.Path, "/models/")
+	if r.URL.Query().Get("list-type") == "2" {
+		s.list(w, r.URL.Query().Get("prefix"), r.URL.Query().Get("delimiter"))
+		return
+	}
+	if s.onRead != nil {
+		s.onRead(key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, there := s.objects[key]
+	if !ok || !there {
+		http.Error(w, "<Error><Code>NoSuchKey</Code></Error>", http.StatusNotFound)
+		return
+	}
+	s.reads[key]++
+	if key == s.damaged {
+		content = strings.ToUpper(content)
+	}
+	w.Header().Set("Last-Modified", time.Unix(1700000000, 0).UTC().Format(http.TimeFormat))
+	_, _ = fmt.Fprint(w, content)
+}
+
+func (s *s3) list(w http.ResponseWriter, prefix, delimiter string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out s3List
+	for key, content := range s.objects {
+		rest, ok := strings.CutPrefix(key, prefix)
+		if !ok {
+			continue
+		}
+		if at := strings.Index(rest, "/"); delimiter == "/" && at >= 0 {
+			p := s3Prefix{prefix + rest[:at+1]}
+			if !slices.Contains(out.CommonPrefixes, p) {
+				out.CommonPrefixes = append(out.CommonPrefixes, p)
+			}
+			continue
+		}
+		out.Contents = append(out.Contents, s3Object{key, "2023-11-14T22:13:20.000Z", fmt.Sprintf(`"%x"`, md5.Sum([]byte(content))), len(content)})
+	}
+	slices.SortFunc(out.Contents, func(a, b s3Object) int { return strings.Compare(a.Key, b.Key) })
+	w.Header().Set("Content-Type", "application/xml")
+	_ = xml.NewEncoder(w).Encode(out)
+}
+
+// newS3 starts a server and points the SDK at it by the environment.
+func newS3(t *testing.T) *s3 {
+	t.Helper()
+	s := &s3{objects: map[string]string{}, reads: map[string]int{}}
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	for key, value := range map[string]string{"AWS_ENDPOINT_URL": web.URL, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"} {
+		t.Setenv(key, value)
+	}
+	return s
+}
+
+// latest picks the newest version.
+func latest(_ *config.ModelConfig, there []int64) []int64 { return there[len(there)-1:] }
+
+func newStore(t *testing.T, o Options) *Store {
+	t.Helper()
+	o.Dir = t.TempDir()
+	if o.Open == nil {
+		o.Open = OpenBucket
+	}
+	if o.Pick == nil {
+		o.Pick = latest
+	}
+	s := New(o)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
+			t.Errorf("after Close: %v, %v", left, err)
+		}
+	})
+	return s
+}
+
+func one(base string) *config.ModelServerConfig {
+	return &config.ModelServerConfig{Config: &config.ModelServerConfig_ModelConfigList{ModelConfigList: &config.ModelConfigList{
+		Config: []*config.ModelConfig{{Name: "m", BasePath: base}}}}}
+}
+
+const iris = "s3://models/iris?use_path_style=true"
+
+// files lists what is in a folder, with contents.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		out = append(out, filepath.ToSlash(rel)+"="+string(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, " ")
+}
+
+// A model of S3: the picked version is copied; a new one once it has stayed as it is for a look; then the old one goes, and one that is
+// taken back makes room for the one before it.
+func TestS3(t *testing.T) {
+	web := newS3(t)
+	web.put("iris/1/saved_model.pb", "one")
+	web.put("iris/2/saved_model.pb", "two")
+	web.put("iris/2/variables/variables.index", "index")
+	web.put("iris/2/variables/", "")
+	web.put("iris/notes/a", "x")
+	web.put("irises/9/saved_model.pb", "other")
+	s := newStore(t, Options{})
+	cfg, err := s.Fetch(t.Context(), one(iris))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := cfg.GetModelConfigList().GetConfig()[0].GetBasePath()
+	expect := func(what, want string) {
+		t.Helper()
+		if got := files(t, dir); got != want {
+			t.Errorf("%s: got %s, expected %s", what, got, want)
+		}
+	}
+	expect("at first", "2/saved_model.pb=two 2/variables/variables.index=index")
+	if web.reads["iris/1/saved_model.pb"] != 0 {
+		t.Error("a version that is not served was read")
+	}
+	web.put("iris/3/saved_model.pb", "thr")
+	s.Poll(t.Context(), cfg)
+	web.put("iris/3/saved_model.pb", "three")
+	s.Poll(t.Context(), cfg)
+	expect("while version 3 changes", "2/saved_model.pb=two 2/variables/variables.index=index")
+	s.Poll(t.Context(), cfg)
+	expect("when version 3 has come", "2/saved_model.pb=two 2/variables/variables.index=index 3/saved_model.pb=three")
+	s.Poll(t.Context(), cfg)
+	expect("a look later", "3/saved_model.pb=three")
+	if n := web.reads["iris/3/saved_model.pb"]; n != 1 {
+		t.Errorf("version 3 was read %d times", n)
+	}
+	web.remove("iris/3/")
+	for range 3 {
+		s.Poll(t.Context(), cfg)
+	}
+	expect("when version 3 was taken back", "2/saved_model.pb=two 2/variables/variables.index=index")
+	web.remove("iris/")
+	s.Poll(t.Context(), cfg)
+	expect("when nothing is left", "2/saved_model.pb=two 2/variables/variables.index=index")
+}
+
+// What is wrong with a version keeps it out, whole, with a reason.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*s3, *Options)
+		want   string
+	}{
+		"empty":     {func(w *s3, _ *Options) { w.remove("iris/") }, "no folder named by a number, such as 1"},
+		"too large": {func(_ *s3, o *Options) { o.MaxBytes = 5 }, "version 1: it has 6 bytes, expected at most 5: see --model-cache-max-bytes"},
+		"damaged":   {func(w *s3, _ *Options) { w.damaged = "iris/1/b" }, "version 1: b: MD5 is "},
+		"outside":   {func(w *s3, _ *Options) { w.put("iris/1/../../x", "x") }, `object "iris/1/../../x": expected a name that is a file below iris/1/`},
+		"backslash": {func(w *s3, _ *Options) { w.put(`iris/1/a\b`, "x") }, "expected a name that is a file below iris/1/"},
+		"changes":   {func(w *s3, _ *Options) { w.onRead = func(string) { w.put("iris/1/a", "other") } }, errChanged.Error()},
+		"grows":     {func(w *s3, _ *Options) { w.onRead = func(string) { w.put("iris/1/c", "more") } }, errChanged.Error()},
+		"unsigned":  {func(*s3, *Options) { os.Setenv("AWS_ACCESS_KEY_ID", "you") }, "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := newS3(t)
+			web.put("iris/1/a", "aaa")
+			web.put("iris/1/b", "bbb")
+			o := Options{}
+			c.change(web, &o)
+			s := newStore(t, o)
+			cfg, err := s.Fetch(t.Context(), one(iris))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "model m: s3://models/iris") {
+				t.Errorf("got %v, %v, expected %s", cfg, err, c.want)
+			}
+			if got := files(t, s.dir); got != "" {
+				t.Errorf("left: %s", got)
+			}
+		})
+	}
+}
+
+// Exactly the limit is allowed. Folders stay as they are.
+func TestLimit(t *testing.T) {
+	web := newS3(t)
+	web.put("iris/1/a", "aaaaa")
+	s := newStore(t, Options{MaxBytes: 5})
+	cfg := one(iris)
+	cfg.GetModelConfigList().Config = append(cfg.GetModelConfigList().Config, &config.ModelConfig{Name: "n", BasePath: "/models/n"})
+	got, err := s.Fetch(t.Context(), cfg)
+	if err != nil || got.GetModelConfigList().GetConfig()[1].GetBasePath() != "/models/n" || cfg.GetModelConfigList().GetConfig()[0].GetBasePath() != iris {
+		t.Error(got, err)
+	}
+	if info, err := os.Stat(s.dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder of copies: %v, %v", info.Mode(), err)
+	}
+}
+
+// A store that fails later changes nothing, and is logged once.
+func TestStoreFailsLater(t *testing.T) {
+	web := newS3(t)
+	web.put("iris/1/a", "a")
+	s := newStore(t, Options{})
+	cfg, err := s.Fetch(t.Context(), one(iris))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.remove("iris/1/")
+	web.put("iris/2/../x", "x")
+	if again, err := s.Fetch(t.Context(), cfg); err != nil || again.String() != cfg.String() {
+		t.Error(again, err)
+	}
+	if got := files(t, cfg.GetModelConfigList().GetConfig()[0].GetBasePath()); got != "1/a=a" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := newStore(t, Options{Open: func(context.Context, string) (*blob.Bucket, error) { return fileblob.OpenBucket(t.TempDir(), nil) }})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := s.Fetch(ctx, one("s3://models/iris")); err == nil {
+		t.Error("a cancelled fetch succeeds")
+	}
+}
+
+func Example() {
+	p, err := Placed(one("s3://models/iris"))
+	fmt.Println(p.GetModelConfigList().GetConfig()[0].GetBasePath(), err)
+	_, err = Placed(one("ftp://models/iris"))
+	fmt.Println(err)
+	// Output:
+	// /s3:%2F%2Fmodels%2Firis <nil>
+	// rpc error: code = InvalidArgument desc = model m: base_path ftp://models/iris: got scheme ftp, expected s3, gs or azblob, or a folder of this machine
+}

@@ -1,0 +1,43 @@
+package serving
+
+import (
+	"context"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/manager"
+	"github.com/goestimator/goestimator/internal/serving/objectstore"
+)
+
+// newStore makes what copies models of buckets.
+func (s *Server) newStore() *objectstore.Store {
+	l := s.o.Loading
+	o := objectstore.Options{Dir: l.CacheDir, MaxBytes: l.CacheMaxBytes, Open: l.openBucket, Pick: manager.Pick, Log: s.o.Log}
+	if o.Open == nil {
+		o.Open = objectstore.OpenBucket
+	}
+	return objectstore.New(o)
+}
+
+// pollStore copies new versions of models that lie in buckets, until ctx ends.
+func (s *Server) pollStore(ctx context.Context) {
+	if s.o.Loading.Poll <= 0 {
+		return
+	}
+	tick := time.NewTicker(s.o.Loading.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		s.store.Poll(ctx, s.models.Config())
+	}
+}
+
+func (s *Server) closeStore() error {
+	if s.store == nil { // New has failed before it was made
+		return nil
+	}
+	return s.store.Close()
+}
