@@ -37,6 +37,7 @@ func TestShapesAndSizes(t *testing.T) {
 		{"cnn", nil, []int{28, 28}, 8, 421642},
 		{"cnn", map[string]any{"batch_norm": true, "dense_units": "16", "filters": []int{4}}, []int{8, 8, 3}, 9, 3*9*4 + 8 + 64*16 + 16 + 170},
 		{"resnet20", nil, []int{32, 32, 3}, 19*5 + 2, 269722},
+		{"mobilenet_v2", nil, []int{32, 32, 3}, 52*5 + 2, 2236682},
 		{"transformer_classifier", map[string]any{"layers": 1, "width": 8, "heads": 2, "padding": 0}, []int{5}, 1 + 16 + 2 + 2, 256*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3 + 8*10 + 10},
 		{"resnet50", nil, []int{64, 64, 3}, 53*5 + 2, 23528522}, // PyTorch's, with 10 classes
 		{"text_cnn", map[string]any{"width": 8, "filters": 4, "padding": 0}, []int{5}, 1 + 3*2 + 2, 256*8 + 8*4*(3+4+5) + 3*4 + 12*10 + 10},

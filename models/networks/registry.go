@@ -23,7 +23,7 @@ var (
 	ErrDuplicate = registry.ErrDuplicate
 )
 
-var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20,
+var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "mobilenet_v2": mobileNetV2, "resnet20": resnet20,
 	"resnet50": resnet50, "unet": unet, "text_cnn": textCNN, "lstm_classifier": lstmClassifier, "autoencoder": autoencoder, "dcn": dcn,
 	"transformer_classifier": transformerClassifier, "gpt": gpt})
 

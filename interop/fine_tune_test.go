@@ -1,0 +1,64 @@
+package interop_test
+
+import (
+	"io"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models/weights"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// fineTuneFrozen are the kernels of all but the last blocks; their normalizations go on, as those of layers that Keras trains.
+const fineTuneFrozen = `(Conv1|expanded_conv_(depthwise|project)|block_\d_(expand|depthwise|project))/`
+
+// TestFineTune: a MobileNetV2 that Keras saved goes on here as there, by its own files and without rules. Both compute in float64:
+// the 52 normalizations of a network that begins at random amplify differences, as of an epsilon that is rounded to float32, a hundredfold and more in a step; later losses are not compared.
+func TestFineTune(t *testing.T) {
+	py := peers(t)
+	dir := t.TempDir()
+	py.run(t, "fine_tune.py", dir)
+	given, want := archived(t, filepath.Join(dir, "data.npz")), archived(t, filepath.Join(dir, "losses.npz"))
+	for _, c := range []struct {
+		name, file string
+		frozen     []string
+		steps      int // that are compared
+	}{{"all", "model.keras", nil, 2}, {"frozen", "model.h5", []string{fineTuneFrozen}, 8}} {
+		t.Run(c.name, func(t *testing.T) {
+			j := job{network: "mobilenet_v2", params: map[string]any{"alpha": 0.35}, optimizer: "sgd", rule: map[string]any{"learning_rate": 0.01}}
+			rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.SaveSummarySteps(0), runconfig.LogStepCountSteps(0),
+				runconfig.Session(runconfig.SessionConfig{Precision: "float64"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := estimator.New(j.modelFn(t), estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+				estimator.WithWarmStart(estimator.WarmStart{From: filepath.Join(dir, c.file)}), estimator.WithFrozen(c.frozen...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			losses := train(t, e, data{given["images"], given["labels"]}, 8)
+			within(t, "losses", losses[:c.steps], tensor.Values[float64](want[c.name])[:c.steps], 1e-6)
+		})
+	}
+}
+
+// archived reads an archive of NumPy.
+func archived(t *testing.T, path string) map[string]*tensor.Tensor {
+	t.Helper()
+	f, err := weights.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := map[string]*tensor.Tensor{}
+	for _, i := range f.List() {
+		if out[i.Name], err = f.Tensor(i.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}

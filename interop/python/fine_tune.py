@@ -1,0 +1,38 @@
+"""fine_tune.py DIR: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps with frozen kernels and without.
+
+Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen).
+"""
+import os
+import re
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+STEPS, BATCH, SIZE = 50, 8, 64
+FROZEN = re.compile(r"(Conv1|expanded_conv_(depthwise|project)|block_\d_(expand|depthwise|project))$")
+
+out = sys.argv[1]
+tf.keras.backend.set_floatx("float64")
+tf.keras.utils.set_random_seed(3)
+random = np.random.default_rng(4)
+labels = random.integers(0, 10, STEPS * BATCH)
+grid = np.linspace(0, 1, SIZE)[:, None] * np.arange(1, 11)[labels][:, None, None]
+images = np.sin(6 * np.stack([grid + grid.transpose(0, 2, 1), grid - grid.transpose(0, 2, 1), grid * np.ones((1, 1, SIZE))], -1))
+images = (images + random.normal(0, 0.3, images.shape)).astype(np.float32)
+np.savez(os.path.join(out, "data.npz"), images=images, labels=labels)
+
+model = tf.keras.applications.MobileNetV2((SIZE, SIZE, 3), alpha=0.35, weights=None, classes=10, classifier_activation=None)
+start = [w if w.ndim != 1 else w * random.uniform(0.8, 1.2, w.shape) + random.uniform(0, 0.1, w.shape) for w in model.get_weights()]
+model.set_weights(start)
+model.save(os.path.join(out, "model.keras"))
+model.save(os.path.join(out, "model.h5"))
+losses = {}
+for name in ["all", "frozen"]:
+    model.set_weights(start)
+    for layer in model.layers:
+        layer.trainable = name == "all" or not FROZEN.match(layer.name)
+    model.compile(tf.keras.optimizers.SGD(0.01), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    losses[name] = np.array([model.train_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
+np.savez(os.path.join(out, "losses.npz"), **losses)
+print({k: (v[0], v[-1]) for k, v in losses.items()})
