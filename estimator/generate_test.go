@@ -173,7 +173,7 @@ func TestGeneratorsAreChecked(t *testing.T) {
 	for want, g := range map[string]estimator.Generator{
 		"no model":                      {},
 		"2 characters for a model of 3": {Model: net, Characters: "ab"},
-		"could not find trained model": {Model: net, Characters: "abc"},
+		"could not find trained model":  {Model: net, Characters: "abc"},
 	} {
 		if _, err := e.TextWriter(g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a writer: %v, expected %q", err, want)

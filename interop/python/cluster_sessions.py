@@ -18,7 +18,9 @@ tf1.disable_eager_execution()
 
 
 def show(name, value):
-    print(json.dumps([name, np.asarray(value).astype(str).tolist()]), flush=True)
+    """Shows numbers with a fraction as they are, since their last digit depends on the processor, and all else as text."""
+    value = np.asarray(value)
+    print(json.dumps([name, value.astype(np.float64 if value.dtype == np.float32 else str).tolist()]), flush=True)
 
 
 def refused(name, call):
