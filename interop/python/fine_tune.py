@@ -1,6 +1,6 @@
 """fine_tune.py DIR: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps with frozen kernels and without.
 
-Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen).
+Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen, untrained: with a rate of 0).
 """
 import os
 import re
@@ -27,12 +27,18 @@ start = [w if w.ndim != 1 else w * random.uniform(0.8, 1.2, w.shape) + random.un
 model.set_weights(start)
 model.save(os.path.join(out, "model.keras"))
 model.save(os.path.join(out, "model.h5"))
-losses = {}
-for name in ["all", "frozen"]:
+
+
+def train(name, rate):
+    """Returns the losses of all steps. An own change of the weights by 1e-9 changes the losses of "all" by a tenth within 5 steps at a rate of
+    5e-4, and by 4e-8 in 20 steps at 1e-5: so rates are low."""
     model.set_weights(start)
     for layer in model.layers:
         layer.trainable = name == "all" or not FROZEN.match(layer.name)
-    model.compile(tf.keras.optimizers.SGD(0.01), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    losses[name] = np.array([model.train_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
+    model.compile(tf.keras.optimizers.SGD(rate), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    return np.array([model.train_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
+
+
+losses = {"all": train("all", 1e-5), "frozen": train("frozen", 5e-4), "untrained": train("all", 0.0)}
 np.savez(os.path.join(out, "losses.npz"), **losses)
-print({k: (v[0], v[-1]) for k, v in losses.items()})
+print({k: (v[0], v[-1], np.abs(v - losses["untrained"]).max()) for k, v in losses.items()})

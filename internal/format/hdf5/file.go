@@ -66,7 +66,7 @@ func (f *file) superblock() (root uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	skip := 9 // signature, version
+	var skip int // bytes before the addresses
 	switch version := head.b[8]; version {
 	case 0, 1:
 		f.offsets, f.lengths = int(head.b[13]), int(head.b[14])
