@@ -2,7 +2,9 @@ package worker
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
@@ -89,4 +91,37 @@ func TestRandomState(t *testing.T) {
 		t.Errorf("%d sessions are kept, %d of them idle, expected %d", len(w.sessions.of), len(w.sessions.idle), maxIdle)
 	}
 	expect(t, b.once(), 0)
+}
+
+// TestSessionEndsMeanwhile: a graph that is being registered when its session ends is not kept: nobody would take it away.
+func TestSessionEndsMeanwhile(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	for i := range 500 {
+		b.Const(fmt.Sprint("c", i), tensorOf(t, []int32{3}))
+	}
+	def, err := graphdef.ToGraphDef(b.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newPair()[0]
+	for i := range 50 {
+		handle := fmt.Sprint(i)
+		if _, err := w.createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: handle}); err != nil {
+			t.Fatal(err)
+		}
+		var registering sync.WaitGroup
+		registering.Go(func() { // fails where the session ended first
+			_, _ = w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{GraphDef: def, SessionHandle: handle, CreateWorkerSessionCalled: true})
+		})
+		for range i {
+			runtime.Gosched()
+		}
+		if _, err := w.deleteSession(t.Context(), &rpcs.DeleteWorkerSessionRequest{SessionHandle: handle}); err != nil {
+			t.Fatal(err)
+		}
+		registering.Wait()
+	}
+	if len(w.graphs) != 0 || len(w.sessions.of) != 0 {
+		t.Errorf("%d graphs of %d sessions are left", len(w.graphs), len(w.sessions.of))
+	}
 }

@@ -146,17 +146,20 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	}
 	random := w.enter(in.GetSessionHandle())
 	p, err := prepare(in.GetGraphDef(), random)
-	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.letGo(payer, size)
-		w.leave(in.GetSessionHandle())
-		return nil, StatusOf(err)
-	}
-	p.bytes, p.payer = size, payer
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.session = in.GetSessionHandle()
+	if err == nil { // the session may have ended meanwhile, and nobody would take the graph away
+		_, err = w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled())
+	}
+	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
+		w.letGo(payer, size)
+		w.leave(in.GetSessionHandle())
+		if p != nil {
+			_ = p.regions.Close() // memory on the host: nothing can be done
+		}
+		return nil, StatusOf(err)
+	}
+	p.bytes, p.payer, p.session = size, payer, in.GetSessionHandle()
 	handle := fmt.Sprintf("%016x", w.next)
 	w.next++
 	w.graphs[handle] = p
