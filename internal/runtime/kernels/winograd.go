@@ -55,6 +55,8 @@ const (
 	winogradFewest  = 8       // tiles of a block: fewer make products of too few rows for the points of the filter that they read
 	winogradLanes   = 16      // channels of one vector
 	winogradPercent = 90      // of the direct form's cost that is taken to be a gain
+	winogradLarge   = 1 << 16 // pairs of channels of a filter whose points no cache keeps: they are read from memory each time,
+	winogradRead    = 28      // which takes as long as the products of so many tiles
 )
 
 // winograd reports whether the convolution takes Winograd's form, in which it transforms a filter or its gradient so often.
@@ -66,7 +68,11 @@ func (c *conv[T]) winograd(filters int) bool {
 	pairs := c.InC * c.OutC
 	channels := ceilDiv(c.InC, winogradLanes)*winogradLanes + ceilDiv(c.OutC, winogradLanes)*winogradLanes
 	tiles := c.Batch * c.tileRows() * c.tileColumns()
-	cost := tiles*(winogradPoints*pairs+winogradPass*channels) + filters*winogradPair*pairs
+	products := tiles
+	if pairs >= winogradLarge {
+		products = max(tiles, winogradRead)
+	}
+	cost := winogradPoints*pairs*products + winogradPass*channels*tiles + filters*winogradPair*pairs
 	return cost*100 < c.pixels()*c.weights()*winogradPercent
 }
 

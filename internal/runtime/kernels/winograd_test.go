@@ -136,7 +136,8 @@ func TestWinogradChoice(t *testing.T) {
 	}{
 		{cnnLayer(128, 32, 16, 16), true, true, true}, {cnnLayer(128, 8, 64, 64), true, true, true}, {cnnLayer(64, 14, 32, 64), true, true, true},
 		{cnnLayer(1, 16, 32, 32), true, true, true}, {cnnLayer(1, 8, 64, 64), true, false, false}, {cnnLayer(64, 28, 1, 32), false, false, false},
-		{cnnLayer(64, 32, 3, 16), false, false, false}, {cnnLayer(0, 32, 16, 16), false, false, false}, {cnnLayer(16, 5, 32, 32), false, false, false},
+		{cnnLayer(64, 32, 3, 16), false, false, false}, {cnnLayer(1, 7, 512, 512), false, false, false}, {cnnLayer(3, 7, 512, 512), true, false, false}, {cnnLayer(1, 8, 255, 257), true, false, false}, {cnnLayer(1, 8, 256, 256), false, false, false},
+		{cnnLayer(0, 32, 16, 16), false, false, false}, {cnnLayer(16, 5, 32, 32), false, false, false},
 	} {
 		w := conv[float32]{Window: c.Window}
 		if got := [3]bool{w.winograd(0), w.winograd(1), w.filterGradByTiles()}; got != [3]bool{c.packed, c.fresh, c.grad} {
