@@ -3,15 +3,18 @@ package ps
 import (
 	"context"
 	"errors"
-	"github.com/goestimator/goestimator/internal/training/rule"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -376,5 +379,31 @@ func TestMissingValue(t *testing.T) {
 	}
 	if _, err := c.Pull(testContext(t), &Mirror{}); !errors.Is(err, ErrNotConnected) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFenceWaits has a checkpoint wait for a push until something else ends its wait: the error says what.
+func TestFenceWaits(t *testing.T) {
+	s, id, _ := target(t, Config{Servers: 1}, nil)
+	x, err := s.find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.gate.enter(t.Context()); err != nil { // a push that does not end
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := x.hold(gone, time.Hour); status.Code(err) != codes.Canceled {
+		t.Errorf("a caller that is gone: got %v", err)
+	}
+	if err := x.hold(t.Context(), time.Nanosecond); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a push that takes too long: got %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.hold(t.Context(), time.Hour); !errors.Is(explain(cluster.Task{}, err), ErrReset) {
+		t.Errorf("a server that ends: got %v, expected ErrReset", err)
 	}
 }

@@ -73,11 +73,8 @@ func (s *Server) mark(ctx context.Context, x *session, fence uint64) error {
 	if fence == 0 {
 		return status.Error(codes.InvalidArgument, "checkpoint 0: expected a number other than 0")
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.c.FenceHold)
-	defer cancel()
-	defer context.AfterFunc(x.ends, cancel)()
-	if err := x.gate.close(ctx); err != nil {
-		return status.Errorf(codes.ResourceExhausted, "checkpoint: pushes did not end within %v: %v", s.c.FenceHold, err)
+	if err := x.hold(ctx, s.c.FenceHold); err != nil {
+		return err
 	}
 	x.fences.begin(x, fence, s.c)
 	for _, u := range x.units {
@@ -87,6 +84,23 @@ func (s *Server) mark(ctx context.Context, x *session, fence uint64) error {
 		}
 	}
 	return nil
+}
+
+// hold closes the gate within a time.
+func (s *session) hold(ctx context.Context, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(s.ends, cancel)()
+	switch err := s.gate.close(limited); {
+	case err == nil:
+		return nil
+	case s.ends.Err() != nil:
+		return s.ended()
+	case ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "checkpoint: pushes did not end within %v", limit)
+	}
 }
 
 // begin notes a fence that the gate was closed for.
