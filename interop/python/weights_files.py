@@ -91,6 +91,80 @@ def keras(path):
     model.save_weights(os.path.join(path, "weights.h5"))
 
 
+class Hostile:
+    """Its pickle runs a program where it is read."""
+
+    def __reduce__(self):
+        return os.system, ("echo hostile > hostile.txt",)
+
+
+def torch(path):
+    import collections
+
+    import torch
+
+    def tensor(shape, dtype="float32"):
+        return torch.from_numpy(np.ascontiguousarray(values(shape, dtype))).reshape(shape)
+
+    def transposed(*order):
+        """A tensor of [2, 3, 5] whose storage has the dimensions in that order."""
+        x = tensor((2, 3, 5))
+        return x.permute(order).contiguous().permute(list(np.argsort(order)))
+
+    save = {name: os.path.join(path, name + ".pt") for name in ["kinds", "legacy", "nested", "net", "module"]}
+    kinds = collections.OrderedDict(("of/" + d, tensor((2, 3, 5), d)) for d in NUMBERS if not d.startswith("uint") or d == "uint8")
+    kinds["of/bfloat16"] = tensor((2, 3, 5)).bfloat16()
+    kinds["complex"] = torch.complex(tensor((4,)), -tensor((4,)))
+    kinds["scalar"], kinds["empty"] = tensor(()), tensor((0, 4))
+    kinds["transposed"], kinds["last"] = transposed(2, 0, 1), transposed(1, 2, 0)
+    shared = torch.cat([torch.full((7,), 99.0), tensor((2, 3, 5)).flatten(), torch.full((3,), 99.0)])
+    kinds["part"] = shared[7:37].view(2, 3, 5)
+    kinds["part again"] = shared[7:37].view(5, 6)
+    every = torch.full((12, 2), 99.0)
+    every[:, 1] = tensor((12,))
+    kinds["every second"] = every[:, 1]
+    kinds["parameter"] = torch.nn.Parameter(tensor((4, 2)))
+    kinds["number"], kinds["none"], kinds["text"], kinds["large"], kinds["size"] = 1.5, None, "x", -(1 << 90), torch.Size([2, -1])
+    torch.save(kinds, save["kinds"])
+    torch.save(kinds, save["legacy"], _use_new_zipfile_serialization=False)
+    if hasattr(torch, "uint16"):  # since PyTorch 2.3; these have no storages of their own
+        torch.save({"of/" + d: tensor((2, 3, 5), d) for d in ["uint16", "uint32", "uint64"]}, os.path.join(path, "unsigned.pt"))
+    torch.save([tensor((2, 3)), {"a": tensor((4,))}], os.path.join(path, "protocol4.pt"), pickle_protocol=4)
+    torch.save({"a": tensor((1,)).expand(5000)}, os.path.join(path, "expanded.pt"))
+    for name, zipped in [("hostile", True), ("hostile_legacy", False)]:
+        torch.save({"a": tensor((2,)), "b": Hostile()}, os.path.join(path, name + ".pt"), _use_new_zipfile_serialization=zipped)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = torch.nn.Linear(2, 3)
+            self.norm = torch.nn.BatchNorm1d(3)
+
+        def forward(self, x):
+            return self.norm(self.fc(x))
+
+    net = Net()
+    with torch.no_grad():
+        for x in net.state_dict().values():
+            x.copy_(tensor(tuple(x.shape), {torch.int64: "int64"}.get(x.dtype, "float32")))
+    torch.save(net.state_dict(), save["net"])
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.ones(4, 2)).sum().backward()
+    optimizer.step()
+    for state in optimizer.state_dict()["state"].values():
+        for key, x in state.items():
+            if hasattr(x, "copy_"):
+                x.copy_(tensor(tuple(x.shape)))
+    with torch.no_grad():
+        for x in net.state_dict().values():
+            x.copy_(tensor(tuple(x.shape), {torch.int64: "int64"}.get(x.dtype, "float32")))
+    torch.save({"epoch": 3, "state_dict": net.state_dict(), "optimizer": optimizer.state_dict(), "history": [0.5, 0.25]}, save["nested"])
+    global Other
+    Other = Net
+    Net.__qualname__ = Net.__name__ = "Other"
+    torch.save(net, save["module"])
+
+
 if __name__ == "__main__":
     for kind in sys.argv[2:]:
         globals()[kind](sys.argv[1])

@@ -2,7 +2,7 @@
 // and layouts to the variables of a model.
 //
 // [Open] recognises a file by its content: safetensors, NumPy's NPZ, HDF5 and
-// Keras' archives, and TensorFlow's checkpoints (also of its first format, and in SavedModels). It
+// Keras' archives, state dicts of PyTorch, and TensorFlow's checkpoints (also of its first format, and in SavedModels). It
 // lists the tensors; elements are read one tensor at a time. A [Mapping] of [Rule]s says
 // which tensor a variable starts from. Estimators do both by estimator.WithWarmStart.
 //

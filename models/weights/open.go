@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/hdf5"
 	"github.com/goestimator/goestimator/internal/format/keras"
 	"github.com/goestimator/goestimator/internal/format/npz"
+	"github.com/goestimator/goestimator/internal/format/pytorch"
 	"github.com/goestimator/goestimator/internal/format/safetensors"
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
@@ -121,6 +122,7 @@ const (
 	npzFormat         = "NPZ"
 	hdf5Format        = "HDF5"
 	kerasFormat       = "Keras archive"
+	torchFormat       = "PyTorch"
 	checkpointFormat  = "TensorFlow checkpoint"
 	v1Format          = "TensorFlow checkpoint (V1)"
 )
@@ -136,6 +138,11 @@ func (f *File) readerOf(c content) (func() ([]tensorfile.Entry, error), error) {
 	case isTable(c):
 		f.format = v1Format
 		return func() ([]tensorfile.Entry, error) { return f.v1(c.path) }, nil
+	case pytorch.IsLegacy(c.head):
+		f.format = torchFormat
+		return func() ([]tensorfile.Entry, error) { return pytorch.ReadLegacy(c.file, c.size) }, nil
+	case pytorch.IsPickle(c.head):
+		return nil, tensorfile.Errorf("a pickle, which is a program and is not run; of PyTorch, what torch.save wrote is read")
 	case safetensors.Is(c.head):
 		f.format = safetensorsFormat
 		return func() ([]tensorfile.Entry, error) { return safetensors.Read(c.file, c.size) }, nil
@@ -144,7 +151,7 @@ func (f *File) readerOf(c content) (func() ([]tensorfile.Entry, error), error) {
 }
 
 // known are the formats for messages.
-const known = "safetensors, NPZ, HDF5 (.h5), .keras, or a checkpoint of TensorFlow"
+const known = "safetensors, NPZ, HDF5 (.h5), .keras, a state dict of PyTorch, or a checkpoint of TensorFlow"
 
 // archive finds what a ZIP file holds.
 func (f *File) archive(c content) (func() ([]tensorfile.Entry, error), error) {
@@ -155,6 +162,10 @@ func (f *File) archive(c content) (func() ([]tensorfile.Entry, error), error) {
 	if keras.IsArchive(z) {
 		f.format = kerasFormat
 		return func() ([]tensorfile.Entry, error) { return keras.ReadArchive(z, c.file) }, nil
+	}
+	if pytorch.IsArchive(z) {
+		f.format = torchFormat
+		return func() ([]tensorfile.Entry, error) { return pytorch.ReadArchive(z, c.file, c.size) }, nil
 	}
 	if npz.Has(z) {
 		f.format = npzFormat

@@ -62,6 +62,14 @@ func checkFile(t *testing.T, f *weights.File) {
 		if got.DType != info.DType || !slices.Equal(got.Shape, info.Shape) || int64(len(got.Bytes)) != info.Bytes {
 			t.Fatalf("%s: got %v%v, listed as %v%v of %d bytes", info.Name, got.DType, got.Shape, info.DType, info.Shape, info.Bytes)
 		}
+		if c := tensor.Values[complex64](got); c != nil {
+			for i, x := range c {
+				if want := complex(element(tensor.Float64, i), -element(tensor.Float64, i)); complex128(x) != want {
+					t.Fatalf("%s: element %d is %v, expected %v", info.Name, i, x, want)
+				}
+			}
+			continue
+		}
 		w := widened(got)
 		for i := range w.Len() {
 			want := element(info.DType, i)
@@ -96,6 +104,8 @@ func TestOpenWhatOthersWrote(t *testing.T) {
 		"kinds.safetensors": {"safetensors", 16}, "brain.safetensors": {"safetensors", 1},
 		"stored.npz": {"NPZ", 20}, "deflated.npz": {"NPZ", 20},
 		"kinds.h5": {"HDF5", 319}, "late.h5": {"HDF5", 2}, "model.h5": {"HDF5", 20}, "weights.h5": {"HDF5", 19}, "model.keras": {"Keras archive", 22},
+		"torch/kinds.pt": {"PyTorch", 19}, "torch/legacy.pt": {"PyTorch", 19}, "torch/net.pt": {"PyTorch", 7}, "torch/nested.pt": {"PyTorch", 19},
+		"torch/unsigned.pt": {"PyTorch", 3}, "torch/protocol4.pt": {"PyTorch", 2},
 	} {
 		f := open(t, name)
 		if f.Format() != want.format || len(f.List()) != want.tensors || f.TensorFlow() {
@@ -118,6 +128,40 @@ func TestKerasNames(t *testing.T) {
 				t.Errorf("%s has no %s", name, variable)
 			}
 		}
+	}
+}
+
+// TestTorchNames: a tensor of PyTorch has the keys that lead to it as its name.
+func TestTorchNames(t *testing.T) {
+	for name, tensors := range map[string][]string{
+		"net":       {"fc.weight", "fc.bias", "norm.running_var", "norm.num_batches_tracked"},
+		"nested":    {"state_dict.fc.weight", "optimizer.state.0.exp_avg"},
+		"protocol4": {"0", "1.a"},
+	} {
+		f := open(t, filepath.Join("torch", name+".pt"))
+		for _, want := range tensors {
+			if _, ok := f.Lookup(want); !ok {
+				t.Errorf("%s has no %s", name, want)
+			}
+		}
+	}
+}
+
+// TestTorchRefuses: what a pickle wants to call is refused by name, and not called.
+func TestTorchRefuses(t *testing.T) {
+	for name, want := range map[string]string{
+		"hostile":        `it names "posix.system", which tensors and dicts of them do not need, and which is not run`,
+		"hostile_legacy": `it names "posix.system"`,
+		"module":         `it names "__main__.Other": a whole module is code, which is not run; save module.state_dict()`,
+		"expanded":       "takes 20000 bytes, and the file has at most",
+	} {
+		_, err := weights.Open(filepath.Join("testdata", "torch", name+".pt"))
+		if !errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, expected %q", name, err, want)
+		}
+	}
+	if _, err := os.Stat("hostile.txt"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pickle was run: %v", err)
 	}
 }
 
@@ -158,6 +202,7 @@ func TestOpenErrors(t *testing.T) {
 		"empty":  {"", `begins with ""`},
 		"text":   {"once upon a time", `begins with "once upon a time"`},
 		"zip":    {"PK\x03\x04", "zip: not a valid zip file"},
+		"pickle": {"\x80\x04N.", "a pickle, which is a program and is not run"},
 		"header": {"\xff\xff\x00\x00\x00\x00\x00\x00{}", "a header of 65535 bytes, expected at most 2"},
 	} {
 		path := filepath.Join(dir, name)

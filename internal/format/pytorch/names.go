@@ -1,0 +1,84 @@
+package pytorch
+
+import (
+	"strconv"
+
+	"github.com/goestimator/goestimator/internal/format/tensorfile"
+)
+
+// maxDepth bounds dicts in dicts; those of optimizers are 4 deep.
+const maxDepth = 64
+
+// named is a tensor of a file.
+type named struct {
+	name string
+	*view
+}
+
+// walk collects the tensors of dicts and lists. The same dict may be there several times, and in itself.
+type walk struct {
+	found []named
+	left  int // bytes of names, and values, that may follow
+}
+
+// namedOf returns the tensors of a pickle's value by their paths, as "state_dict.conv1.weight": keys and the numbers of
+// items of lists with dots between. What is no tensor is left out. A value is visited a few times at most on average:
+// budget is a multiple of what was received.
+func namedOf(value any, budget int64) ([]named, error) {
+	switch value.(type) {
+	case *dict, *list:
+	default:
+		return nil, tensorfile.Errorf("the file holds %s, expected a dict of tensors, as module.state_dict() returns it", kindOf(value))
+	}
+	w := walk{left: int(budget)}
+	if err := w.value("", value, 0); err != nil {
+		return nil, err
+	}
+	return w.found, nil
+}
+
+func (w *walk) value(name string, v any, depth int) error {
+	if w.left -= len(name) + 1; w.left < 0 {
+		return tensorfile.Errorf("dicts that are there again and again at %.200q", name)
+	}
+	switch v := v.(type) {
+	case *view:
+		w.found = append(w.found, named{name, v})
+	case *list:
+		for i, x := range v.items {
+			if err := w.child(name, strconv.Itoa(i), x, depth); err != nil {
+				return err
+			}
+		}
+	case *dict:
+		for i := 0; i+1 < len(v.items); i += 2 {
+			key, ok := keyName(v.items[i])
+			if _, tensor := v.items[i+1].(*view); !ok && tensor {
+				return tensorfile.Errorf("a tensor in %.200q has %s as its key, expected a text", name, kindOf(v.items[i]))
+			}
+			if !ok {
+				continue
+			}
+			if err := w.child(name, key, v.items[i+1], depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walk) child(name, key string, v any, depth int) error {
+	switch v.(type) {
+	case *dict, *list, *view:
+	default:
+		w.left--
+		return nil
+	}
+	if depth == maxDepth {
+		return tensorfile.Errorf("dicts in dicts deeper than %d at %.200q", maxDepth, name)
+	}
+	if name != "" {
+		key = name + "." + key
+	}
+	return w.value(key, v, depth+1)
+}

@@ -1,0 +1,70 @@
+package pytorch
+
+import (
+	"strconv"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// The values of a pickle besides nil, bool, int64, float64, string, *storage and *view.
+type (
+	// list is a list, a tuple or a torch.Size.
+	list struct{ items []any }
+	// dict is a dict or an OrderedDict: keys and values in turn.
+	dict struct{ items []any }
+	// number is a whole number of more than 64 bits, as it is written.
+	number string
+	// mark begins the items that a later opcode takes.
+	mark struct{}
+	// global is a class, a function or an element type, as "torch._utils._rebuild_tensor_v2".
+	global string
+)
+
+// storage is memory that tensors lie in.
+type storage struct {
+	dtype tensor.DType // Uint8 where the tensors say of which type they are
+	bytes bool         // whether that is so
+	key   string
+	count int64 // elements
+}
+
+// view is a tensor: a part of a storage. Offset and strides are in elements.
+type view struct {
+	storage *storage
+	dtype   tensor.DType
+	offset  int64
+	dims    []uint64
+	strides []uint64
+}
+
+// kindOf is a word for a value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "nothing"
+	case bool, int64, float64, number:
+		return "a number"
+	case string:
+		return "a text"
+	case *list:
+		return "a list"
+	case *dict:
+		return "a dict"
+	case *storage:
+		return "a storage"
+	case *view:
+		return "a tensor"
+	}
+	return "a function or a class"
+}
+
+// keyName is a key of a dict as a part of a name.
+func keyName(key any) (string, bool) {
+	switch k := key.(type) {
+	case string:
+		return k, true
+	case int64:
+		return strconv.FormatInt(k, 10), true
+	}
+	return "", false
+}
