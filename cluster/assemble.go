@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,6 +37,9 @@ func (c *construction) assemble() (*Graph, error) {
 		if err := a.fetch(r); err != nil {
 			return nil, fmt.Errorf("fetch %q: %w", r.name, err)
 		}
+	}
+	if c.train != nil && len(update.AverageSlots(c.train.op)) > 0 {
+		return nil, errors.New("averages of weights in a session's graph: expected none, an Estimator and package distribute keep them")
 	}
 	if c.train != nil {
 		if err := a.train(c.train); err != nil {

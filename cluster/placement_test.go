@@ -144,6 +144,10 @@ func TestBuildRefuses(t *testing.T) {
 			b.Fetch("x", x)
 		}, "the name is that of a Placeholder"},
 		{"nothing to fetch", func(b *cluster.Builder) { b.Fetch("x", nil) }, "expected a node"},
+		{"averages of weights", func(b *cluster.Builder) {
+			v := b.Variable("w", []int{2})
+			b.Train("train", optimizers.SGD(1, optimizers.WithEMA(0.5)).Minimize(b, ops.Sum(b, ops.Square(b, v))))
+		}, "averages of weights in a session's graph"},
 		{"nothing to train", func(b *cluster.Builder) { b.Train("x", nil) }, "what Minimize returned"},
 		{"two updates of a variable", func(b *cluster.Builder) {
 			loss := ops.Sum(b, b.Variable("v", []int{1}))

@@ -131,7 +131,7 @@ func (s *Strategy) initialValues() ([]initialValue, error) {
 			if slices.ContainsFunc(all, func(v initialValue) bool { return v.name == slot.Name }) {
 				continue // of an optimizer that functions share
 			}
-			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Name, slot.Init, s.seed, slot.Type)})
+			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Seeded(), slot.Init, s.seed, slot.Type)})
 		}
 	}
 	totals, err := s.initialTotals() // behind what TensorFlow makes, too, which round_robin counts

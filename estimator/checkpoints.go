@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -68,17 +69,23 @@ func (c *checkpoints) initOnce() error {
 		return c.session.warmStart()
 	}
 	if sc := c.session.program.spec.Scaffold; sc != nil && sc.InitFn != nil {
-		return sc.InitFn(variableSetter{c.session.strategy.Variables()})
+		return sc.InitFn(variableSetter{c.session})
 	}
 	return nil
 }
 
 // variableSetter sets variables to values in memory.
-type variableSetter struct{ distribute.Variables }
+type variableSetter struct{ session *session }
 
-// Set replaces a value.
+// Set replaces a value; an average of the variable begins with it, too.
 func (v variableSetter) Set(name string, value *tensor.Tensor) error {
-	return v.Variables.Set(name, distribute.Whole(value))
+	vars := v.session.strategy.Variables()
+	if average := update.Averages(v.session.program.spec.TrainOp)[name]; average != "" {
+		if err := vars.Set(average, distribute.Whole(value)); err != nil {
+			return err
+		}
+	}
+	return vars.Set(name, distribute.Whole(value))
 }
 
 // newest opens the newest complete checkpoint; the chief quarantines damaged ones.

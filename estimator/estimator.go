@@ -41,12 +41,14 @@ type settings struct {
 	gpus     gpus.Source
 	warm     *WarmStart
 	frozen   []*regexp.Regexp
-	opt      *optimizers.Optimizer
-	optional bool // a model_fn of its own optimizer may leave opt alone
-	auto     AutoSummaries
-	seed     int64
-	dtype    tensor.DType
-	log      *slog.Logger
+	// trainedWeights: evaluation, prediction and exports leave averages of the weights aside.
+	trainedWeights bool
+	opt            *optimizers.Optimizer
+	optional       bool // a model_fn of its own optimizer may leave opt alone
+	auto           AutoSummaries
+	seed           int64
+	dtype          tensor.DType
+	log            *slog.Logger
 
 	precisionWarning *sync.Once // reports a precision that the host does not have
 }

@@ -62,6 +62,9 @@ func (x *exporting) check(p *program) error {
 			mismatch.Problems = append(mismatch.Problems, problem)
 		}
 	}
+	if err := x.takeAverages(p); err != nil {
+		return err
+	}
 	for _, v := range p.variables {
 		x.trainable[v.Name] = v.Trainable
 		want(v.Name, graph.TypeOf(v.DType, v.Shape...))

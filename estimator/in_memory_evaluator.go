@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,11 +104,12 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	return h.est.writeEvalEvents(h.opts.name, h.last)
 }
 
-// copyFrom sets all variables to the values of another session.
+// copyFrom sets all variables to the values of a session that trains, or to their averages.
 func (s *inference) copyFrom(o *session) error {
 	to, from := s.session.strategy.Variables(), o.strategy.Variables()
+	averages := s.est.averages(o)
 	for _, name := range to.Names() {
-		v, err := from.Get(name)
+		v, err := from.Get(cmp.Or(averages[name], name))
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -56,17 +55,15 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 
 // declare puts the initial values without a look at this machine's memory.
 func (s *session) declare(put func(name string, t graph.Type, value distribute.Fill) error) error {
-	one := func(name string, t graph.Type, init models.Initializer) error {
-		return put(name, t, distribute.Initial(name, init, s.est.seed, t))
-	}
 	for _, v := range s.program.variables {
-		if err := one(v.Name, graph.TypeOf(v.DType, v.Shape...), v.Init); err != nil {
+		t := graph.TypeOf(v.DType, v.Shape...)
+		if err := put(v.Name, t, distribute.Initial(v.Name, v.Init, s.est.seed, t)); err != nil {
 			return err
 		}
 	}
 	if s.program.mode == models.Train {
 		for _, slot := range update.Slots(s.program.spec.TrainOp) {
-			if err := one(slot.Name, slot.Type, slot.Init); err != nil {
+			if err := put(slot.Name, slot.Type, distribute.Initial(slot.Seeded(), slot.Init, s.est.seed, slot.Type)); err != nil {
 				return err
 			}
 		}
@@ -111,11 +108,16 @@ func (s *session) checkMemory() error {
 // strategy is synchronized. Where one is missing there or has another type or
 // shape, nothing is set and the error is a *MismatchError.
 func (s *session) restore(r *checkpoint.Reader) error {
-	var ops []*optimizers.TrainOp
-	if s.program.mode == models.Train {
-		ops = append(ops, s.program.spec.TrainOp)
+	var problems []string
+	var err error
+	switch {
+	case s.program.mode == models.Train:
+		problems, err = saved.Restore(r, s.strategy, s.program.spec.TrainOp)
+	case s.est.trainedWeights:
+		problems, err = saved.Restore(r, s.strategy)
+	default:
+		problems, err = saved.RestoreAverages(r, s.strategy)
 	}
-	problems, err := saved.Restore(r, s.strategy, ops...)
 	if len(problems) > 0 {
 		return &MismatchError{Prefix: r.Prefix(), Problems: problems}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/weights"
 	"github.com/goestimator/goestimator/tensor"
@@ -187,7 +186,7 @@ func (r *warming) take(v *models.Variable) error {
 	if err != nil {
 		return err
 	}
-	return r.session.strategy.Variables().Set(v.Name, distribute.Whole(t))
+	return variableSetter{r.session}.Set(v.Name, t)
 }
 
 // report logs what was taken, and what was not.

@@ -71,6 +71,9 @@ func (a *app) newJob(cfg *config.Config) (*job, error) {
 	}
 	opts = append(opts, estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
 		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages}))
+	if !cfg.Model.Averages {
+		opts = append(opts, estimator.WithTrainedWeights())
+	}
 	if len(cfg.Model.Freeze) > 0 {
 		opts = append(opts, estimator.WithFrozen(cfg.Model.Freeze...))
 	}

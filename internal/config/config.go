@@ -54,6 +54,8 @@ type Model struct {
 	WarmStart WarmStart `yaml:"warm_start,omitempty"`
 	// Variables that training leaves as they are: regular expressions that match the beginning of their names. Moving averages among them stay, too.
 	Freeze []string `yaml:"freeze,omitempty"`
+	// Evaluate, predict and export with the averages of the weights, where the optimizer keeps some (optimizer.averaging). false: with the weights as they were trained.
+	Averages bool `yaml:"averages"`
 }
 
 // WarmStart takes initial values from the checkpoint of another run, or from weights that another program saved.
@@ -106,6 +108,7 @@ type Rename struct {
 func Default() Config {
 	in := inputs.DefaultSpec()
 	return Config{
+		Model:     Model{Averages: true},
 		Optimizer: optimizers.DefaultSpec(),
 		Train:     Train{Input: in, FailOnNaNLoss: true, EarlyStopping: EarlyStopping{CheckEverySecs: 60}},
 		Eval:      Eval{Input: in},

@@ -29,6 +29,8 @@ var bounds = map[string]bound{
 	"beta":                      atLeastZero,
 	"weight_decay":              atLeastZero,
 
+	"decay": {high: 1, openHigh: true},
+
 	"initial":     atLeastZero,
 	"decay_steps": aboveZero,
 	"decay_rate":  aboveZero,

@@ -21,6 +21,9 @@ func (s Spec) parameters() map[string]any {
 	put(p, string(ClipGlobalNorm), s.GlobalClipNorm)
 	put(p, "accumulate_steps", s.AccumulateSteps)
 	put(p, "loss_scale", s.LossScale)
+	if s.Averaging.Kind != noAveraging && s.Averaging.Kind != "" {
+		p["averaging"] = s.Averaging.parameters()
+	}
 	put(p, "slot_names", s.SlotNames)
 	return p
 }

@@ -59,6 +59,9 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec,
 	if o.Rule == nil || o.LearningRate == nil {
 		return nil, errors.New("expected an optimizer with a rule and a learning rate")
 	}
+	if err := o.Averaging.Check(); err != nil {
+		return nil, err
+	}
 	vars, unreached, err := reached(b, loss, of)
 	if err != nil {
 		return nil, err
@@ -122,6 +125,9 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 	}
 	if len(vars) > 0 {
 		out = append(out, Group{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay, Optimizer: o})
+	}
+	for i := range out {
+		out[i].Rule = o.Averaging.of(out[i].Rule)
 	}
 	return out, nil
 }

@@ -19,6 +19,8 @@ type Optimizer struct {
 	SlotNames SlotNames
 	// LossScale is a factor on the loss while it is differentiated.
 	LossScale LossScale
+	// Averaging keeps averages of the variables, of all groups.
+	Averaging Averaging
 
 	err error // of a constructor
 }

@@ -60,8 +60,8 @@ func Names() []string { return rules.Names() }
 
 // New returns the optimizer of the named rule. Parameters are the keys of the optimizer section of a config
 // file: learning_rate (a number, or a map, see NewSchedule), the rule's hyper-parameters, weight_decay,
-// no_decay, at most one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps, slot_names
-// and loss_scale (none, dynamic or a number). Parameters that are left out take their defaults. Unknown names
+// no_decay, at most one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps, slot_names,
+// loss_scale (none, dynamic or a number) and averaging (see NewAveraging). Parameters that are left out take their defaults. Unknown names
 // and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
 	r, err := rules.Lookup(name)
@@ -89,6 +89,12 @@ func (r registered) optimizer(name string, parameters map[string]any) (*Optimize
 		var err error
 		if o.LossScale, err = NewLossScale(l); err != nil {
 			p.Refuse("loss_scale", err)
+		}
+	}
+	if a := p.Any("averaging"); a != nil {
+		var err error
+		if o.Averaging, err = NewAveraging(a); err != nil {
+			p.Refuse("averaging", err)
 		}
 	}
 	o.refuse(p)

@@ -50,6 +50,8 @@ type Spec struct {
 	AccumulateSteps int `yaml:"accumulate_steps"`
 	// Factor on the loss while it is differentiated: none, a number, or dynamic - 32768 at first, doubled after 2000 updates with finite gradients, halved, with the update left out, where some are not.
 	LossScale string `yaml:"loss_scale"`
+	// Averages of the weights, with which evaluation, prediction and exports are made (model.averages).
+	Averaging AveragingSpec `yaml:"averaging,omitempty"`
 	// Names of the slots in checkpoints: v1 or keras.
 	SlotNames string `yaml:"slot_names"`
 }
@@ -61,8 +63,36 @@ func DefaultSpec() Spec {
 		LearningRate:    LearningRateSpec{Schedule: "constant", Initial: 0.001},
 		AccumulateSteps: 1,
 		LossScale:       "none",
+		Averaging:       AveragingSpec{Kind: noAveraging},
 		SlotNames:       string(V1Names),
 	}
+}
+
+// AveragingSpec says which averages of the weights training keeps in its checkpoints. Updates are counted from 0; with
+// accumulate_steps a window of batches is one.
+type AveragingSpec struct {
+	// none; ema, the exponential moving average (use_ema of Keras' optimizers); swa, the mean of the weights at some updates (Izmailov et al. 2018).
+	Kind string `yaml:"kind"`
+	// ema: the weight of the old average. Default 0.99.
+	Decay *float64 `yaml:"decay,omitempty"`
+	// ema: the n-th decay is at most (1+n)/(10+n), as with num_updates of tf.train.ExponentialMovingAverage.
+	Rising bool `yaml:"rising,omitempty"`
+	// The first update whose result counts. Before it the average is the weight itself.
+	Start int64 `yaml:"start,omitempty"`
+	// Updates from one result that counts to the next. 0: 1.
+	Every int64 `yaml:"every,omitempty"`
+}
+
+// parameters are the values that are set, by the names that NewAveraging knows.
+func (a AveragingSpec) parameters() map[string]any {
+	p := map[string]any{"kind": a.Kind}
+	if a.Decay != nil {
+		p["decay"] = *a.Decay
+	}
+	put(p, "rising", a.Rising)
+	put(p, "start", int(a.Start))
+	put(p, "every", int(a.Every))
+	return p
 }
 
 // LearningRateSpec is a schedule of the step size. In a file it is a number (a

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/platform/params"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
@@ -77,8 +78,24 @@ func (s Spec) Validate() error {
 	vs.Require(s.AccumulateSteps >= 1, "accumulate_steps", s.AccumulateSteps, "expected >= 1")
 	_, err := NewLossScale(s.LossScale)
 	vs.Require(err == nil, "loss_scale", s.LossScale, "expected none, dynamic or a number from 1.18e-38 to 3.4e+38")
+	vs.Include("averaging", s.Averaging.Validate())
 	vs.Include("learning_rate", s.LearningRate.Validate())
 	vs.Regexp("weight_decay_exclude", s.WeightDecayExclude)
+	return vs.Err()
+}
+
+// Validate reports everything that is out of bounds.
+func (a AveragingSpec) Validate() error {
+	vs := &violation.List{}
+	vs.OneOf("kind", a.Kind, noAveraging, string(EMA), string(SWA))
+	ema := a.Kind == string(EMA)
+	if a.Decay != nil {
+		vs.Require(ema, "decay", *a.Decay, "which only ema has")
+		require(vs, "decay", *a.Decay)
+	}
+	vs.Require(ema || !a.Rising, "rising", a.Rising, "which only ema has")
+	vs.Require(a.Start >= 0 && a.Start <= rule.MostUpdates, "start", a.Start, "expected >= 0")
+	vs.Require(a.Every >= 0 && a.Every <= rule.MostUpdates, "every", a.Every, "expected >= 0")
 	return vs.Err()
 }
 

@@ -16,7 +16,9 @@ const (
 	// SeedKey is the name of the model's seed, decimal.
 	SeedKey = PrivatePrefix + "seed"
 	// WorkersKey is the name of how many workers an elastic training began with, decimal.
-	WorkersKey    = PrivatePrefix + "elastic_workers"
+	WorkersKey = PrivatePrefix + "elastic_workers"
+	// AveragesKey is the name of what names of averages of weights end with, separated by commas, in a checkpoint that has some.
+	AveragesKey   = PrivatePrefix + "averages"
 	inputStateKey = PrivatePrefix + "input_state/"
 )
 

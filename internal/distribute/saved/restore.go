@@ -19,12 +19,67 @@ import (
 // shape, nothing is set and the problems are returned, one for each variable. The
 // train ops are those that made the variables: they know by which other names a checkpoint may have some.
 func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.TrainOp) (problems []string, err error) {
+	averaged := map[string]string{} // variables by their averages
+	for _, op := range ops {
+		for v, average := range update.Averages(op) {
+			averaged[average] = v
+		}
+	}
+	return restore(r, s, func(name string) string {
+		_, there := r.Lookup(name)
+		if v := averaged[name]; v != "" && !there {
+			return v // averaging begins with this training
+		}
+		return storedName(r, name, ops)
+	})
+}
+
+// RestoreAverages is Restore for evaluation, prediction or export: a variable of which the
+// checkpoint has an average takes that.
+func RestoreAverages(r *checkpoint.Reader, s distribute.Strategy) (problems []string, err error) {
+	a, err := OpenAverages(r)
+	if err != nil {
+		return nil, err
+	}
+	return restore(r, s, a.Name)
+}
+
+// Averages are what a checkpoint has of averages of weights.
+type Averages struct {
+	of    *checkpoint.Reader
+	slots []string
+}
+
+// OpenAverages looks for the averages of a checkpoint that this package wrote.
+func OpenAverages(r *checkpoint.Reader) (Averages, error) {
+	text, ok, err := String(r, AveragesKey)
+	if err != nil || !ok {
+		return Averages{}, err
+	}
+	return Averages{r, strings.Split(string(text), ",")}, nil
+}
+
+// None reports whether the checkpoint has no averages.
+func (a Averages) None() bool { return len(a.slots) == 0 }
+
+// Name is the name of the variable's average, or the variable's where there is none.
+func (a Averages) Name(variable string) string {
+	for _, slot := range a.slots {
+		if _, ok := a.of.Lookup(variable + "/" + slot); ok {
+			return variable + "/" + slot
+		}
+	}
+	return variable
+}
+
+// restore sets all variables from what the checkpoint has under their stored names.
+func restore(r *checkpoint.Reader, s distribute.Strategy, stored func(name string) string) (problems []string, err error) {
 	vars := s.Variables()
 	values := map[string]distribute.Fill{}
 	_, shared := s.(distribute.Shared)
 	for _, name := range vars.Names() {
 		want, _ := vars.Type(name)
-		from := storedName(r, name, ops)
+		from := stored(name)
 		if _, there := r.Lookup(from); !there && strings.HasPrefix(name, PrivatePrefix) {
 			continue // the owner's, who may have it otherwise
 		}

@@ -3,6 +3,7 @@ package saved
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
@@ -24,6 +25,9 @@ func Write(ctx context.Context, to *checkpoint.Saver, snap *distribute.Snapshot,
 		tensors[name] = &tensor.Tensor{DType: tensor.String, Strings: [][]byte{text}}
 	}
 	for _, op := range x.TrainOps {
+		if kinds := update.AverageSlots(op); len(kinds) > 0 {
+			tensors[AveragesKey] = &tensor.Tensor{DType: tensor.String, Strings: [][]byte{[]byte(strings.Join(kinds, ","))}}
+		}
 		for name, v := range update.Hyperparameters(op) {
 			tensors[name] = tensor.Scalar(float32(v))
 		}

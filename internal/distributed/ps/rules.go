@@ -59,10 +59,8 @@ func (r *Rules) check() error {
 		if g.Rule.Rule == nil || g.LearningRate.Schedule == nil {
 			return fmt.Errorf("rules: group %d: expected a rule and a learning rate", i)
 		}
-		if own, ok := g.Rule.Rule.(rule.Custom); ok {
-			if err := own.Check(); err != nil {
-				return fmt.Errorf("rules: group %d: %w", i, err)
-			}
+		if err := checkRule(g.Rule.Rule); err != nil {
+			return fmt.Errorf("rules: group %d: %w", i, err)
 		}
 		if _, err := regexp.Compile(g.NoDecay); err != nil {
 			return fmt.Errorf("rules: group %d: no_decay: %w", i, err)
@@ -86,6 +84,20 @@ func (r *Rules) check() error {
 		if !(t.Limit > 0) || r.AccumulateSteps > 1 {
 			return errors.New("rules: expected a limit > 0 for clipping, and no accumulation of gradients beside it with parameter servers")
 		}
+	}
+	return nil
+}
+
+// checkRule reports a rule, perhaps of another process, that cannot run.
+func checkRule(r optimizers.Rule) error {
+	if averaged, ok := r.(rule.Averaged); ok {
+		if err := averaged.Check(); err != nil {
+			return err
+		}
+		r = averaged.Rule
+	}
+	if own, ok := r.(rule.Custom); ok {
+		return own.Check()
 	}
 	return nil
 }
@@ -120,6 +132,12 @@ func (r *Rules) byRow(group int) bool {
 	}
 	own, ok := r.Groups[group].Rule.Rule.(rule.Rule)
 	return ok && !own.Traits().AllRows
+}
+
+// counted reports whether an update depends on how many there were before it.
+func (r *Rules) counted(group int) bool {
+	_, averaged := r.Groups[group].Rule.Rule.(rule.Averaged)
+	return averaged || r.AccumulateSteps > 1
 }
 
 // whole reports whether an update depends on all elements of a variable, which then has one part.

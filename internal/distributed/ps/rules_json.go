@@ -78,6 +78,13 @@ func (r ruleJSON) MarshalJSON() ([]byte, error) {
 		return nil, errors.New("no rule")
 	}
 	name := r.Name()
+	if averaged, ok := r.Rule.(rule.Averaged); ok {
+		p, err := json.Marshal(averagedJSON{ruleJSON{averaged.Rule}, averaged.Averaging})
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(named{Name: averagedRule, Parameters: p})
+	}
 	if _, own := r.Rule.(rule.Custom); own {
 		name = customRule
 	}
@@ -93,6 +100,10 @@ func (r ruleJSON) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *ruleJSON) UnmarshalJSON(text []byte) error {
+	var n named
+	if err := json.Unmarshal(text, &n); err == nil && n.Name == averagedRule {
+		return r.averaged(n)
+	}
 	v, n, err := decodeNamed(text, ruleTypes)
 	if err != nil {
 		return fmt.Errorf("rule: %w", err)

@@ -30,7 +30,9 @@ type unit struct {
 	train *optimizers.TrainOp // restricted to this unit; nil: never trained
 	byRow bool                // a sparse gradient changes its rows alone
 	idle  bool                // an empty sparse gradient changes nothing
-	field []field
+	// counts: updates depend on how many there were, not on the step that a gradient was computed at.
+	counts bool
+	field  []field
 
 	mu            sync.Mutex // held by an update, and by what copies the value
 	dense, sparse *engine.Program
@@ -63,6 +65,7 @@ func newUnit(p *Plan, number int, dev device.Device, step int64) (*unit, error) 
 	if v.Group >= 0 {
 		u.train = p.Rules.trainOp(v.Group, part)
 		u.byRow = p.Rules.byRow(v.Group)
+		u.counts = p.Rules.counted(v.Group)
 		u.idle = u.byRow && len(v.Shared) == 0
 		// TrainOp.Slots lists scalars before the accumulator, a Variable after it.
 		own := update.Slots(u.train)
@@ -149,7 +152,7 @@ func (u *unit) apply(ctx context.Context, step int64, g *gradient) error {
 	if u.train == nil {
 		return fmt.Errorf("variable %s is not trained", u.v.Name)
 	}
-	if u.train.AccumulateSteps > 1 {
+	if u.counts {
 		step = u.updates // each push counts once
 	}
 	u.updates++

@@ -12,7 +12,7 @@ type Adadelta struct{ Rho, Epsilon float64 }
 // Name is "adadelta".
 func (Adadelta) Name() string   { return "adadelta" }
 func (Adadelta) Traits() Traits { return Traits{Label: "Adadelta", Keras: true, AllRows: true} }
-func (Adadelta) Slots() []Slot  { return []Slot{{"accum_grad", 0}, {"accum_var", 0}} }
+func (Adadelta) Slots() []Slot  { return []Slot{{Keras: "accum_grad"}, {Keras: "accum_var"}} }
 
 func (r Adadelta) Update(a *Application) []*graph.Node {
 	return a.arithmetic(r, func(o operands) []expr.Expr {

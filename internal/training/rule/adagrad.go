@@ -9,7 +9,7 @@ type Adagrad struct{ Initial float64 }
 // Name is "adagrad".
 func (Adagrad) Name() string    { return "adagrad" }
 func (Adagrad) Traits() Traits  { return Traits{Label: "Adagrad"} }
-func (r Adagrad) Slots() []Slot { return []Slot{{"accumulator", r.Initial}} }
+func (r Adagrad) Slots() []Slot { return []Slot{{Keras: "accumulator", Init: r.Initial}} }
 
 func (Adagrad) Update(a *Application) []*graph.Node {
 	attrs := graph.Attrs{"update_slots": true}
@@ -25,7 +25,7 @@ type KerasAdagrad struct{ Initial, Epsilon float64 }
 // Name is "keras_adagrad".
 func (KerasAdagrad) Name() string    { return "keras_adagrad" }
 func (KerasAdagrad) Traits() Traits  { return Traits{Label: "Adagrad", Keras: true} }
-func (r KerasAdagrad) Slots() []Slot { return []Slot{{"accumulator", r.Initial}} }
+func (r KerasAdagrad) Slots() []Slot { return []Slot{{Keras: "accumulator", Init: r.Initial}} }
 
 func (r KerasAdagrad) Update(a *Application) []*graph.Node {
 	attrs := graph.Attrs{"update_slots": true}

@@ -16,7 +16,7 @@ type Adam struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "adam".
 func (Adam) Name() string  { return "adam" }
-func (Adam) Slots() []Slot { return []Slot{{"m", 0}, {"v", 0}} }
+func (Adam) Slots() []Slot { return []Slot{{Keras: "m"}, {Keras: "v"}} }
 func (r Adam) Traits() Traits {
 	return Traits{Label: "Adam", Powers: []float64{r.Beta1, r.Beta2}, AllRows: true}
 }
@@ -92,7 +92,7 @@ type KerasAdam struct{ Beta1, Beta2, Epsilon float64 }
 // Name is "keras_adam".
 func (KerasAdam) Name() string   { return "keras_adam" }
 func (KerasAdam) Traits() Traits { return Traits{Label: "Adam", Keras: true, AllRows: true} }
-func (KerasAdam) Slots() []Slot  { return []Slot{{"m", 0}, {"v", 0}} }
+func (KerasAdam) Slots() []Slot  { return []Slot{{Keras: "m"}, {Keras: "v"}} }
 
 func (r KerasAdam) Update(a *Application) []*graph.Node {
 	return Adam(r).apply(a, a.power(r.Beta1), a.power(r.Beta2))

@@ -14,7 +14,7 @@ type Adamax struct{ Beta1, Beta2, Epsilon float64 }
 // Name is "adamax".
 func (Adamax) Name() string   { return "adamax" }
 func (Adamax) Traits() Traits { return Traits{Label: "Adamax", Keras: true, AllRows: true} }
-func (Adamax) Slots() []Slot  { return []Slot{{"m", 0}, {"v", 0}} }
+func (Adamax) Slots() []Slot  { return []Slot{{Keras: "m"}, {Keras: "v"}} }
 
 func (r Adamax) Update(a *Application) []*graph.Node {
 	return a.arithmetic(r, func(o operands) []expr.Expr {
@@ -30,7 +30,7 @@ type AMSGrad struct{ Beta1, Beta2, Epsilon float64 }
 // Name is "amsgrad".
 func (AMSGrad) Name() string   { return "amsgrad" }
 func (AMSGrad) Traits() Traits { return Traits{Label: "Adam", Keras: true, AllRows: true} }
-func (AMSGrad) Slots() []Slot  { return []Slot{{"m", 0}, {"v", 0}, {"vhat", 0}} }
+func (AMSGrad) Slots() []Slot  { return []Slot{{Keras: "m"}, {Keras: "v"}, {Keras: "vhat"}} }
 
 func (r AMSGrad) Update(a *Application) []*graph.Node {
 	return a.arithmetic(r, func(o operands) []expr.Expr {
@@ -48,7 +48,7 @@ type Nadam struct{ Beta1, Beta2, Epsilon float64 }
 // Name is "nadam".
 func (Nadam) Name() string   { return "nadam" }
 func (Nadam) Traits() Traits { return Traits{Label: "Nadam", Keras: true, AllRows: true} }
-func (Nadam) Slots() []Slot  { return []Slot{{"m", 0}, {"v", 0}} }
+func (Nadam) Slots() []Slot  { return []Slot{{Keras: "m"}, {Keras: "v"}} }
 
 func (r Nadam) Update(a *Application) []*graph.Node {
 	return a.arithmetic(r, func(o operands) []expr.Expr {

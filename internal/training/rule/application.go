@@ -34,6 +34,9 @@ type Traits struct {
 type Slot struct {
 	Keras string // its name in Keras optimizers; V1 numbers them
 	Init  float64
+	// Own is its name behind the variable's in every scheme of names, of an average; it begins with the
+	// variable's first value in place of Init.
+	Own string
 }
 
 // Application is the update of one variable.
@@ -42,10 +45,12 @@ type Application struct {
 	Scope string // of node names, ends in a slash
 	V     *models.Variable
 	Grad  Gradient
-	Rate  graph.Output   // the learning rate, a scalar of the variable's type
-	Exact graph.Output   // the learning rate in float64
-	Step  graph.Output   // float64 scalar: the global step at the start of the step
-	Slots []graph.Output // resources, in the rule's order
+	Rate  graph.Output // the learning rate, a scalar of the variable's type
+	Exact graph.Output // the learning rate in float64
+	Step  graph.Output // float64 scalar: the global step at the start of the step
+	// Updates is a float64 scalar: how many updates were made before this one; what is held back counts, too.
+	Updates graph.Output
+	Slots   []graph.Output // resources, in the rule's order
 	// Decayed are the nodes that decay the variable's weights before the update, none where it has no decay.
 	Decayed []*graph.Node
 	// WeightDecay is the variable's, of a rule that Decays; else 0.

@@ -66,7 +66,7 @@ func (r Custom) Traits() Traits {
 func (r Custom) Slots() []Slot {
 	var out []Slot
 	for _, s := range r.States {
-		out = append(out, Slot{s.Name, s.Init})
+		out = append(out, Slot{Keras: s.Name, Init: s.Init})
 	}
 	return out
 }

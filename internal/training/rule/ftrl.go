@@ -9,9 +9,11 @@ import "github.com/goestimator/goestimator/internal/compiler/graph"
 type Ftrl struct{ Power, Initial, L1, L2, Shrinkage, Beta float64 }
 
 // Name is "ftrl".
-func (Ftrl) Name() string    { return "ftrl" }
-func (Ftrl) Traits() Traits  { return Traits{Label: "Ftrl"} }
-func (r Ftrl) Slots() []Slot { return []Slot{{"accumulator", r.Initial}, {"linear", 0}} }
+func (Ftrl) Name() string   { return "ftrl" }
+func (Ftrl) Traits() Traits { return Traits{Label: "Ftrl"} }
+func (r Ftrl) Slots() []Slot {
+	return []Slot{{Keras: "accumulator", Init: r.Initial}, {Keras: "linear"}}
+}
 
 func (r Ftrl) Update(a *Application) []*graph.Node {
 	op, tail := "ApplyFtrl", []graph.Output{a.scalar("lr_power", r.Power)}

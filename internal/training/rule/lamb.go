@@ -11,7 +11,7 @@ type LAMB struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "lamb".
 func (LAMB) Name() string  { return "lamb" }
-func (LAMB) Slots() []Slot { return []Slot{{"m", 0}, {"v", 0}} }
+func (LAMB) Slots() []Slot { return []Slot{{Keras: "m"}, {Keras: "v"}} }
 func (LAMB) Traits() Traits {
 	return Traits{Label: "LAMB", Keras: true, AllRows: true, Whole: true, Decays: true}
 }

@@ -12,7 +12,7 @@ type Lion struct{ Beta1, Beta2 float64 }
 // Name is "lion".
 func (Lion) Name() string   { return "lion" }
 func (Lion) Traits() Traits { return Traits{Label: "Lion", Keras: true, AllRows: true} }
-func (Lion) Slots() []Slot  { return []Slot{{"m", 0}} }
+func (Lion) Slots() []Slot  { return []Slot{{Keras: "m"}} }
 
 func (r Lion) Update(a *Application) []*graph.Node {
 	return a.arithmetic(r, func(o operands) []expr.Expr {

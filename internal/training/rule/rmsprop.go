@@ -22,9 +22,9 @@ func (RMSProp) Traits() Traits { return Traits{Label: "RMSProp"} }
 
 func (r RMSProp) Slots() []Slot {
 	if r.Centered {
-		return []Slot{{"rms", 1}, {"mg", 0}, {"momentum", 0}}
+		return []Slot{{Keras: "rms", Init: 1}, {Keras: "mg"}, {Keras: "momentum"}}
 	}
-	return []Slot{{"rms", 1}, {"momentum", 0}}
+	return []Slot{{Keras: "rms", Init: 1}, {Keras: "momentum"}}
 }
 
 func (r RMSProp) Update(a *Application) []*graph.Node {
@@ -53,12 +53,12 @@ func (KerasRMSProp) Name() string   { return "keras_rmsprop" }
 func (KerasRMSProp) Traits() Traits { return Traits{Label: "RMSprop", Keras: true} }
 
 func (r KerasRMSProp) Slots() []Slot {
-	s := []Slot{{"rms", 0}}
+	s := []Slot{{Keras: "rms"}}
 	if r.Momentum > 0 {
-		s = append(s, Slot{"momentum", 0})
+		s = append(s, Slot{Keras: "momentum"})
 	}
 	if r.Centered {
-		s = append(s, Slot{"mg", 0})
+		s = append(s, Slot{Keras: "mg"})
 	}
 	return s
 }

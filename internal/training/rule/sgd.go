@@ -31,7 +31,7 @@ type Momentum struct {
 // Name is "momentum".
 func (Momentum) Name() string   { return "momentum" }
 func (Momentum) Traits() Traits { return Traits{Label: "Momentum"} }
-func (Momentum) Slots() []Slot  { return []Slot{{"momentum", 0}} }
+func (Momentum) Slots() []Slot  { return []Slot{{Keras: "momentum"}} }
 
 func (m Momentum) Update(a *Application) []*graph.Node {
 	return heavyBall(a, "Momentum", m.Momentum, m.Nesterov)
@@ -61,7 +61,7 @@ func (s KerasSGD) Slots() []Slot {
 	if s.Momentum == 0 {
 		return nil
 	}
-	return []Slot{{"momentum", 0}}
+	return []Slot{{Keras: "momentum"}}
 }
 
 func (s KerasSGD) Update(a *Application) []*graph.Node {

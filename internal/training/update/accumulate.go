@@ -17,7 +17,8 @@ import (
 func (em *emission) accumulate(grads []lower.Value) []lower.Value {
 	c := rule.Scalars{B: em.b, Scope: "accumulate/"}
 	k := c.Number(float64(em.AccumulateSteps))
-	left := c.Op("Sub", em.step, c.Op("Mul", c.Op("Floor", c.Op("RealDiv", em.step, k)), k)) // step mod k
+	em.updates = c.Op("Floor", c.Op("RealDiv", em.step, k))
+	left := c.Op("Sub", em.step, c.Op("Mul", em.updates, k)) // step mod k
 	em.due = em.b.Op("Equal", "accumulate/Equal", graph.Type{DType: tensor.Bool},
 		graph.Attrs{"T": tensor.Float64, "incompatible_shape_error": true}, left, c.Number(float64(em.AccumulateSteps-1)))
 	out := make([]lower.Value, 0, len(grads))

@@ -46,6 +46,7 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	}
 	em := &emission{TrainOp: t, b: b, step: b.Cast("learning_rate/Cast", e.GlobalStep, tensor.Float64), factor: e.RateFactor}
 	grads := e.Gradients
+	em.updates = em.step
 	if accumulates(t) {
 		grads = em.accumulate(grads)
 	}
@@ -102,6 +103,7 @@ type emission struct {
 	*optimizers.TrainOp
 	b       *graph.Builder
 	step    graph.Output // float64
+	updates graph.Output // float64: how many windows of batches have ended before this one
 	factor  graph.Output // of all rates; not Valid: 1
 	rate    graph.Output
 	targets []*graph.Node
@@ -178,7 +180,7 @@ func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 // application prepares the update of a variable, its gradient of the variable's type.
 func (em *emission) application(group int, v *models.Variable, grad lower.Value) *rule.Application {
 	r := ruleOf(em.Groups[group])
-	a := &rule.Application{B: em.b, Scope: r.Traits().Label + "/update_" + v.Name + "/", V: v, Step: em.step}
+	a := &rule.Application{B: em.b, Scope: r.Traits().Label + "/update_" + v.Name + "/", V: v, Step: em.step, Updates: em.updates}
 	grad = lower.Join(em.b, a.Scope, grad)
 	if a.Grad.Output = grad.Output; grad.Sparse() {
 		a.Grad = rule.Gradient{Output: grad.Slices[0].Rows, Indices: grad.Slices[0].Indices}

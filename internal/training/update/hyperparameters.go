@@ -18,7 +18,11 @@ func Hyperparameters(t *optimizers.TrainOp) map[string]float64 {
 	}
 	for i, g := range t.Groups {
 		settings := map[string]float64{"decay": 0}
-		switch r := g.Rule.(type) {
+		plain := g.Rule
+		if averaged, ok := plain.(rule.Averaged); ok {
+			plain = averaged.Rule
+		}
+		switch r := plain.(type) {
 		case rule.KerasSGD:
 			settings["momentum"] = r.Momentum
 		case rule.KerasAdagrad:

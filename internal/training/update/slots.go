@@ -1,6 +1,7 @@
 package update
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,12 @@ type Slot struct {
 	Name string
 	Type graph.Type
 	Init models.Initializer
+	// Like is the variable whose first value an average begins with, also where that is not by Init; else "".
+	Like string
 }
+
+// Seeded is the name by which random initial values are drawn.
+func (s Slot) Seeded() string { return cmp.Or(s.Like, s.Name) }
 
 // Slots lists the optimizer's variables: the state of each variable in the
 // order of the groups, each group followed by what its variables share.
@@ -27,21 +33,56 @@ func Slots(t *optimizers.TrainOp) []Slot {
 		r, n := ruleOf(g), namesOf(t, i)
 		for _, v := range g.Variables {
 			for j, s := range r.Slots() {
-				out = append(out, Slot{n.slot(v, j), graph.TypeOf(v.DType, v.Shape...), initializers.Constant{Value: s.Init}})
+				out = append(out, slotOf(n.slot(v, j), v, s))
 			}
 		}
 		for j, p := range r.Traits().Powers {
-			out = append(out, Slot{n.power(j), graph.TypeOf(dtypeOf(g)), initializers.Constant{Value: p}})
+			out = append(out, Slot{Name: n.power(j), Type: graph.TypeOf(dtypeOf(g)), Init: initializers.Constant{Value: p}})
 		}
 		if r.Traits().Keras {
-			out = append(out, Slot{n.iterations(), graph.TypeOf(tensor.Int64), initializers.Zeros()})
+			out = append(out, Slot{Name: n.iterations(), Type: graph.TypeOf(tensor.Int64), Init: initializers.Zeros()})
 		}
 	}
 	if accumulates(t) {
 		for _, g := range t.Groups {
 			for _, v := range g.Variables {
-				out = append(out, Slot{accumulatorName(v), graph.TypeOf(v.DType, v.Shape...), initializers.Zeros()})
+				out = append(out, Slot{Name: accumulatorName(v), Type: graph.TypeOf(v.DType, v.Shape...), Init: initializers.Zeros()})
 			}
+		}
+	}
+	return out
+}
+
+// slotOf is a state of a variable under that name.
+func slotOf(name string, v *models.Variable, s rule.Slot) Slot {
+	out := Slot{Name: name, Type: graph.TypeOf(v.DType, v.Shape...), Init: initializers.Constant{Value: s.Init}}
+	if s.Own != "" {
+		out.Init, out.Like = v.Init, v.Name
+	}
+	return out
+}
+
+// AverageSlots are the names that averages have behind those of their variables, sorted.
+func AverageSlots(t *optimizers.TrainOp) []string {
+	var out []string
+	for _, g := range t.Groups {
+		if averaged, ok := g.Rule.(rule.Averaged); ok {
+			out = append(out, averaged.Slot())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Averages are the names of the averages that training keeps, by the names of their variables.
+func Averages(t *optimizers.TrainOp) map[string]string {
+	out := map[string]string{}
+	if t == nil {
+		return out
+	}
+	for _, s := range Slots(t) {
+		if s.Like != "" {
+			out[s.Like] = s.Name
 		}
 	}
 	return out
@@ -92,9 +133,12 @@ func namesOf(t *optimizers.TrainOp, group int) names {
 // slot returns the name of state i of a variable. V1 numbers what an optimizer
 // of one name makes for a variable; Keras names it.
 func (n names) slot(v *models.Variable, i int) string {
-	label := n.rule.Traits().Label
+	label, s := n.rule.Traits().Label, n.rule.Slots()[i]
+	if s.Own != "" {
+		return v.Name + "/" + s.Own
+	}
 	if n.keras {
-		return fmt.Sprintf("training/%s%s/%s/%s", label, n.suffix, v.Name, n.rule.Slots()[i].Keras)
+		return fmt.Sprintf("training/%s%s/%s/%s", label, n.suffix, v.Name, s.Keras)
 	}
 	if i == 0 {
 		return v.Name + "/" + label

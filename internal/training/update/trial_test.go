@@ -63,7 +63,7 @@ func startOn(t *testing.T, dev device.Device, op *optimizers.TrainOp, initial ma
 	slots := Slots(op)
 	if op.Scale != nil {
 		for _, v := range []*models.Variable{op.Scale.Scale, op.Scale.Good} {
-			slots = append(slots, Slot{v.Name, graph.TypeOf(v.DType, v.Shape...), v.Init})
+			slots = append(slots, Slot{Name: v.Name, Type: graph.TypeOf(v.DType, v.Shape...), Init: v.Init})
 		}
 	}
 	for _, s := range slots {
