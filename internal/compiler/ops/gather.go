@@ -4,10 +4,10 @@ package ops
 var (
 	DynamicPartition = define("DynamicPartition(data: T, partitions: int32) -> outputs: num_partitions*T")
 	DynamicStitch    = define("DynamicStitch(indices: N*int32, data: N*T) -> merged: T").grows()
-	Gather           = define("Gather(params: Tparams, indices: Tindices) -> output: Tparams", "validate_indices: bool = true", "Tindices: indices")
-	GatherNd         = define("GatherNd(params: Tparams, indices: Tindices) -> output: Tparams", "Tindices: {int16, int32, int64}")
+	Gather           = define("Gather(params: Tparams, indices: Tindices) -> output: Tparams", "validate_indices: bool = true", "Tindices: indices").lists()
+	GatherNd         = define("GatherNd(params: Tparams, indices: Tindices) -> output: Tparams", "Tindices: {int16, int32, int64}").lists()
 	GatherV2         = define("GatherV2(params: Tparams, indices: Tindices, axis: Taxis const) -> output: Tparams",
-		"batch_dims: int = 0", "Tindices: {int16, int32, int64}", "Taxis: indices")
+		"batch_dims: int = 0", "Tindices: {int16, int32, int64}", "Taxis: indices").lists()
 	ParallelDynamicStitch = define("ParallelDynamicStitch(indices: N*int32, data: N*T) -> merged: T").grows()
 	ResourceGather        = define("ResourceGather(resource: resource, indices: Tindices) -> output: dtype",
 		"batch_dims: int = 0", "validate_indices: bool = true", "Tindices: indices").state(Reads)

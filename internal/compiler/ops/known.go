@@ -12,8 +12,6 @@ func init() {
 
 const known = `
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
-BlockLSTM(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
-BlockLSTMV2(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 BoostedTreesEnsembleResourceHandleOp() -> resource: resource
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
@@ -22,7 +20,6 @@ EagerPyFunc(input: [Tin]) -> output: [Tout]
 Enter(data: T) -> output: T
 Exit(data: T) -> output: T
 ImmutableConst() -> tensor: dtype
-LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> i: T, cs: T, f: T, o: T, ci: T, co: T, h: T
 LoopCond(input: bool) -> output: bool
 MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T
 Merge(inputs: N*T) -> output: T, value_index: int32
@@ -30,16 +27,13 @@ NextIteration(data: T) -> output: T
 PartitionedCall(args: [Tin]) -> output: [Tout]
 PyFunc(input: [Tin]) -> output: [Tout]
 PyFuncStateless(input: [Tin]) -> output: [Tout]
-RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type
 ReadVariableXlaSplitND(resource: resource) -> outputs: N*T
 RefEnter(data: &T) -> output: &T
 RefExit(data: &T) -> output: &T
 RefMerge(inputs: &N*T) -> output: &T, value_index: int32
 RefNextIteration(data: &T) -> output: &T
 RefSwitch(data: &T, pred: bool) -> output_false: &T, output_true: &T
-SampleDistortedBoundingBoxV2(image_size: T, bounding_boxes: float32, min_object_covered: float32) -> begin: T, size: T, bboxes: float32
 StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
-Svd(input: T) -> s: T, u: T, v: T
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
 _SwitchN(data: T, output_index: int32) -> outputs: num_outs*T
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T

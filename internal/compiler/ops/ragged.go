@@ -16,4 +16,5 @@ var (
 		"input_ragged_rank: int", "Tsplits: indices = int64")
 	RaggedTensorToVariantGradient = define("RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> dense_values_grad: Tvalues",
 		"Tsplits: indices = int64").grows()
+	RaggedCross = define("RaggedCross(ragged_values: [ragged_values_types], ragged_row_splits: [ragged_splits_types], sparse_indices: Nsparse*int64, sparse_values: [sparse_values_types], sparse_shape: Nsparse*int64, dense_inputs: [dense_types]) -> output_values: out_values_type, output_row_splits: out_row_splits_type", "Nsparse: int", "input_order: string", "hashed_output: bool", "num_buckets: int", "hash_key: int", "ragged_values_types: list(type)", "ragged_splits_types: list(type)", "sparse_values_types: list(type)", "dense_types: list(type)", "out_values_type: {int64, string}", "out_row_splits_type: indices")
 )

@@ -75,6 +75,10 @@ var (
 		"dtype: {int32, int64, uint32, uint64} = int64", "shape_dtype: indices = int64").state(Writes).grows()
 	StatefulUniformFullInt = define("StatefulUniformFullInt(resource: resource, algorithm: int64, shape: shape_dtype unread) -> output: dtype",
 		"dtype: {int32, int64, uint32, uint64} = uint64", "shape_dtype: indices = int64").state(Writes).grows()
-	RngSkip        = define("RngSkip(resource: resource, algorithm: int64, delta: int64)").state(Writes)
-	RngReadAndSkip = define("RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64").state(Writes)
+	RngSkip                             = define("RngSkip(resource: resource, algorithm: int64, delta: int64)").state(Writes)
+	RngReadAndSkip                      = define("RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64").state(Writes)
+	AllCandidateSampler                 = define("AllCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32", "num_true: int", "num_sampled: int", "unique: bool", "seed: int = 0", "seed2: int = 0").state(Random)
+	FixedUnigramCandidateSampler        = define("FixedUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32", "num_true: int", "num_sampled: int", "unique: bool", "range_max: int", "vocab_file: string = ''", "distortion: float = 1.0", "num_reserved_ids: int = 0", "num_shards: int = 1", "shard: int = 0", "unigrams: list(float) = []", "seed: int = 0", "seed2: int = 0").state(Random)
+	LearnedUnigramCandidateSampler      = define("LearnedUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32", "num_true: int", "num_sampled: int", "unique: bool", "range_max: int", "seed: int = 0", "seed2: int = 0").state(Random)
+	ThreadUnsafeUnigramCandidateSampler = define("ThreadUnsafeUnigramCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32", "num_true: int", "num_sampled: int", "unique: bool", "range_max: int", "seed: int = 0", "seed2: int = 0").state(Random)
 )

@@ -38,4 +38,7 @@ var (
 		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
 	ScatterUpdate = define("ScatterUpdate(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",
 		"Tindices: indices", "use_locking: bool = true").state(Writes)
+	InplaceAdd    = define("InplaceAdd(x: T, i: int32, v: T) -> y: T")
+	InplaceSub    = define("InplaceSub(x: T, i: int32, v: T) -> y: T")
+	InplaceUpdate = define("InplaceUpdate(x: T, i: int32, v: T) -> y: T")
 )

@@ -10,10 +10,10 @@ import (
 )
 
 // byFamilies are the ops that families.json.gz has cases of.
-const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py, eager_signals.py and eager_quantized.py"
+const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py, eager_signals.py, eager_quantized.py and eager_served.py"
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps, fakeQuantOps, quantizeDequantizeOps} {
+	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps, fakeQuantOps, quantizeDequantizeOps, decompositionOps, warpOps, cellOps} {
 		for op := range family {
 			unrecorded[op.Name] = byFamilies
 		}
@@ -67,7 +67,7 @@ const (
 // TestFamilies: what TensorFlow 2.15 computes and refuses with sparse tensors, sets and matrices, and of counts and texts, so do we.
 func TestFamilies(t *testing.T) {
 	seen := map[string]bool{}
-	for _, file := range []string{"families", "signals", "texts", "records", "quantized"} {
+	for _, file := range []string{"families", "signals", "texts", "records", "quantized", "served"} {
 		for _, c := range readCases[goldenSequence](t, "testdata/"+file+".json.gz") {
 			err := c.compare(t, 1e-5)
 			if why := familyDifferences[c.Name]; err != nil && why == "" {

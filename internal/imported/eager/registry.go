@@ -35,7 +35,7 @@ type opDef struct {
 }
 
 func newDef(op *ops.Def, m maker) *opDef {
-	d := &opDef{op: op, in: op.Arity(), out: max(op.Results(), 0), make: halved(op, m)}
+	d := &opDef{op: op, in: op.Arity(), out: max(op.Results(), 0), make: movingVariants(op, halved(op, m))}
 	for in := op.Inputs(); !op.Opaque && d.resources < len(in) && in[d.resources].Resource(); {
 		d.resources++
 	}
@@ -49,7 +49,7 @@ func families() []map[*ops.Def]maker {
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, multiDeviceOps, trainingOps,
 		summaryOps, summaryWriterOps,
 		readerOps, fileOps, csvOps, fusedOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps,
-		codecOps, resizeOps, boxOps, colourOps, fakeQuantOps, quantizeDequantizeOps, quantizedOps, forestOps}
+		codecOps, resizeOps, boxOps, colourOps, fakeQuantOps, quantizeDequantizeOps, quantizedOps, forestOps, decompositionOps, warpOps, cellOps}
 }
 
 // registry is all families in one.

@@ -73,7 +73,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 		return nil, ofModel(mg.Dir, err)
 	}
 	o.Check.setDefaults()
-	s = &Session{options: o, sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}, doubtful: map[*graph.Node]error{}}
+	s = &Session{options: o, calls: updatesOf(inner), sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}, doubtful: map[*graph.Node]error{}}
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
@@ -163,7 +163,7 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 		return err
 	}
 	for _, p := range plans {
-		s.vars.note(p.nodes)
+		s.vars.note(p.nodes, s.calls)
 	}
 	s.readByFunctions(inner)
 	if err := s.restore(ctx, mg); err != nil {

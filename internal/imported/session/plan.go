@@ -59,7 +59,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 		fed[o] = true
 		p.feeds = append(p.feeds, f)
 	}
-	r := &reach{fed: fed, data: map[*graph.Node]bool{}, all: map[*graph.Node]bool{}}
+	r := &reach{s: s, fed: fed, data: map[*graph.Node]bool{}, all: map[*graph.Node]bool{}}
 	var wanted []graph.Output
 	for _, name := range fetches {
 		o, ok := outputOf(s.graph, name)
@@ -173,6 +173,7 @@ func (p *plan) sort(g *graph.Graph, needed map[*graph.Node]bool, controls bool) 
 
 // reach collects the nodes that outputs need.
 type reach struct {
+	s       *Session
 	fed     map[graph.Output]bool
 	data    map[*graph.Node]bool // through data alone
 	all     map[*graph.Node]bool // through control edges too
@@ -194,7 +195,7 @@ func (r *reach) node(n *graph.Node) { r.roots = append(r.roots, n) }
 func (r *reach) run() map[*graph.Node]bool {
 	r.walk(r.all, r.roots, true)
 	for n := range r.all {
-		r.writing = r.writing || writes(n)
+		r.writing = r.writing || r.s.updates(n)
 		if n.Op == "Assert" {
 			r.effects = append(r.effects, n)
 		}

@@ -114,10 +114,7 @@ func (s *Session) checkNodes(plans []*plan, inner []function) error {
 	}
 	for _, f := range inner {
 		for _, n := range f.graph.Nodes() {
-			node := n.Name + " of function " + f.name
-			if c.node(n, node, false) && writes(n) {
-				c.missing.add(n, node, errUpdates)
-			}
+			c.node(n, n.Name+" of function "+f.name, false)
 		}
 	}
 	if err := c.missing.err(nil); err != nil {
@@ -136,21 +133,20 @@ type checker struct {
 	wrong   error // of nodes that no TensorFlow runs either
 }
 
-// node looks at one node, which has a form for programs or not, and reports whether a kernel runs it by itself.
-func (c *checker) node(n *graph.Node, name string, compiled bool) bool {
+// node looks at one node, which has a form for programs or not.
+func (c *checker) node(n *graph.Node, name string, compiled bool) {
 	err := error(nil)
 	switch {
 	case !serves(n.Op) && compiled: // all of the engine's ops have kernels
-		return true
+		return
 	case !serves(n.Op):
 		c.missing.add(n, name, nil)
-		return false
+		return
 	case !c.s.options.Check.Off:
 		err = eager.Check(n)
 	}
 	switch typ := (*eager.TypeError)(nil); {
 	case err == nil:
-		return true
 	case !errors.Is(err, eager.ErrUnsupported):
 		c.wrong = errors.Join(c.wrong, err)
 	case compiled && !errors.As(err, &typ): // programs take no type that kernels do not
@@ -158,11 +154,7 @@ func (c *checker) node(n *graph.Node, name string, compiled bool) bool {
 	default:
 		c.missing.add(n, name, err)
 	}
-	return false
 }
-
-// errUpdates says why a function is refused: which run updates variables has to be known before it begins.
-var errUpdates = errors.New("updates in branches and loops")
 
 // serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one. Arrays and stacks are rewritten before, or not supported.
 func serves(op string) bool {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -66,15 +67,23 @@ func writes(n *graph.Node) bool {
 	return len(n.Outputs) == 0
 }
 
-// note finds the variables that the serving nodes update.
-func (v *variables) note(nodes []*graph.Node) {
-	for _, n := range nodes {
-		if !writes(n) {
-			continue
+// note finds the variables that the serving nodes update, and the functions that they call.
+func (v *variables) note(nodes []*graph.Node, calls map[string]*updates) {
+	mark := func(o graph.Output) {
+		if from := made(o); from.Node.Op == "VarHandleOp" {
+			v.updated[key(from.Node)] = true
 		}
-		for _, in := range n.Inputs {
-			if name, ok := v.of(in); ok {
-				v.updated[name] = true
+	}
+	for _, n := range nodes {
+		if writes(n) {
+			for _, in := range n.Inputs {
+				mark(in)
+			}
+		}
+		for _, name := range eager.Called(n) {
+			if u := calls[name]; u != nil {
+				maps.Copy(v.updated, u.names)
+				u.resources(n, mark)
 			}
 		}
 	}

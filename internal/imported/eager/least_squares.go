@@ -1,0 +1,182 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// leastSquares solves systems of more or fewer equations than unknowns. Fast solves the normal equations by Cholesky's
+// decomposition, with a regularizer; otherwise the shortest of the best solutions is found by singular values, without one.
+func leastSquares(s *site) (kernel, error) {
+	fast := s.boolean("fast", true)
+	return floats(func(c call) error { return leastSquaresEach[float32](c, fast) }, func(c call) error { return leastSquaresEach[float64](c, fast) }).on(0), nil
+}
+
+// system is one system of equations: a [m,n] times x [n,k] is b [m,k].
+type system struct {
+	m, n, k int
+	a, b    []float64
+	l2      float64
+	ended   func() bool
+}
+
+func leastSquaresEach[T float](c call, fast bool) error {
+	a, b, l2 := c.t(0), c.t(1), c.t(2)
+	r := len(a.Shape) - 2
+	if r < 0 || len(b.Shape) != r+2 || !slices.Equal(a.Shape[:r+1], b.Shape[:r+1]) || a.DType != b.DType {
+		return fmt.Errorf("matrix %s and rhs %s: expected matrices of as many rows, of one type", shapeText(a.Shape), shapeText(b.Shape))
+	}
+	if l2.DType != tensor.Float64 || len(l2.Shape) != 0 {
+		return fmt.Errorf("l2_regularizer: expected a float64 scalar, got %v of shape %v", l2.DType, l2.Shape)
+	}
+	q := system{m: a.Shape[r], n: a.Shape[r+1], k: b.Shape[r+1], l2: tensor.Values[float64](l2)[0], ended: func() bool { return c.ctx.Err() != nil }}
+	if q.l2 < 0 {
+		return fmt.Errorf("l2_regularizer must be >= 0.")
+	}
+	dst, err := outputOf[T](c, 0, slices.Concat(a.Shape[:r], []int{q.n, q.k})...)
+	if err != nil {
+		return err
+	}
+	side := max(q.m, q.n)
+	if err := c.room(6*side*min(q.m, q.n)+4*side*q.k, 8); err != nil {
+		return err
+	}
+	left, right := tensor.Values[T](a), tensor.Values[T](b)
+	for i := range product(a.Shape[:r]) {
+		q.a, q.b = wide64(left[i*q.m*q.n:(i+1)*q.m*q.n]), wide64(right[i*q.m*q.k:(i+1)*q.m*q.k])
+		solve := q.shortest
+		if fast {
+			solve = q.normal
+		}
+		x, err := solve()
+		if ctx := c.ctx.Err(); ctx != nil {
+			return ctx
+		}
+		if err != nil {
+			return err
+		}
+		narrowTo(dst[i*q.n*q.k:(i+1)*q.n*q.k], x)
+	}
+	return nil
+}
+
+func wide64[T float](src []T) []float64 {
+	dst := make([]float64, len(src))
+	for i, v := range src {
+		dst[i] = float64(v)
+	}
+	return dst
+}
+
+// normal solves (aᵀa + l2)x = aᵀb, or, where there are fewer equations than unknowns, x = aᵀ(aaᵀ + l2)⁻¹b.
+func (q system) normal() ([]float64, error) {
+	if q.m == 0 || q.n == 0 || q.k == 0 {
+		return make([]float64, q.n*q.k), nil
+	}
+	at := flipped(q.a, q.m, q.n)
+	if q.m >= q.n {
+		return q.symmetric(timesMatrix(at, q.a, q.n, q.m, q.n), timesMatrix(at, q.b, q.n, q.m, q.k), q.n)
+	}
+	y, err := q.symmetric(timesMatrix(q.a, at, q.m, q.n, q.m), q.b, q.m)
+	if err != nil {
+		return nil, err
+	}
+	return timesMatrix(at, y, q.n, q.m, q.k), nil
+}
+
+// symmetric solves a system of a positive definite matrix of n rows, with the regularizer on its diagonal.
+func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
+	m := square{n, a, q.ended}
+	for i := range n {
+		*m.at(i, i) += q.l2
+	}
+	l, err := cholesky(m)
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 && math.IsNaN(*l.at(n-1, n-1)) {
+		return nil, fmt.Errorf("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.")
+	}
+	substitute(l, b, q.k, true, false)
+	substitute(l.transposed(), b, q.k, false, false)
+	return b, nil
+}
+
+// shortest is the pseudoinverse of a, times b.
+func (q system) shortest() ([]float64, error) {
+	if q.m == 0 || q.n == 0 || q.k == 0 {
+		return make([]float64, q.n*q.k), nil
+	}
+	r := min(q.m, q.n)
+	d := decompose(q.a, singularForm{vectors: true, m: q.m, n: q.n}, q.ended)
+	y := timesMatrix(flipped(d.left, q.m, r), q.b, r, q.m, q.k)
+	for i, s := range d.values {
+		for j := range q.k {
+			if s > d.values[0]*1e-14*float64(max(q.m, q.n)) || s != s {
+				y[i*q.k+j] /= s
+			} else {
+				y[i*q.k+j] = 0
+			}
+		}
+	}
+	return timesMatrix(d.right, y, q.n, r, q.k), nil
+}
+
+// flipped is the transpose of a [m,n].
+func flipped(a []float64, m, n int) []float64 {
+	t := make([]float64, len(a))
+	for i := range m {
+		for j := range n {
+			t[j*m+i] = a[i*n+j]
+		}
+	}
+	return t
+}
+
+// timesMatrix is a [m,k] times b [k,n].
+func timesMatrix(a, b []float64, m, k, n int) []float64 {
+	c := make([]float64, m*n)
+	dense(product2{m: m, n: n, k: k}, c, a, b)
+	return c
+}
+
+// luOf decomposes square matrices into L below and U from the diagonal on, and says which row each row was.
+func luOf(s *site) (kernel, error) {
+	d := s.dtype("output_idx_type", tensor.Int32)
+	return floats(func(c call) error { return luEach[float32](c, d) }, func(c call) error { return luEach[float64](c, d) }).on(0), nil
+}
+
+func luEach[T float](c call, d tensor.DType) error {
+	shape := c.t(0).Shape
+	dst, err := outputOf[T](c, 0, shape...)
+	if err != nil {
+		return err
+	}
+	lead := shape[:max(len(shape)-1, 0)]
+	count, err := elements(lead)
+	if err != nil {
+		return err
+	}
+	if err := c.room(count, intBytes); err != nil {
+		return err
+	}
+	rows := make([]int, count)
+	err = eachSquare[T](c, func(i int, m square) error {
+		f := lu(m)
+		for k := range f.n {
+			if *f.at(k, k) == 0 {
+				return errSingular
+			}
+		}
+		narrowTo(dst[i*len(f.a):(i+1)*len(f.a)], f.a)
+		copy(rows[i*f.n:], f.rows)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.outputInts(1, d, rows, lead...)
+}

@@ -1,0 +1,95 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// TestSingularVectors: the vectors are orthonormal, and give the matrix back, whatever their signs are; of all shapes, of matrices without
+// full rank, and with vectors for what is not there.
+func TestSingularVectors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, size := range [][2]int{{1, 1}, {3, 3}, {7, 2}, {2, 7}, {20, 20}, {5, 4}} {
+		for rank := range min(size[0], size[1]) + 1 {
+			for _, full := range []bool{false, true} {
+				m, n := size[0], size[1]
+				a := make([]float64, m*n)
+				for range rank {
+					left, right := make([]float64, m), make([]float64, n)
+					for i := range left {
+						left[i] = rng.NormFloat64()
+					}
+					for i := range right {
+						right[i] = rng.NormFloat64()
+					}
+					for i := range a {
+						a[i] += left[i/n] * right[i%n]
+					}
+				}
+				if err := checkSingular(t, a, m, n, full); err != nil {
+					t.Errorf("%v of rank %d, full %v: %v", size, rank, full, err)
+				}
+			}
+		}
+	}
+}
+
+// checkSingular decomposes a matrix and multiplies the parts.
+func checkSingular(t *testing.T, a []float64, m, n int, full bool) error {
+	x, err := tensor.FromSlice(a, m, n)
+	if err != nil {
+		return err
+	}
+	out, err := Run(t.Context(), &graph.Node{Name: "svd", Op: "Svd", Attrs: graph.Attrs{"compute_uv": true, "full_matrices": full}}, []Value{{T: x}}, nil)
+	if err != nil {
+		return err
+	}
+	s, u, v := tensor.Values[float64](out[0].T), out[1].T, out[2].T
+	if !slices.IsSortedFunc(s, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
+		return fmt.Errorf("values %v are not in order", s)
+	}
+	for _, side := range []*tensor.Tensor{u, v} {
+		if err := orthonormal(side); err != nil {
+			return err
+		}
+	}
+	left, right := tensor.Values[float64](u), tensor.Values[float64](v)
+	for i := range m {
+		for j := range n {
+			sum := 0.0
+			for k := range s {
+				sum += left[i*u.Shape[1]+k] * s[k] * right[j*v.Shape[1]+k]
+			}
+			if math.Abs(sum-a[i*n+j]) > 1e-11 {
+				return fmt.Errorf("element %d, %d: got %v, expected %v", i, j, sum, a[i*n+j])
+			}
+		}
+	}
+	return nil
+}
+
+// orthonormal fails unless the columns of a matrix are of length 1 and at right angles.
+func orthonormal(x *tensor.Tensor) error {
+	v, n := tensor.Values[float64](x), x.Shape[1]
+	for i := range n {
+		for j := range i + 1 {
+			sum := 0.0
+			for k := range x.Shape[0] {
+				sum += v[k*n+i] * v[k*n+j]
+			}
+			if i == j {
+				sum--
+			}
+			if math.Abs(sum) > 1e-12 {
+				return fmt.Errorf("columns %d and %d: off by %v", i, j, sum)
+			}
+		}
+	}
+	return nil
+}

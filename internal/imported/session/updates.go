@@ -1,0 +1,97 @@
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// updates are what a function of branches or loops updates, by calls of others too.
+type updates struct {
+	any   bool
+	args  map[int]bool    // resources that it is called with
+	names map[string]bool // variables that it names itself
+}
+
+// updatesOf finds what each function updates. No function calls itself.
+func updatesOf(inner []function) map[string]*updates {
+	byName := map[string]function{}
+	for _, f := range inner {
+		byName[f.name] = f
+	}
+	known := map[string]*updates{}
+	for _, f := range inner {
+		noteUpdates(f, byName, known)
+	}
+	return known
+}
+
+func noteUpdates(f function, byName map[string]function, known map[string]*updates) *updates {
+	if u := known[f.name]; u != nil {
+		return u
+	}
+	u := &updates{args: map[int]bool{}, names: map[string]bool{}}
+	known[f.name] = u
+	mark := func(o graph.Output) {
+		switch from := made(o); {
+		case from.Node.Op == "VarHandleOp":
+			u.names[key(from.Node)] = true
+		case slices.Contains(f.args, from.Node.Name):
+			u.args[slices.Index(f.args, from.Node.Name)] = true
+		}
+	}
+	for _, n := range f.graph.Nodes() {
+		if writes(n) {
+			u.any = true
+			for _, in := range n.Inputs {
+				mark(in)
+			}
+		}
+		for _, name := range eager.Called(n) {
+			callee, ok := byName[name]
+			if !ok {
+				continue
+			}
+			below := noteUpdates(callee, byName, known)
+			u.any = u.any || below.any
+			maps.Copy(u.names, below.names)
+			below.resources(n, mark)
+		}
+	}
+	return u
+}
+
+// resources calls f for each input of n, which calls the function, that the function updates.
+func (u *updates) resources(n *graph.Node, f func(o graph.Output)) {
+	first := 0
+	if n.Op != ops.While.Name && n.Op != ops.StatelessWhile.Name { // a condition, or the number of a branch
+		first = 1
+	}
+	for at := range u.args {
+		if first+at < len(n.Inputs) {
+			f(n.Inputs[first+at])
+		}
+	}
+}
+
+// made returns the output that a resource comes from. Loops give resources back as they got them.
+func made(o graph.Output) graph.Output {
+	for range 1 << 16 {
+		o = origin(o, func(graph.Output) bool { return false })
+		loop := o.Node.Op == ops.While.Name || o.Node.Op == ops.StatelessWhile.Name
+		if !loop || o.DType() != tensor.Resource || o.Index >= len(o.Node.Inputs) {
+			return o
+		}
+		o = o.Node.Inputs[o.Index]
+	}
+	return o
+}
+
+// updates reports whether a node updates variables or tables, or calls a function that does.
+func (s *Session) updates(n *graph.Node) bool {
+	return writes(n) || slices.ContainsFunc(eager.Called(n), func(name string) bool { return s.calls[name] != nil && s.calls[name].any })
+}
