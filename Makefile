@@ -74,9 +74,10 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 
-generate: ## docs/config.md, docs/ops.md, the map of packages, the assembly kernels, the code of the cluster's messages
+generate: ## docs/config.md, docs/ops.md, docs/onnx.md, the map of packages, the assembly kernels, the code of the cluster's messages
 	$(GO) generate ./scripts/house ./internal/config ./internal/runtime/kernels ./internal/distributed/wire
 	$(GO) test ./internal/testkit/opsmatrix -update
+	$(GO) test ./internal/imported/onnxgraph -update
 
 gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
 	GO="$(GO)" ./scripts/gpu-build

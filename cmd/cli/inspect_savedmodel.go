@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/tensor"
@@ -102,7 +103,7 @@ func describeSavedModel(path string) (*savedModelInfo, error) {
 
 // newestVersion returns path itself, or the folder in it that has the highest number.
 func newestVersion(path string) (string, error) {
-	for _, name := range []string{savedmodel.BinaryFile, savedmodel.TextFile} {
+	for _, name := range []string{savedmodel.BinaryFile, savedmodel.TextFile, onnx.File} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
 			return path, nil
 		}

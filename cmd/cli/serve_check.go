@@ -82,6 +82,8 @@ func (c *modelCheck) refused(err error) {
 func needs(g session.Gap) string {
 	d := ops.Find(g.Op)
 	switch {
+	case g.ONNX:
+		return "a translation: " + g.Why
 	case g.Why != "":
 		return "a wider kernel: " + g.Why
 	case strings.Contains(g.Op, "PyFunc"):

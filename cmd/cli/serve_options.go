@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/manager"
@@ -204,6 +205,8 @@ func isBasePath(name, dir string) error {
 	switch {
 	case has("saved_model.pb"), has("saved_model.pbtxt"):
 		return fmt.Errorf("--model %s: %s is a SavedModel itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
+	case has(onnx.File):
+		return fmt.Errorf("--model %s: %s holds an ONNX model itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
 	case has("checkpoint") && has("config.yaml"):
 		return fmt.Errorf("--model %s: %s is a model_dir, of checkpoints: expected the folder that `goestimator export --config %s --to exports/%s` makes",
 			name, dir, filepath.Join(dir, "config.yaml"), name)

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ var types = map[tensor.DType]TensorProto_DataType{
 	tensor.Float32: TensorProto_FLOAT, tensor.Float64: TensorProto_DOUBLE, tensor.Float16: TensorProto_FLOAT16, tensor.BFloat16: TensorProto_BFLOAT16,
 	tensor.Int8: TensorProto_INT8, tensor.Int16: TensorProto_INT16, tensor.Int32: TensorProto_INT32, tensor.Int64: TensorProto_INT64,
 	tensor.Uint8: TensorProto_UINT8, tensor.Uint16: TensorProto_UINT16, tensor.Uint32: TensorProto_UINT32, tensor.Uint64: TensorProto_UINT64,
-	tensor.Bool: TensorProto_BOOL, tensor.String: TensorProto_STRING,
+	tensor.Bool: TensorProto_BOOL, tensor.String: TensorProto_STRING, tensor.Complex64: TensorProto_COMPLEX64, tensor.Complex128: TensorProto_COMPLEX128,
 }
 
 // TypeNumber returns the number of an element type in the format.
@@ -46,10 +47,17 @@ func (m *Model) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	p := &ModelProto{
-		IrVersion:    proto.Int64(IRVersion),
+		IrVersion:    proto.Int64(int64(cmp.Or(m.IR, IRVersion))),
 		ProducerName: &m.Producer,
 		Graph:        g,
-		OpsetImport:  []*OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(Opset)}},
+		OpsetImport:  opsetMessages(m.Opsets),
+	}
+	for _, f := range m.Functions {
+		fn, err := f.message()
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", f.Name, err)
+		}
+		p.Functions = append(p.Functions, fn)
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.Metadata)) {
 		p.MetadataProps = append(p.MetadataProps, &StringStringEntryProto{Key: &k, Value: proto.String(m.Metadata[k])})
@@ -60,14 +68,42 @@ func (m *Model) Marshal() ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true, UseCachedSize: true}.Marshal(p)
 }
 
-func (g *Graph) message() (*GraphProto, error) {
-	p := &GraphProto{Name: &g.Name}
-	for _, n := range g.Nodes {
-		node, err := n.message()
+func opsetMessages(versions map[string]int) (list []*OperatorSetIdProto) {
+	if versions == nil {
+		versions = map[string]int{"": Opset}
+	}
+	for _, d := range slices.Sorted(maps.Keys(versions)) {
+		list = append(list, &OperatorSetIdProto{Domain: &d, Version: proto.Int64(int64(versions[d]))})
+	}
+	return list
+}
+
+func (f *Function) message() (*FunctionProto, error) {
+	p := &FunctionProto{Name: &f.Name, Domain: &f.Domain, Input: f.Inputs, Output: f.Outputs, Attribute: f.Attrs, OpsetImport: opsetMessages(f.Opsets)}
+	var err error
+	if p.AttributeProto, err = attributeMessages(f.Defaults); err != nil {
+		return nil, err
+	}
+	p.Node, err = nodeMessages(f.Nodes)
+	return p, err
+}
+
+func nodeMessages(nodes []Node) (list []*NodeProto, err error) {
+	for _, n := range nodes {
+		p, err := n.message()
 		if err != nil {
 			return nil, fmt.Errorf("node %s (%s): %w", n.Name, n.Op, err)
 		}
-		p.Node = append(p.Node, node)
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func (g *Graph) message() (*GraphProto, error) {
+	p := &GraphProto{Name: &g.Name}
+	var err error
+	if p.Node, err = nodeMessages(g.Nodes); err != nil {
+		return nil, err
 	}
 	for _, i := range g.Initializers {
 		t, err := tensorMessage(i.Name, i.Tensor)
@@ -76,8 +112,10 @@ func (g *Graph) message() (*GraphProto, error) {
 		}
 		p.Initializer = append(p.Initializer, t)
 	}
-	var err error
 	if p.Input, err = valueMessages(g.Inputs); err != nil {
+		return nil, err
+	}
+	if p.ValueInfo, err = valueMessages(g.Known); err != nil {
 		return nil, err
 	}
 	p.Output, err = valueMessages(g.Outputs)
@@ -86,14 +124,23 @@ func (g *Graph) message() (*GraphProto, error) {
 
 func (n *Node) message() (*NodeProto, error) {
 	p := &NodeProto{OpType: &n.Op, Name: &n.Name, Input: n.Inputs, Output: n.Outputs}
-	for _, name := range slices.Sorted(maps.Keys(n.Attrs)) {
-		a, err := attributeMessage(name, n.Attrs[name])
+	if n.Domain != "" {
+		p.Domain = &n.Domain
+	}
+	var err error
+	p.Attribute, err = attributeMessages(n.Attrs)
+	return p, err
+}
+
+func attributeMessages(attrs map[string]any) (list []*AttributeProto, err error) {
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		a, err := attributeMessage(name, attrs[name])
 		if err != nil {
 			return nil, err
 		}
-		p.Attribute = append(p.Attribute, a)
+		list = append(list, a)
 	}
-	return p, nil
+	return list, nil
 }
 
 func attributeMessage(name string, v any) (*AttributeProto, error) {
@@ -113,6 +160,21 @@ func attributeMessage(name string, v any) (*AttributeProto, error) {
 		p.T, p.Type = t, AttributeProto_TENSOR.Enum()
 	case []int:
 		p.Ints, p.Type = int64s(v), AttributeProto_INTS.Enum()
+	case []float32:
+		p.Floats, p.Type = v, AttributeProto_FLOATS.Enum()
+	case []string:
+		for _, s := range v {
+			p.Strings = append(p.Strings, []byte(s))
+		}
+		p.Type = AttributeProto_STRINGS.Enum()
+	case *Graph:
+		g, err := v.message()
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", name, err)
+		}
+		p.G, p.Type = g, AttributeProto_GRAPH.Enum()
+	case AttrRef:
+		p.RefAttrName = proto.String(string(v))
 	default:
 		return nil, fmt.Errorf("attribute %s: no form for a %T", name, v)
 	}

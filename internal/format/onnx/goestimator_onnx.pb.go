@@ -1,4 +1,4 @@
-// The messages of the Open Neural Network Exchange format that are written.
+// The messages of the Open Neural Network Exchange format that are written or read.
 //
 // Names and numbers of fields are as in onnx.proto (github.com/onnx/onnx, IR
 // version 8), which has more. The package and the name of the file are our own:
@@ -30,31 +30,58 @@ const (
 type AttributeProto_AttributeType int32
 
 const (
-	AttributeProto_UNDEFINED AttributeProto_AttributeType = 0
-	AttributeProto_FLOAT     AttributeProto_AttributeType = 1
-	AttributeProto_INT       AttributeProto_AttributeType = 2
-	AttributeProto_STRING    AttributeProto_AttributeType = 3
-	AttributeProto_TENSOR    AttributeProto_AttributeType = 4
-	AttributeProto_INTS      AttributeProto_AttributeType = 7
+	AttributeProto_UNDEFINED      AttributeProto_AttributeType = 0
+	AttributeProto_FLOAT          AttributeProto_AttributeType = 1
+	AttributeProto_INT            AttributeProto_AttributeType = 2
+	AttributeProto_STRING         AttributeProto_AttributeType = 3
+	AttributeProto_TENSOR         AttributeProto_AttributeType = 4
+	AttributeProto_GRAPH          AttributeProto_AttributeType = 5
+	AttributeProto_FLOATS         AttributeProto_AttributeType = 6
+	AttributeProto_INTS           AttributeProto_AttributeType = 7
+	AttributeProto_STRINGS        AttributeProto_AttributeType = 8
+	AttributeProto_TENSORS        AttributeProto_AttributeType = 9
+	AttributeProto_GRAPHS         AttributeProto_AttributeType = 10
+	AttributeProto_SPARSE_TENSOR  AttributeProto_AttributeType = 11
+	AttributeProto_SPARSE_TENSORS AttributeProto_AttributeType = 12
+	AttributeProto_TYPE_PROTO     AttributeProto_AttributeType = 13
+	AttributeProto_TYPE_PROTOS    AttributeProto_AttributeType = 14
 )
 
 // Enum value maps for AttributeProto_AttributeType.
 var (
 	AttributeProto_AttributeType_name = map[int32]string{
-		0: "UNDEFINED",
-		1: "FLOAT",
-		2: "INT",
-		3: "STRING",
-		4: "TENSOR",
-		7: "INTS",
+		0:  "UNDEFINED",
+		1:  "FLOAT",
+		2:  "INT",
+		3:  "STRING",
+		4:  "TENSOR",
+		5:  "GRAPH",
+		6:  "FLOATS",
+		7:  "INTS",
+		8:  "STRINGS",
+		9:  "TENSORS",
+		10: "GRAPHS",
+		11: "SPARSE_TENSOR",
+		12: "SPARSE_TENSORS",
+		13: "TYPE_PROTO",
+		14: "TYPE_PROTOS",
 	}
 	AttributeProto_AttributeType_value = map[string]int32{
-		"UNDEFINED": 0,
-		"FLOAT":     1,
-		"INT":       2,
-		"STRING":    3,
-		"TENSOR":    4,
-		"INTS":      7,
+		"UNDEFINED":      0,
+		"FLOAT":          1,
+		"INT":            2,
+		"STRING":         3,
+		"TENSOR":         4,
+		"GRAPH":          5,
+		"FLOATS":         6,
+		"INTS":           7,
+		"STRINGS":        8,
+		"TENSORS":        9,
+		"GRAPHS":         10,
+		"SPARSE_TENSOR":  11,
+		"SPARSE_TENSORS": 12,
+		"TYPE_PROTO":     13,
+		"TYPE_PROTOS":    14,
 	}
 )
 
@@ -92,27 +119,35 @@ func (x *AttributeProto_AttributeType) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use AttributeProto_AttributeType.Descriptor instead.
 func (AttributeProto_AttributeType) EnumDescriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{5, 0}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{6, 0}
 }
 
 type TensorProto_DataType int32
 
 const (
-	TensorProto_UNDEFINED TensorProto_DataType = 0
-	TensorProto_FLOAT     TensorProto_DataType = 1
-	TensorProto_UINT8     TensorProto_DataType = 2
-	TensorProto_INT8      TensorProto_DataType = 3
-	TensorProto_UINT16    TensorProto_DataType = 4
-	TensorProto_INT16     TensorProto_DataType = 5
-	TensorProto_INT32     TensorProto_DataType = 6
-	TensorProto_INT64     TensorProto_DataType = 7
-	TensorProto_STRING    TensorProto_DataType = 8
-	TensorProto_BOOL      TensorProto_DataType = 9
-	TensorProto_FLOAT16   TensorProto_DataType = 10
-	TensorProto_DOUBLE    TensorProto_DataType = 11
-	TensorProto_UINT32    TensorProto_DataType = 12
-	TensorProto_UINT64    TensorProto_DataType = 13
-	TensorProto_BFLOAT16  TensorProto_DataType = 16
+	TensorProto_UNDEFINED      TensorProto_DataType = 0
+	TensorProto_FLOAT          TensorProto_DataType = 1
+	TensorProto_UINT8          TensorProto_DataType = 2
+	TensorProto_INT8           TensorProto_DataType = 3
+	TensorProto_UINT16         TensorProto_DataType = 4
+	TensorProto_INT16          TensorProto_DataType = 5
+	TensorProto_INT32          TensorProto_DataType = 6
+	TensorProto_INT64          TensorProto_DataType = 7
+	TensorProto_STRING         TensorProto_DataType = 8
+	TensorProto_BOOL           TensorProto_DataType = 9
+	TensorProto_FLOAT16        TensorProto_DataType = 10
+	TensorProto_DOUBLE         TensorProto_DataType = 11
+	TensorProto_UINT32         TensorProto_DataType = 12
+	TensorProto_UINT64         TensorProto_DataType = 13
+	TensorProto_COMPLEX64      TensorProto_DataType = 14
+	TensorProto_COMPLEX128     TensorProto_DataType = 15
+	TensorProto_BFLOAT16       TensorProto_DataType = 16
+	TensorProto_FLOAT8E4M3FN   TensorProto_DataType = 17
+	TensorProto_FLOAT8E4M3FNUZ TensorProto_DataType = 18
+	TensorProto_FLOAT8E5M2     TensorProto_DataType = 19
+	TensorProto_FLOAT8E5M2FNUZ TensorProto_DataType = 20
+	TensorProto_UINT4          TensorProto_DataType = 21
+	TensorProto_INT4           TensorProto_DataType = 22
 )
 
 // Enum value maps for TensorProto_DataType.
@@ -132,24 +167,40 @@ var (
 		11: "DOUBLE",
 		12: "UINT32",
 		13: "UINT64",
+		14: "COMPLEX64",
+		15: "COMPLEX128",
 		16: "BFLOAT16",
+		17: "FLOAT8E4M3FN",
+		18: "FLOAT8E4M3FNUZ",
+		19: "FLOAT8E5M2",
+		20: "FLOAT8E5M2FNUZ",
+		21: "UINT4",
+		22: "INT4",
 	}
 	TensorProto_DataType_value = map[string]int32{
-		"UNDEFINED": 0,
-		"FLOAT":     1,
-		"UINT8":     2,
-		"INT8":      3,
-		"UINT16":    4,
-		"INT16":     5,
-		"INT32":     6,
-		"INT64":     7,
-		"STRING":    8,
-		"BOOL":      9,
-		"FLOAT16":   10,
-		"DOUBLE":    11,
-		"UINT32":    12,
-		"UINT64":    13,
-		"BFLOAT16":  16,
+		"UNDEFINED":      0,
+		"FLOAT":          1,
+		"UINT8":          2,
+		"INT8":           3,
+		"UINT16":         4,
+		"INT16":          5,
+		"INT32":          6,
+		"INT64":          7,
+		"STRING":         8,
+		"BOOL":           9,
+		"FLOAT16":        10,
+		"DOUBLE":         11,
+		"UINT32":         12,
+		"UINT64":         13,
+		"COMPLEX64":      14,
+		"COMPLEX128":     15,
+		"BFLOAT16":       16,
+		"FLOAT8E4M3FN":   17,
+		"FLOAT8E4M3FNUZ": 18,
+		"FLOAT8E5M2":     19,
+		"FLOAT8E5M2FNUZ": 20,
+		"UINT4":          21,
+		"INT4":           22,
 	}
 )
 
@@ -187,7 +238,63 @@ func (x *TensorProto_DataType) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use TensorProto_DataType.Descriptor instead.
 func (TensorProto_DataType) EnumDescriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{6, 0}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{7, 0}
+}
+
+type TensorProto_DataLocation int32
+
+const (
+	TensorProto_DEFAULT  TensorProto_DataLocation = 0
+	TensorProto_EXTERNAL TensorProto_DataLocation = 1
+)
+
+// Enum value maps for TensorProto_DataLocation.
+var (
+	TensorProto_DataLocation_name = map[int32]string{
+		0: "DEFAULT",
+		1: "EXTERNAL",
+	}
+	TensorProto_DataLocation_value = map[string]int32{
+		"DEFAULT":  0,
+		"EXTERNAL": 1,
+	}
+)
+
+func (x TensorProto_DataLocation) Enum() *TensorProto_DataLocation {
+	p := new(TensorProto_DataLocation)
+	*p = x
+	return p
+}
+
+func (x TensorProto_DataLocation) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TensorProto_DataLocation) Descriptor() protoreflect.EnumDescriptor {
+	return file_goestimator_onnx_proto_enumTypes[2].Descriptor()
+}
+
+func (TensorProto_DataLocation) Type() protoreflect.EnumType {
+	return &file_goestimator_onnx_proto_enumTypes[2]
+}
+
+func (x TensorProto_DataLocation) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *TensorProto_DataLocation) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = TensorProto_DataLocation(num)
+	return nil
+}
+
+// Deprecated: Use TensorProto_DataLocation.Descriptor instead.
+func (TensorProto_DataLocation) EnumDescriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{7, 1}
 }
 
 type ModelProto struct {
@@ -197,6 +304,7 @@ type ModelProto struct {
 	Graph         *GraphProto               `protobuf:"bytes,7,opt,name=graph" json:"graph,omitempty"`
 	OpsetImport   []*OperatorSetIdProto     `protobuf:"bytes,8,rep,name=opset_import,json=opsetImport" json:"opset_import,omitempty"`
 	MetadataProps []*StringStringEntryProto `protobuf:"bytes,14,rep,name=metadata_props,json=metadataProps" json:"metadata_props,omitempty"`
+	Functions     []*FunctionProto          `protobuf:"bytes,25,rep,name=functions" json:"functions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -266,6 +374,113 @@ func (x *ModelProto) GetMetadataProps() []*StringStringEntryProto {
 	return nil
 }
 
+func (x *ModelProto) GetFunctions() []*FunctionProto {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
+type FunctionProto struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Name           *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	Input          []string               `protobuf:"bytes,4,rep,name=input" json:"input,omitempty"`
+	Output         []string               `protobuf:"bytes,5,rep,name=output" json:"output,omitempty"`
+	Attribute      []string               `protobuf:"bytes,6,rep,name=attribute" json:"attribute,omitempty"`
+	Node           []*NodeProto           `protobuf:"bytes,7,rep,name=node" json:"node,omitempty"`
+	OpsetImport    []*OperatorSetIdProto  `protobuf:"bytes,9,rep,name=opset_import,json=opsetImport" json:"opset_import,omitempty"`
+	Domain         *string                `protobuf:"bytes,10,opt,name=domain" json:"domain,omitempty"`
+	AttributeProto []*AttributeProto      `protobuf:"bytes,11,rep,name=attribute_proto,json=attributeProto" json:"attribute_proto,omitempty"` // with defaults
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *FunctionProto) Reset() {
+	*x = FunctionProto{}
+	mi := &file_goestimator_onnx_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionProto) ProtoMessage() {}
+
+func (x *FunctionProto) ProtoReflect() protoreflect.Message {
+	mi := &file_goestimator_onnx_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionProto.ProtoReflect.Descriptor instead.
+func (*FunctionProto) Descriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FunctionProto) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *FunctionProto) GetInput() []string {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *FunctionProto) GetOutput() []string {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *FunctionProto) GetAttribute() []string {
+	if x != nil {
+		return x.Attribute
+	}
+	return nil
+}
+
+func (x *FunctionProto) GetNode() []*NodeProto {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *FunctionProto) GetOpsetImport() []*OperatorSetIdProto {
+	if x != nil {
+		return x.OpsetImport
+	}
+	return nil
+}
+
+func (x *FunctionProto) GetDomain() string {
+	if x != nil && x.Domain != nil {
+		return *x.Domain
+	}
+	return ""
+}
+
+func (x *FunctionProto) GetAttributeProto() []*AttributeProto {
+	if x != nil {
+		return x.AttributeProto
+	}
+	return nil
+}
+
 type OperatorSetIdProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Domain        *string                `protobuf:"bytes,1,opt,name=domain" json:"domain,omitempty"`
@@ -276,7 +491,7 @@ type OperatorSetIdProto struct {
 
 func (x *OperatorSetIdProto) Reset() {
 	*x = OperatorSetIdProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[1]
+	mi := &file_goestimator_onnx_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -288,7 +503,7 @@ func (x *OperatorSetIdProto) String() string {
 func (*OperatorSetIdProto) ProtoMessage() {}
 
 func (x *OperatorSetIdProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[1]
+	mi := &file_goestimator_onnx_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -301,7 +516,7 @@ func (x *OperatorSetIdProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperatorSetIdProto.ProtoReflect.Descriptor instead.
 func (*OperatorSetIdProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{1}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OperatorSetIdProto) GetDomain() string {
@@ -328,7 +543,7 @@ type StringStringEntryProto struct {
 
 func (x *StringStringEntryProto) Reset() {
 	*x = StringStringEntryProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[2]
+	mi := &file_goestimator_onnx_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +555,7 @@ func (x *StringStringEntryProto) String() string {
 func (*StringStringEntryProto) ProtoMessage() {}
 
 func (x *StringStringEntryProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[2]
+	mi := &file_goestimator_onnx_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +568,7 @@ func (x *StringStringEntryProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringStringEntryProto.ProtoReflect.Descriptor instead.
 func (*StringStringEntryProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{2}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *StringStringEntryProto) GetKey() string {
@@ -371,19 +586,21 @@ func (x *StringStringEntryProto) GetValue() string {
 }
 
 type GraphProto struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          []*NodeProto           `protobuf:"bytes,1,rep,name=node" json:"node,omitempty"`
-	Name          *string                `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"`
-	Initializer   []*TensorProto         `protobuf:"bytes,5,rep,name=initializer" json:"initializer,omitempty"`
-	Input         []*ValueInfoProto      `protobuf:"bytes,11,rep,name=input" json:"input,omitempty"`
-	Output        []*ValueInfoProto      `protobuf:"bytes,12,rep,name=output" json:"output,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Node              []*NodeProto           `protobuf:"bytes,1,rep,name=node" json:"node,omitempty"`
+	Name              *string                `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"`
+	Initializer       []*TensorProto         `protobuf:"bytes,5,rep,name=initializer" json:"initializer,omitempty"`
+	Input             []*ValueInfoProto      `protobuf:"bytes,11,rep,name=input" json:"input,omitempty"`
+	Output            []*ValueInfoProto      `protobuf:"bytes,12,rep,name=output" json:"output,omitempty"`
+	ValueInfo         []*ValueInfoProto      `protobuf:"bytes,13,rep,name=value_info,json=valueInfo" json:"value_info,omitempty"`
+	SparseInitializer []*SparseTensorProto   `protobuf:"bytes,15,rep,name=sparse_initializer,json=sparseInitializer" json:"sparse_initializer,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GraphProto) Reset() {
 	*x = GraphProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[3]
+	mi := &file_goestimator_onnx_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +612,7 @@ func (x *GraphProto) String() string {
 func (*GraphProto) ProtoMessage() {}
 
 func (x *GraphProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[3]
+	mi := &file_goestimator_onnx_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +625,7 @@ func (x *GraphProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphProto.ProtoReflect.Descriptor instead.
 func (*GraphProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{3}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GraphProto) GetNode() []*NodeProto {
@@ -446,6 +663,20 @@ func (x *GraphProto) GetOutput() []*ValueInfoProto {
 	return nil
 }
 
+func (x *GraphProto) GetValueInfo() []*ValueInfoProto {
+	if x != nil {
+		return x.ValueInfo
+	}
+	return nil
+}
+
+func (x *GraphProto) GetSparseInitializer() []*SparseTensorProto {
+	if x != nil {
+		return x.SparseInitializer
+	}
+	return nil
+}
+
 type NodeProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         []string               `protobuf:"bytes,1,rep,name=input" json:"input,omitempty"`
@@ -453,13 +684,14 @@ type NodeProto struct {
 	Name          *string                `protobuf:"bytes,3,opt,name=name" json:"name,omitempty"`
 	OpType        *string                `protobuf:"bytes,4,opt,name=op_type,json=opType" json:"op_type,omitempty"`
 	Attribute     []*AttributeProto      `protobuf:"bytes,5,rep,name=attribute" json:"attribute,omitempty"`
+	Domain        *string                `protobuf:"bytes,7,opt,name=domain" json:"domain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeProto) Reset() {
 	*x = NodeProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[4]
+	mi := &file_goestimator_onnx_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +703,7 @@ func (x *NodeProto) String() string {
 func (*NodeProto) ProtoMessage() {}
 
 func (x *NodeProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[4]
+	mi := &file_goestimator_onnx_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +716,7 @@ func (x *NodeProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeProto.ProtoReflect.Descriptor instead.
 func (*NodeProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{4}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *NodeProto) GetInput() []string {
@@ -522,6 +754,13 @@ func (x *NodeProto) GetAttribute() []*AttributeProto {
 	return nil
 }
 
+func (x *NodeProto) GetDomain() string {
+	if x != nil && x.Domain != nil {
+		return *x.Domain
+	}
+	return ""
+}
+
 type AttributeProto struct {
 	state         protoimpl.MessageState        `protogen:"open.v1"`
 	Name          *string                       `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
@@ -529,15 +768,19 @@ type AttributeProto struct {
 	I             *int64                        `protobuf:"varint,3,opt,name=i" json:"i,omitempty"`
 	S             []byte                        `protobuf:"bytes,4,opt,name=s" json:"s,omitempty"`
 	T             *TensorProto                  `protobuf:"bytes,5,opt,name=t" json:"t,omitempty"`
+	G             *GraphProto                   `protobuf:"bytes,6,opt,name=g" json:"g,omitempty"`
+	Floats        []float32                     `protobuf:"fixed32,7,rep,name=floats" json:"floats,omitempty"`
 	Ints          []int64                       `protobuf:"varint,8,rep,name=ints" json:"ints,omitempty"`
+	Strings       [][]byte                      `protobuf:"bytes,9,rep,name=strings" json:"strings,omitempty"`
 	Type          *AttributeProto_AttributeType `protobuf:"varint,20,opt,name=type,enum=goestimator.onnx.AttributeProto_AttributeType" json:"type,omitempty"`
+	RefAttrName   *string                       `protobuf:"bytes,21,opt,name=ref_attr_name,json=refAttrName" json:"ref_attr_name,omitempty"` // of the function that the node is in
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttributeProto) Reset() {
 	*x = AttributeProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[5]
+	mi := &file_goestimator_onnx_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +792,7 @@ func (x *AttributeProto) String() string {
 func (*AttributeProto) ProtoMessage() {}
 
 func (x *AttributeProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[5]
+	mi := &file_goestimator_onnx_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +805,7 @@ func (x *AttributeProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttributeProto.ProtoReflect.Descriptor instead.
 func (*AttributeProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{5}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AttributeProto) GetName() string {
@@ -600,9 +843,30 @@ func (x *AttributeProto) GetT() *TensorProto {
 	return nil
 }
 
+func (x *AttributeProto) GetG() *GraphProto {
+	if x != nil {
+		return x.G
+	}
+	return nil
+}
+
+func (x *AttributeProto) GetFloats() []float32 {
+	if x != nil {
+		return x.Floats
+	}
+	return nil
+}
+
 func (x *AttributeProto) GetInts() []int64 {
 	if x != nil {
 		return x.Ints
+	}
+	return nil
+}
+
+func (x *AttributeProto) GetStrings() [][]byte {
+	if x != nil {
+		return x.Strings
 	}
 	return nil
 }
@@ -614,20 +878,34 @@ func (x *AttributeProto) GetType() AttributeProto_AttributeType {
 	return AttributeProto_UNDEFINED
 }
 
+func (x *AttributeProto) GetRefAttrName() string {
+	if x != nil && x.RefAttrName != nil {
+		return *x.RefAttrName
+	}
+	return ""
+}
+
 type TensorProto struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Dims          []int64                `protobuf:"varint,1,rep,name=dims" json:"dims,omitempty"`
-	DataType      *int32                 `protobuf:"varint,2,opt,name=data_type,json=dataType" json:"data_type,omitempty"` // a DataType
-	StringData    [][]byte               `protobuf:"bytes,6,rep,name=string_data,json=stringData" json:"string_data,omitempty"`
-	Name          *string                `protobuf:"bytes,8,opt,name=name" json:"name,omitempty"`
-	RawData       []byte                 `protobuf:"bytes,9,opt,name=raw_data,json=rawData" json:"raw_data,omitempty"`
+	state         protoimpl.MessageState    `protogen:"open.v1"`
+	Dims          []int64                   `protobuf:"varint,1,rep,name=dims" json:"dims,omitempty"`
+	DataType      *int32                    `protobuf:"varint,2,opt,name=data_type,json=dataType" json:"data_type,omitempty"` // a DataType
+	FloatData     []float32                 `protobuf:"fixed32,4,rep,packed,name=float_data,json=floatData" json:"float_data,omitempty"`
+	Int32Data     []int32                   `protobuf:"varint,5,rep,packed,name=int32_data,json=int32Data" json:"int32_data,omitempty"`
+	StringData    [][]byte                  `protobuf:"bytes,6,rep,name=string_data,json=stringData" json:"string_data,omitempty"`
+	Int64Data     []int64                   `protobuf:"varint,7,rep,packed,name=int64_data,json=int64Data" json:"int64_data,omitempty"`
+	Name          *string                   `protobuf:"bytes,8,opt,name=name" json:"name,omitempty"`
+	RawData       []byte                    `protobuf:"bytes,9,opt,name=raw_data,json=rawData" json:"raw_data,omitempty"`
+	DoubleData    []float64                 `protobuf:"fixed64,10,rep,packed,name=double_data,json=doubleData" json:"double_data,omitempty"`
+	Uint64Data    []uint64                  `protobuf:"varint,11,rep,packed,name=uint64_data,json=uint64Data" json:"uint64_data,omitempty"`
+	ExternalData  []*StringStringEntryProto `protobuf:"bytes,13,rep,name=external_data,json=externalData" json:"external_data,omitempty"`
+	DataLocation  *TensorProto_DataLocation `protobuf:"varint,14,opt,name=data_location,json=dataLocation,enum=goestimator.onnx.TensorProto_DataLocation" json:"data_location,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TensorProto) Reset() {
 	*x = TensorProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[6]
+	mi := &file_goestimator_onnx_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +917,7 @@ func (x *TensorProto) String() string {
 func (*TensorProto) ProtoMessage() {}
 
 func (x *TensorProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[6]
+	mi := &file_goestimator_onnx_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +930,7 @@ func (x *TensorProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorProto.ProtoReflect.Descriptor instead.
 func (*TensorProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{6}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TensorProto) GetDims() []int64 {
@@ -669,9 +947,30 @@ func (x *TensorProto) GetDataType() int32 {
 	return 0
 }
 
+func (x *TensorProto) GetFloatData() []float32 {
+	if x != nil {
+		return x.FloatData
+	}
+	return nil
+}
+
+func (x *TensorProto) GetInt32Data() []int32 {
+	if x != nil {
+		return x.Int32Data
+	}
+	return nil
+}
+
 func (x *TensorProto) GetStringData() [][]byte {
 	if x != nil {
 		return x.StringData
+	}
+	return nil
+}
+
+func (x *TensorProto) GetInt64Data() []int64 {
+	if x != nil {
+		return x.Int64Data
 	}
 	return nil
 }
@@ -690,6 +989,78 @@ func (x *TensorProto) GetRawData() []byte {
 	return nil
 }
 
+func (x *TensorProto) GetDoubleData() []float64 {
+	if x != nil {
+		return x.DoubleData
+	}
+	return nil
+}
+
+func (x *TensorProto) GetUint64Data() []uint64 {
+	if x != nil {
+		return x.Uint64Data
+	}
+	return nil
+}
+
+func (x *TensorProto) GetExternalData() []*StringStringEntryProto {
+	if x != nil {
+		return x.ExternalData
+	}
+	return nil
+}
+
+func (x *TensorProto) GetDataLocation() TensorProto_DataLocation {
+	if x != nil && x.DataLocation != nil {
+		return *x.DataLocation
+	}
+	return TensorProto_DEFAULT
+}
+
+type SparseTensorProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        *TensorProto           `protobuf:"bytes,1,opt,name=values" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SparseTensorProto) Reset() {
+	*x = SparseTensorProto{}
+	mi := &file_goestimator_onnx_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseTensorProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseTensorProto) ProtoMessage() {}
+
+func (x *SparseTensorProto) ProtoReflect() protoreflect.Message {
+	mi := &file_goestimator_onnx_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseTensorProto.ProtoReflect.Descriptor instead.
+func (*SparseTensorProto) Descriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SparseTensorProto) GetValues() *TensorProto {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type ValueInfoProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
@@ -700,7 +1071,7 @@ type ValueInfoProto struct {
 
 func (x *ValueInfoProto) Reset() {
 	*x = ValueInfoProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[7]
+	mi := &file_goestimator_onnx_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +1083,7 @@ func (x *ValueInfoProto) String() string {
 func (*ValueInfoProto) ProtoMessage() {}
 
 func (x *ValueInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[7]
+	mi := &file_goestimator_onnx_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +1096,7 @@ func (x *ValueInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfoProto.ProtoReflect.Descriptor instead.
 func (*ValueInfoProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{7}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ValueInfoProto) GetName() string {
@@ -747,6 +1118,9 @@ type TypeProto struct {
 	// Types that are valid to be assigned to Value:
 	//
 	//	*TypeProto_TensorType
+	//	*TypeProto_SequenceType
+	//	*TypeProto_MapType
+	//	*TypeProto_OptionalType
 	Value         isTypeProto_Value `protobuf_oneof:"value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -754,7 +1128,7 @@ type TypeProto struct {
 
 func (x *TypeProto) Reset() {
 	*x = TypeProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[8]
+	mi := &file_goestimator_onnx_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +1140,7 @@ func (x *TypeProto) String() string {
 func (*TypeProto) ProtoMessage() {}
 
 func (x *TypeProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[8]
+	mi := &file_goestimator_onnx_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +1153,7 @@ func (x *TypeProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeProto.ProtoReflect.Descriptor instead.
 func (*TypeProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{8}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TypeProto) GetValue() isTypeProto_Value {
@@ -798,6 +1172,33 @@ func (x *TypeProto) GetTensorType() *TypeProto_Tensor {
 	return nil
 }
 
+func (x *TypeProto) GetSequenceType() *TypeProto_Sequence {
+	if x != nil {
+		if x, ok := x.Value.(*TypeProto_SequenceType); ok {
+			return x.SequenceType
+		}
+	}
+	return nil
+}
+
+func (x *TypeProto) GetMapType() *TypeProto_Map {
+	if x != nil {
+		if x, ok := x.Value.(*TypeProto_MapType); ok {
+			return x.MapType
+		}
+	}
+	return nil
+}
+
+func (x *TypeProto) GetOptionalType() *TypeProto_Optional {
+	if x != nil {
+		if x, ok := x.Value.(*TypeProto_OptionalType); ok {
+			return x.OptionalType
+		}
+	}
+	return nil
+}
+
 type isTypeProto_Value interface {
 	isTypeProto_Value()
 }
@@ -806,7 +1207,25 @@ type TypeProto_TensorType struct {
 	TensorType *TypeProto_Tensor `protobuf:"bytes,1,opt,name=tensor_type,json=tensorType,oneof"`
 }
 
+type TypeProto_SequenceType struct {
+	SequenceType *TypeProto_Sequence `protobuf:"bytes,4,opt,name=sequence_type,json=sequenceType,oneof"`
+}
+
+type TypeProto_MapType struct {
+	MapType *TypeProto_Map `protobuf:"bytes,5,opt,name=map_type,json=mapType,oneof"`
+}
+
+type TypeProto_OptionalType struct {
+	OptionalType *TypeProto_Optional `protobuf:"bytes,9,opt,name=optional_type,json=optionalType,oneof"`
+}
+
 func (*TypeProto_TensorType) isTypeProto_Value() {}
+
+func (*TypeProto_SequenceType) isTypeProto_Value() {}
+
+func (*TypeProto_MapType) isTypeProto_Value() {}
+
+func (*TypeProto_OptionalType) isTypeProto_Value() {}
 
 type TensorShapeProto struct {
 	state         protoimpl.MessageState        `protogen:"open.v1"`
@@ -817,7 +1236,7 @@ type TensorShapeProto struct {
 
 func (x *TensorShapeProto) Reset() {
 	*x = TensorShapeProto{}
-	mi := &file_goestimator_onnx_proto_msgTypes[9]
+	mi := &file_goestimator_onnx_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +1248,7 @@ func (x *TensorShapeProto) String() string {
 func (*TensorShapeProto) ProtoMessage() {}
 
 func (x *TensorShapeProto) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[9]
+	mi := &file_goestimator_onnx_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +1261,7 @@ func (x *TensorShapeProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorShapeProto.ProtoReflect.Descriptor instead.
 func (*TensorShapeProto) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{9}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TensorShapeProto) GetDim() []*TensorShapeProto_Dimension {
@@ -862,7 +1281,7 @@ type TypeProto_Tensor struct {
 
 func (x *TypeProto_Tensor) Reset() {
 	*x = TypeProto_Tensor{}
-	mi := &file_goestimator_onnx_proto_msgTypes[10]
+	mi := &file_goestimator_onnx_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1293,7 @@ func (x *TypeProto_Tensor) String() string {
 func (*TypeProto_Tensor) ProtoMessage() {}
 
 func (x *TypeProto_Tensor) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[10]
+	mi := &file_goestimator_onnx_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1306,7 @@ func (x *TypeProto_Tensor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeProto_Tensor.ProtoReflect.Descriptor instead.
 func (*TypeProto_Tensor) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{8, 0}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{10, 0}
 }
 
 func (x *TypeProto_Tensor) GetElemType() int32 {
@@ -900,6 +1319,146 @@ func (x *TypeProto_Tensor) GetElemType() int32 {
 func (x *TypeProto_Tensor) GetShape() *TensorShapeProto {
 	if x != nil {
 		return x.Shape
+	}
+	return nil
+}
+
+type TypeProto_Sequence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ElemType      *TypeProto             `protobuf:"bytes,1,opt,name=elem_type,json=elemType" json:"elem_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TypeProto_Sequence) Reset() {
+	*x = TypeProto_Sequence{}
+	mi := &file_goestimator_onnx_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypeProto_Sequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypeProto_Sequence) ProtoMessage() {}
+
+func (x *TypeProto_Sequence) ProtoReflect() protoreflect.Message {
+	mi := &file_goestimator_onnx_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypeProto_Sequence.ProtoReflect.Descriptor instead.
+func (*TypeProto_Sequence) Descriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{10, 1}
+}
+
+func (x *TypeProto_Sequence) GetElemType() *TypeProto {
+	if x != nil {
+		return x.ElemType
+	}
+	return nil
+}
+
+type TypeProto_Map struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	KeyType       *int32                 `protobuf:"varint,1,opt,name=key_type,json=keyType" json:"key_type,omitempty"`
+	ValueType     *TypeProto             `protobuf:"bytes,2,opt,name=value_type,json=valueType" json:"value_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TypeProto_Map) Reset() {
+	*x = TypeProto_Map{}
+	mi := &file_goestimator_onnx_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypeProto_Map) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypeProto_Map) ProtoMessage() {}
+
+func (x *TypeProto_Map) ProtoReflect() protoreflect.Message {
+	mi := &file_goestimator_onnx_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypeProto_Map.ProtoReflect.Descriptor instead.
+func (*TypeProto_Map) Descriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{10, 2}
+}
+
+func (x *TypeProto_Map) GetKeyType() int32 {
+	if x != nil && x.KeyType != nil {
+		return *x.KeyType
+	}
+	return 0
+}
+
+func (x *TypeProto_Map) GetValueType() *TypeProto {
+	if x != nil {
+		return x.ValueType
+	}
+	return nil
+}
+
+type TypeProto_Optional struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ElemType      *TypeProto             `protobuf:"bytes,1,opt,name=elem_type,json=elemType" json:"elem_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TypeProto_Optional) Reset() {
+	*x = TypeProto_Optional{}
+	mi := &file_goestimator_onnx_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TypeProto_Optional) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TypeProto_Optional) ProtoMessage() {}
+
+func (x *TypeProto_Optional) ProtoReflect() protoreflect.Message {
+	mi := &file_goestimator_onnx_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TypeProto_Optional.ProtoReflect.Descriptor instead.
+func (*TypeProto_Optional) Descriptor() ([]byte, []int) {
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{10, 3}
+}
+
+func (x *TypeProto_Optional) GetElemType() *TypeProto {
+	if x != nil {
+		return x.ElemType
 	}
 	return nil
 }
@@ -917,7 +1476,7 @@ type TensorShapeProto_Dimension struct {
 
 func (x *TensorShapeProto_Dimension) Reset() {
 	*x = TensorShapeProto_Dimension{}
-	mi := &file_goestimator_onnx_proto_msgTypes[11]
+	mi := &file_goestimator_onnx_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +1488,7 @@ func (x *TensorShapeProto_Dimension) String() string {
 func (*TensorShapeProto_Dimension) ProtoMessage() {}
 
 func (x *TensorShapeProto_Dimension) ProtoReflect() protoreflect.Message {
-	mi := &file_goestimator_onnx_proto_msgTypes[11]
+	mi := &file_goestimator_onnx_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +1501,7 @@ func (x *TensorShapeProto_Dimension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TensorShapeProto_Dimension.ProtoReflect.Descriptor instead.
 func (*TensorShapeProto_Dimension) Descriptor() ([]byte, []int) {
-	return file_goestimator_onnx_proto_rawDescGZIP(), []int{9, 0}
+	return file_goestimator_onnx_proto_rawDescGZIP(), []int{11, 0}
 }
 
 func (x *TensorShapeProto_Dimension) GetValue() isTensorShapeProto_Dimension_Value {
@@ -990,7 +1549,7 @@ var File_goestimator_onnx_proto protoreflect.FileDescriptor
 
 const file_goestimator_onnx_proto_rawDesc = "" +
 	"\n" +
-	"\x16goestimator_onnx.proto\x12\x10goestimator.onnx\"\x9e\x02\n" +
+	"\x16goestimator_onnx.proto\x12\x10goestimator.onnx\"\xdd\x02\n" +
 	"\n" +
 	"ModelProto\x12\x1d\n" +
 	"\n" +
@@ -998,34 +1557,53 @@ const file_goestimator_onnx_proto_rawDesc = "" +
 	"\rproducer_name\x18\x02 \x01(\tR\fproducerName\x122\n" +
 	"\x05graph\x18\a \x01(\v2\x1c.goestimator.onnx.GraphProtoR\x05graph\x12G\n" +
 	"\fopset_import\x18\b \x03(\v2$.goestimator.onnx.OperatorSetIdProtoR\vopsetImport\x12O\n" +
-	"\x0emetadata_props\x18\x0e \x03(\v2(.goestimator.onnx.StringStringEntryProtoR\rmetadataProps\"F\n" +
+	"\x0emetadata_props\x18\x0e \x03(\v2(.goestimator.onnx.StringStringEntryProtoR\rmetadataProps\x12=\n" +
+	"\tfunctions\x18\x19 \x03(\v2\x1f.goestimator.onnx.FunctionProtoR\tfunctions\"\xcc\x02\n" +
+	"\rFunctionProto\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05input\x18\x04 \x03(\tR\x05input\x12\x16\n" +
+	"\x06output\x18\x05 \x03(\tR\x06output\x12\x1c\n" +
+	"\tattribute\x18\x06 \x03(\tR\tattribute\x12/\n" +
+	"\x04node\x18\a \x03(\v2\x1b.goestimator.onnx.NodeProtoR\x04node\x12G\n" +
+	"\fopset_import\x18\t \x03(\v2$.goestimator.onnx.OperatorSetIdProtoR\vopsetImport\x12\x16\n" +
+	"\x06domain\x18\n" +
+	" \x01(\tR\x06domain\x12I\n" +
+	"\x0fattribute_proto\x18\v \x03(\v2 .goestimator.onnx.AttributeProtoR\x0eattributeProto\"F\n" +
 	"\x12OperatorSetIdProto\x12\x16\n" +
 	"\x06domain\x18\x01 \x01(\tR\x06domain\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\"@\n" +
 	"\x16StringStringEntryProto\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\x84\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x99\x03\n" +
 	"\n" +
 	"GraphProto\x12/\n" +
 	"\x04node\x18\x01 \x03(\v2\x1b.goestimator.onnx.NodeProtoR\x04node\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12?\n" +
 	"\vinitializer\x18\x05 \x03(\v2\x1d.goestimator.onnx.TensorProtoR\vinitializer\x126\n" +
 	"\x05input\x18\v \x03(\v2 .goestimator.onnx.ValueInfoProtoR\x05input\x128\n" +
-	"\x06output\x18\f \x03(\v2 .goestimator.onnx.ValueInfoProtoR\x06output\"\xa6\x01\n" +
+	"\x06output\x18\f \x03(\v2 .goestimator.onnx.ValueInfoProtoR\x06output\x12?\n" +
+	"\n" +
+	"value_info\x18\r \x03(\v2 .goestimator.onnx.ValueInfoProtoR\tvalueInfo\x12R\n" +
+	"\x12sparse_initializer\x18\x0f \x03(\v2#.goestimator.onnx.SparseTensorProtoR\x11sparseInitializer\"\xbe\x01\n" +
 	"\tNodeProto\x12\x14\n" +
 	"\x05input\x18\x01 \x03(\tR\x05input\x12\x16\n" +
 	"\x06output\x18\x02 \x03(\tR\x06output\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x17\n" +
 	"\aop_type\x18\x04 \x01(\tR\x06opType\x12>\n" +
-	"\tattribute\x18\x05 \x03(\v2 .goestimator.onnx.AttributeProtoR\tattribute\"\xa9\x02\n" +
+	"\tattribute\x18\x05 \x03(\v2 .goestimator.onnx.AttributeProtoR\tattribute\x12\x16\n" +
+	"\x06domain\x18\a \x01(\tR\x06domain\"\xb1\x04\n" +
 	"\x0eAttributeProto\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\f\n" +
 	"\x01f\x18\x02 \x01(\x02R\x01f\x12\f\n" +
 	"\x01i\x18\x03 \x01(\x03R\x01i\x12\f\n" +
 	"\x01s\x18\x04 \x01(\fR\x01s\x12+\n" +
-	"\x01t\x18\x05 \x01(\v2\x1d.goestimator.onnx.TensorProtoR\x01t\x12\x12\n" +
-	"\x04ints\x18\b \x03(\x03R\x04ints\x12B\n" +
-	"\x04type\x18\x14 \x01(\x0e2..goestimator.onnx.AttributeProto.AttributeTypeR\x04type\"T\n" +
+	"\x01t\x18\x05 \x01(\v2\x1d.goestimator.onnx.TensorProtoR\x01t\x12*\n" +
+	"\x01g\x18\x06 \x01(\v2\x1c.goestimator.onnx.GraphProtoR\x01g\x12\x16\n" +
+	"\x06floats\x18\a \x03(\x02R\x06floats\x12\x12\n" +
+	"\x04ints\x18\b \x03(\x03R\x04ints\x12\x18\n" +
+	"\astrings\x18\t \x03(\fR\astrings\x12B\n" +
+	"\x04type\x18\x14 \x01(\x0e2..goestimator.onnx.AttributeProto.AttributeTypeR\x04type\x12\"\n" +
+	"\rref_attr_name\x18\x15 \x01(\tR\vrefAttrName\"\xd9\x01\n" +
 	"\rAttributeType\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\t\n" +
 	"\x05FLOAT\x10\x01\x12\a\n" +
@@ -1033,15 +1611,41 @@ const file_goestimator_onnx_proto_rawDesc = "" +
 	"\n" +
 	"\x06STRING\x10\x03\x12\n" +
 	"\n" +
-	"\x06TENSOR\x10\x04\x12\b\n" +
-	"\x04INTS\x10\a\"\xcc\x02\n" +
+	"\x06TENSOR\x10\x04\x12\t\n" +
+	"\x05GRAPH\x10\x05\x12\n" +
+	"\n" +
+	"\x06FLOATS\x10\x06\x12\b\n" +
+	"\x04INTS\x10\a\x12\v\n" +
+	"\aSTRINGS\x10\b\x12\v\n" +
+	"\aTENSORS\x10\t\x12\n" +
+	"\n" +
+	"\x06GRAPHS\x10\n" +
+	"\x12\x11\n" +
+	"\rSPARSE_TENSOR\x10\v\x12\x12\n" +
+	"\x0eSPARSE_TENSORS\x10\f\x12\x0e\n" +
+	"\n" +
+	"TYPE_PROTO\x10\r\x12\x0f\n" +
+	"\vTYPE_PROTOS\x10\x0e\"\xc8\x06\n" +
 	"\vTensorProto\x12\x12\n" +
 	"\x04dims\x18\x01 \x03(\x03R\x04dims\x12\x1b\n" +
-	"\tdata_type\x18\x02 \x01(\x05R\bdataType\x12\x1f\n" +
+	"\tdata_type\x18\x02 \x01(\x05R\bdataType\x12!\n" +
+	"\n" +
+	"float_data\x18\x04 \x03(\x02B\x02\x10\x01R\tfloatData\x12!\n" +
+	"\n" +
+	"int32_data\x18\x05 \x03(\x05B\x02\x10\x01R\tint32Data\x12\x1f\n" +
 	"\vstring_data\x18\x06 \x03(\fR\n" +
-	"stringData\x12\x12\n" +
+	"stringData\x12!\n" +
+	"\n" +
+	"int64_data\x18\a \x03(\x03B\x02\x10\x01R\tint64Data\x12\x12\n" +
 	"\x04name\x18\b \x01(\tR\x04name\x12\x19\n" +
-	"\braw_data\x18\t \x01(\fR\arawData\"\xbb\x01\n" +
+	"\braw_data\x18\t \x01(\fR\arawData\x12#\n" +
+	"\vdouble_data\x18\n" +
+	" \x03(\x01B\x02\x10\x01R\n" +
+	"doubleData\x12#\n" +
+	"\vuint64_data\x18\v \x03(\x04B\x02\x10\x01R\n" +
+	"uint64Data\x12M\n" +
+	"\rexternal_data\x18\r \x03(\v2(.goestimator.onnx.StringStringEntryProtoR\fexternalData\x12O\n" +
+	"\rdata_location\x18\x0e \x01(\x0e2*.goestimator.onnx.TensorProto.DataLocationR\fdataLocation\"\xb9\x02\n" +
 	"\bDataType\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\t\n" +
 	"\x05FLOAT\x10\x01\x12\t\n" +
@@ -1062,17 +1666,43 @@ const file_goestimator_onnx_proto_rawDesc = "" +
 	"\n" +
 	"\x06UINT32\x10\f\x12\n" +
 	"\n" +
-	"\x06UINT64\x10\r\x12\f\n" +
-	"\bBFLOAT16\x10\x10\"U\n" +
+	"\x06UINT64\x10\r\x12\r\n" +
+	"\tCOMPLEX64\x10\x0e\x12\x0e\n" +
+	"\n" +
+	"COMPLEX128\x10\x0f\x12\f\n" +
+	"\bBFLOAT16\x10\x10\x12\x10\n" +
+	"\fFLOAT8E4M3FN\x10\x11\x12\x12\n" +
+	"\x0eFLOAT8E4M3FNUZ\x10\x12\x12\x0e\n" +
+	"\n" +
+	"FLOAT8E5M2\x10\x13\x12\x12\n" +
+	"\x0eFLOAT8E5M2FNUZ\x10\x14\x12\t\n" +
+	"\x05UINT4\x10\x15\x12\b\n" +
+	"\x04INT4\x10\x16\")\n" +
+	"\fDataLocation\x12\v\n" +
+	"\aDEFAULT\x10\x00\x12\f\n" +
+	"\bEXTERNAL\x10\x01\"J\n" +
+	"\x11SparseTensorProto\x125\n" +
+	"\x06values\x18\x01 \x01(\v2\x1d.goestimator.onnx.TensorProtoR\x06values\"U\n" +
 	"\x0eValueInfoProto\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
-	"\x04type\x18\x02 \x01(\v2\x1b.goestimator.onnx.TypeProtoR\x04type\"\xbc\x01\n" +
+	"\x04type\x18\x02 \x01(\v2\x1b.goestimator.onnx.TypeProtoR\x04type\"\xfe\x04\n" +
 	"\tTypeProto\x12E\n" +
 	"\vtensor_type\x18\x01 \x01(\v2\".goestimator.onnx.TypeProto.TensorH\x00R\n" +
-	"tensorType\x1a_\n" +
+	"tensorType\x12K\n" +
+	"\rsequence_type\x18\x04 \x01(\v2$.goestimator.onnx.TypeProto.SequenceH\x00R\fsequenceType\x12<\n" +
+	"\bmap_type\x18\x05 \x01(\v2\x1f.goestimator.onnx.TypeProto.MapH\x00R\amapType\x12K\n" +
+	"\roptional_type\x18\t \x01(\v2$.goestimator.onnx.TypeProto.OptionalH\x00R\foptionalType\x1a_\n" +
 	"\x06Tensor\x12\x1b\n" +
 	"\telem_type\x18\x01 \x01(\x05R\belemType\x128\n" +
-	"\x05shape\x18\x02 \x01(\v2\".goestimator.onnx.TensorShapeProtoR\x05shapeB\a\n" +
+	"\x05shape\x18\x02 \x01(\v2\".goestimator.onnx.TensorShapeProtoR\x05shape\x1aD\n" +
+	"\bSequence\x128\n" +
+	"\telem_type\x18\x01 \x01(\v2\x1b.goestimator.onnx.TypeProtoR\belemType\x1a\\\n" +
+	"\x03Map\x12\x19\n" +
+	"\bkey_type\x18\x01 \x01(\x05R\akeyType\x12:\n" +
+	"\n" +
+	"value_type\x18\x02 \x01(\v2\x1b.goestimator.onnx.TypeProtoR\tvalueType\x1aD\n" +
+	"\bOptional\x128\n" +
+	"\telem_type\x18\x01 \x01(\v2\x1b.goestimator.onnx.TypeProtoR\belemTypeB\a\n" +
 	"\x05value\"\xa6\x01\n" +
 	"\x10TensorShapeProto\x12>\n" +
 	"\x03dim\x18\x01 \x03(\v2,.goestimator.onnx.TensorShapeProto.DimensionR\x03dim\x1aR\n" +
@@ -1093,44 +1723,66 @@ func file_goestimator_onnx_proto_rawDescGZIP() []byte {
 	return file_goestimator_onnx_proto_rawDescData
 }
 
-var file_goestimator_onnx_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_goestimator_onnx_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_goestimator_onnx_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_goestimator_onnx_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_goestimator_onnx_proto_goTypes = []any{
 	(AttributeProto_AttributeType)(0),  // 0: goestimator.onnx.AttributeProto.AttributeType
 	(TensorProto_DataType)(0),          // 1: goestimator.onnx.TensorProto.DataType
-	(*ModelProto)(nil),                 // 2: goestimator.onnx.ModelProto
-	(*OperatorSetIdProto)(nil),         // 3: goestimator.onnx.OperatorSetIdProto
-	(*StringStringEntryProto)(nil),     // 4: goestimator.onnx.StringStringEntryProto
-	(*GraphProto)(nil),                 // 5: goestimator.onnx.GraphProto
-	(*NodeProto)(nil),                  // 6: goestimator.onnx.NodeProto
-	(*AttributeProto)(nil),             // 7: goestimator.onnx.AttributeProto
-	(*TensorProto)(nil),                // 8: goestimator.onnx.TensorProto
-	(*ValueInfoProto)(nil),             // 9: goestimator.onnx.ValueInfoProto
-	(*TypeProto)(nil),                  // 10: goestimator.onnx.TypeProto
-	(*TensorShapeProto)(nil),           // 11: goestimator.onnx.TensorShapeProto
-	(*TypeProto_Tensor)(nil),           // 12: goestimator.onnx.TypeProto.Tensor
-	(*TensorShapeProto_Dimension)(nil), // 13: goestimator.onnx.TensorShapeProto.Dimension
+	(TensorProto_DataLocation)(0),      // 2: goestimator.onnx.TensorProto.DataLocation
+	(*ModelProto)(nil),                 // 3: goestimator.onnx.ModelProto
+	(*FunctionProto)(nil),              // 4: goestimator.onnx.FunctionProto
+	(*OperatorSetIdProto)(nil),         // 5: goestimator.onnx.OperatorSetIdProto
+	(*StringStringEntryProto)(nil),     // 6: goestimator.onnx.StringStringEntryProto
+	(*GraphProto)(nil),                 // 7: goestimator.onnx.GraphProto
+	(*NodeProto)(nil),                  // 8: goestimator.onnx.NodeProto
+	(*AttributeProto)(nil),             // 9: goestimator.onnx.AttributeProto
+	(*TensorProto)(nil),                // 10: goestimator.onnx.TensorProto
+	(*SparseTensorProto)(nil),          // 11: goestimator.onnx.SparseTensorProto
+	(*ValueInfoProto)(nil),             // 12: goestimator.onnx.ValueInfoProto
+	(*TypeProto)(nil),                  // 13: goestimator.onnx.TypeProto
+	(*TensorShapeProto)(nil),           // 14: goestimator.onnx.TensorShapeProto
+	(*TypeProto_Tensor)(nil),           // 15: goestimator.onnx.TypeProto.Tensor
+	(*TypeProto_Sequence)(nil),         // 16: goestimator.onnx.TypeProto.Sequence
+	(*TypeProto_Map)(nil),              // 17: goestimator.onnx.TypeProto.Map
+	(*TypeProto_Optional)(nil),         // 18: goestimator.onnx.TypeProto.Optional
+	(*TensorShapeProto_Dimension)(nil), // 19: goestimator.onnx.TensorShapeProto.Dimension
 }
 var file_goestimator_onnx_proto_depIdxs = []int32{
-	5,  // 0: goestimator.onnx.ModelProto.graph:type_name -> goestimator.onnx.GraphProto
-	3,  // 1: goestimator.onnx.ModelProto.opset_import:type_name -> goestimator.onnx.OperatorSetIdProto
-	4,  // 2: goestimator.onnx.ModelProto.metadata_props:type_name -> goestimator.onnx.StringStringEntryProto
-	6,  // 3: goestimator.onnx.GraphProto.node:type_name -> goestimator.onnx.NodeProto
-	8,  // 4: goestimator.onnx.GraphProto.initializer:type_name -> goestimator.onnx.TensorProto
-	9,  // 5: goestimator.onnx.GraphProto.input:type_name -> goestimator.onnx.ValueInfoProto
-	9,  // 6: goestimator.onnx.GraphProto.output:type_name -> goestimator.onnx.ValueInfoProto
-	7,  // 7: goestimator.onnx.NodeProto.attribute:type_name -> goestimator.onnx.AttributeProto
-	8,  // 8: goestimator.onnx.AttributeProto.t:type_name -> goestimator.onnx.TensorProto
-	0,  // 9: goestimator.onnx.AttributeProto.type:type_name -> goestimator.onnx.AttributeProto.AttributeType
-	10, // 10: goestimator.onnx.ValueInfoProto.type:type_name -> goestimator.onnx.TypeProto
-	12, // 11: goestimator.onnx.TypeProto.tensor_type:type_name -> goestimator.onnx.TypeProto.Tensor
-	13, // 12: goestimator.onnx.TensorShapeProto.dim:type_name -> goestimator.onnx.TensorShapeProto.Dimension
-	11, // 13: goestimator.onnx.TypeProto.Tensor.shape:type_name -> goestimator.onnx.TensorShapeProto
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	7,  // 0: goestimator.onnx.ModelProto.graph:type_name -> goestimator.onnx.GraphProto
+	5,  // 1: goestimator.onnx.ModelProto.opset_import:type_name -> goestimator.onnx.OperatorSetIdProto
+	6,  // 2: goestimator.onnx.ModelProto.metadata_props:type_name -> goestimator.onnx.StringStringEntryProto
+	4,  // 3: goestimator.onnx.ModelProto.functions:type_name -> goestimator.onnx.FunctionProto
+	8,  // 4: goestimator.onnx.FunctionProto.node:type_name -> goestimator.onnx.NodeProto
+	5,  // 5: goestimator.onnx.FunctionProto.opset_import:type_name -> goestimator.onnx.OperatorSetIdProto
+	9,  // 6: goestimator.onnx.FunctionProto.attribute_proto:type_name -> goestimator.onnx.AttributeProto
+	8,  // 7: goestimator.onnx.GraphProto.node:type_name -> goestimator.onnx.NodeProto
+	10, // 8: goestimator.onnx.GraphProto.initializer:type_name -> goestimator.onnx.TensorProto
+	12, // 9: goestimator.onnx.GraphProto.input:type_name -> goestimator.onnx.ValueInfoProto
+	12, // 10: goestimator.onnx.GraphProto.output:type_name -> goestimator.onnx.ValueInfoProto
+	12, // 11: goestimator.onnx.GraphProto.value_info:type_name -> goestimator.onnx.ValueInfoProto
+	11, // 12: goestimator.onnx.GraphProto.sparse_initializer:type_name -> goestimator.onnx.SparseTensorProto
+	9,  // 13: goestimator.onnx.NodeProto.attribute:type_name -> goestimator.onnx.AttributeProto
+	10, // 14: goestimator.onnx.AttributeProto.t:type_name -> goestimator.onnx.TensorProto
+	7,  // 15: goestimator.onnx.AttributeProto.g:type_name -> goestimator.onnx.GraphProto
+	0,  // 16: goestimator.onnx.AttributeProto.type:type_name -> goestimator.onnx.AttributeProto.AttributeType
+	6,  // 17: goestimator.onnx.TensorProto.external_data:type_name -> goestimator.onnx.StringStringEntryProto
+	2,  // 18: goestimator.onnx.TensorProto.data_location:type_name -> goestimator.onnx.TensorProto.DataLocation
+	10, // 19: goestimator.onnx.SparseTensorProto.values:type_name -> goestimator.onnx.TensorProto
+	13, // 20: goestimator.onnx.ValueInfoProto.type:type_name -> goestimator.onnx.TypeProto
+	15, // 21: goestimator.onnx.TypeProto.tensor_type:type_name -> goestimator.onnx.TypeProto.Tensor
+	16, // 22: goestimator.onnx.TypeProto.sequence_type:type_name -> goestimator.onnx.TypeProto.Sequence
+	17, // 23: goestimator.onnx.TypeProto.map_type:type_name -> goestimator.onnx.TypeProto.Map
+	18, // 24: goestimator.onnx.TypeProto.optional_type:type_name -> goestimator.onnx.TypeProto.Optional
+	19, // 25: goestimator.onnx.TensorShapeProto.dim:type_name -> goestimator.onnx.TensorShapeProto.Dimension
+	14, // 26: goestimator.onnx.TypeProto.Tensor.shape:type_name -> goestimator.onnx.TensorShapeProto
+	13, // 27: goestimator.onnx.TypeProto.Sequence.elem_type:type_name -> goestimator.onnx.TypeProto
+	13, // 28: goestimator.onnx.TypeProto.Map.value_type:type_name -> goestimator.onnx.TypeProto
+	13, // 29: goestimator.onnx.TypeProto.Optional.elem_type:type_name -> goestimator.onnx.TypeProto
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_goestimator_onnx_proto_init() }
@@ -1138,10 +1790,13 @@ func file_goestimator_onnx_proto_init() {
 	if File_goestimator_onnx_proto != nil {
 		return
 	}
-	file_goestimator_onnx_proto_msgTypes[8].OneofWrappers = []any{
+	file_goestimator_onnx_proto_msgTypes[10].OneofWrappers = []any{
 		(*TypeProto_TensorType)(nil),
+		(*TypeProto_SequenceType)(nil),
+		(*TypeProto_MapType)(nil),
+		(*TypeProto_OptionalType)(nil),
 	}
-	file_goestimator_onnx_proto_msgTypes[11].OneofWrappers = []any{
+	file_goestimator_onnx_proto_msgTypes[16].OneofWrappers = []any{
 		(*TensorShapeProto_Dimension_DimValue)(nil),
 		(*TensorShapeProto_Dimension_DimParam)(nil),
 	}
@@ -1150,8 +1805,8 @@ func file_goestimator_onnx_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_goestimator_onnx_proto_rawDesc), len(file_goestimator_onnx_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   12,
+			NumEnums:      3,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

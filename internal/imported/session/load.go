@@ -26,8 +26,11 @@ import (
 // startLimit bounds what a model does when it is loaded: its loops need not end.
 const startLimit = 10 * time.Minute
 
-// Open makes a Session of the SavedModel in dir, of its graph with the tags of o.
+// Open makes a Session of the model in dir: of the SavedModel there, of its graph with the tags of o, or else of the ONNX model.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
+	if isONNX(dir) {
+		return openONNX(ctx, dir, o)
+	}
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})
 	if err != nil {
 		return nil, err
@@ -45,6 +48,11 @@ func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 // Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
 // that the signatures need is unsupported, and names all such.
 func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
+	return load(ctx, mg, nil, o)
+}
+
+// load is Load with the values of variables that no checkpoint has, by name.
+func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tensor.Tensor, o Options) (s *Session, err error) {
 	defer recovered(&err)
 	if o.MaxConcurrent <= 0 {
 		o.MaxConcurrent = runtime.GOMAXPROCS(0)
@@ -79,6 +87,9 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	}
 	s.constants = constantBytes(g)
 	s.env = environment(mg, o)
+	if err := s.give(values); err != nil {
+		return nil, ofModel(mg.Dir, err)
+	}
 	if err := s.prepare(ctx, mg, inner); err != nil {
 		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())
 	}

@@ -20,6 +20,7 @@ import (
 // Gap is something that a model needs and goestimator does not have.
 type Gap struct {
 	Op    string
+	ONNX  bool     // Op is an operator of ONNX, which is not translated
 	Why   string   // what of the op there is no kernel for, such as a type; "": there is no kernel at all
 	Nodes []string // that need it
 }

@@ -1,0 +1,293 @@
+package onnxgraph
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Bounds of what is computed while a model is translated.
+const (
+	maxFolded   = 1 << 16 // elements that a result may have which is larger than what it is made of
+	maxProbed   = 4096    // elements of what is computed under assumptions
+	smallTensor = 1 << 10 // elements of constants that are no variables
+)
+
+// builder adds nodes to one graph: the main one, or that of a function.
+type builder struct {
+	t      *translation
+	g      *graph.Builder
+	parent *builder            // of a function: where it is called
+	taken  map[*value]*value   // values of parents that came in as arguments
+	args   []*value            // of those, in order, in the parent's terms
+	nodes  []*graph.Node       // their placeholders
+	name   string              // of the nodes that are made
+	made   map[*value]struct{} // values of this builder
+}
+
+// refusal is what a translation of a node ends with where it cannot go on.
+type refusal struct{ why string }
+
+// refuse ends the translation of the present node.
+func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args...)}) }
+
+// own returns a value of this builder: one of a parent's is an argument.
+func (b *builder) own(v *value) *value {
+	if _, mine := b.made[v]; mine || v.t != nil {
+		return v
+	}
+	if b.parent == nil {
+		refuse("a value of a graph within this one is used outside of it")
+	}
+	if v.seq {
+		refuse("a sequence of the graph around is used")
+	}
+	outer := b.parent.plain(b.parent.own(v))
+	if outer.t != nil {
+		return outer
+	}
+	return b.capture(v, outer)
+}
+
+// capture makes an argument of a parent's value.
+func (b *builder) capture(v, outer *value) *value {
+	if w := b.taken[v]; w != nil {
+		return w
+	}
+	w := b.placeholder("captured", outer.dtype, outer.known)
+	b.taken[v] = w
+	b.args, b.nodes = append(b.args, outer), append(b.nodes, w.out.Node)
+	return w
+}
+
+// placeholder adds an argument or input.
+func (b *builder) placeholder(name string, d tensor.DType, known probes) *value {
+	if len(known) > 0 {
+		for i := range known {
+			known[i].T = nil
+		}
+	}
+	shape := graph.Shape{UnknownRank: true}
+	w := &value{dtype: d, known: known}
+	if dims := w.dims(); dims != nil {
+		shape = graph.Shape{}
+		for _, n := range dims {
+			d := graph.Unknown
+			if n >= 0 {
+				d = graph.Fixed(n)
+			}
+			shape.Dims = append(shape.Dims, d)
+		}
+	}
+	w.out = b.g.Placeholder(b.nodeName(name), graph.Type{DType: d, Shape: shape})
+	return b.add(w)
+}
+
+func (b *builder) add(v *value) *value {
+	b.made[v] = struct{}{}
+	return v
+}
+
+// nodeName makes a name that any graph and function may have.
+func (b *builder) nodeName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+	if clean == "" || clean[0] == '_' {
+		clean = "x" + clean
+	}
+	return b.g.Graph.UniqueName(clean)
+}
+
+// op adds a node of one result.
+func (b *builder) op(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
+	return b.ops(d, attrs, in...)[0]
+}
+
+// ops adds a node, and returns its results. Type attributes and counts follow from the inputs. Where these are all constant,
+// so are the results.
+func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
+	n := &graph.Node{Op: d.Name, Name: b.nodeName(b.name + "_" + d.Name), Attrs: maps.Clone(attrs)}
+	if n.Attrs == nil {
+		n.Attrs = graph.Attrs{}
+	}
+	for i, v := range in {
+		in[i] = b.plain(b.own(v))
+	}
+	complete(d, n, in)
+	if err := eager.Check(n); err != nil {
+		refuse("%s", reason(err))
+	}
+	if folded := b.fold(d, n, in); folded != nil {
+		return folded
+	}
+	for i, v := range in {
+		n.Inputs = append(n.Inputs, b.operand(v, d.InputAt(i, len(in)).Role))
+	}
+	if err := b.g.Graph.Add(n); err != nil {
+		refuse("%v", err)
+	}
+	all := make([]*value, len(n.Outputs))
+	for i, o := range n.Outputs {
+		all[i] = b.add(&value{dtype: o.DType, out: n.Out(i)})
+	}
+	for p := range probes(all[0].known) {
+		for i, k := range probe(d, n, in, p) {
+			all[i].known[p] = k
+		}
+	}
+	return all
+}
+
+// reason is an error of a kernel without the node that it is of.
+func reason(err error) string {
+	if e, ok := err.(*eager.Error); ok {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return err.Error()
+}
+
+// complete sets the attributes that follow from the inputs, and the types of the outputs.
+func complete(d *ops.Def, n *graph.Node, in []*value) {
+	for i, v := range in {
+		switch a := d.InputAt(i, len(in)); {
+		case a.List:
+			list, _ := n.Attrs[a.TypeAttr].([]tensor.DType)
+			n.Attrs[a.TypeAttr] = append(list, v.dtype)
+		case a.Count != "":
+			n.Attrs[a.Count] = int64(len(in) - len(d.Inputs()) + 1)
+			n.Attrs[a.TypeAttr] = v.dtype
+		case a.TypeAttr != "":
+			if had, ok := n.Attrs[a.TypeAttr].(tensor.DType); ok && had != v.dtype {
+				refuse("inputs of types %v and %v", had, v.dtype)
+			}
+			n.Attrs[a.TypeAttr] = v.dtype
+		}
+	}
+	for _, o := range d.Outputs() {
+		if o.List {
+			list, _ := n.Attrs[o.TypeAttr].([]tensor.DType)
+			for _, t := range list {
+				n.Outputs = append(n.Outputs, unranked(t))
+			}
+			continue
+		}
+		t, count := o.Type, 1
+		if o.TypeAttr != "" {
+			var ok bool
+			if t, ok = n.Attrs[o.TypeAttr].(tensor.DType); !ok {
+				t = d.DefaultType(o.TypeAttr)
+			}
+		}
+		if o.Count != "" {
+			count = n.Int(o.Count, 0)
+		}
+		for range count {
+			n.Outputs = append(n.Outputs, unranked(t))
+		}
+	}
+}
+
+func unranked(t tensor.DType) graph.Type {
+	return graph.Type{DType: t, Shape: graph.Shape{UnknownRank: true}}
+}
+
+// fold computes a node of constants; nil where there are others, or the result would be large.
+func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
+	if d.State != ops.Pure || len(in) == 0 {
+		return nil
+	}
+	size := 0
+	values := make([]eager.Value, len(in))
+	for i, v := range in {
+		if v.t == nil {
+			return nil
+		}
+		size += v.t.MemoryBytes()
+		values[i].T = v.t
+	}
+	results := compute(n, values, int64(max(size, maxFolded)))
+	if results == nil {
+		return nil
+	}
+	all := make([]*value, len(results))
+	for i, r := range results {
+		if r.T == nil {
+			return nil
+		}
+		all[i] = b.add(constant(r.T))
+	}
+	return all
+}
+
+// compute runs a node, nil where that fails: it does so again, with its message, once there is a request.
+func compute(n *graph.Node, in []eager.Value, limit int64) []eager.Value {
+	k, err := eager.Prepare(n)
+	if err != nil {
+		return nil
+	}
+	out := make([]eager.Value, len(n.Outputs))
+	if err := k(context.Background(), &eager.Env{Limit: limit}, in, out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// probe returns what is known of a node's results under one assumption.
+func probe(d *ops.Def, n *graph.Node, in []*value, p int) []infer.Value {
+	known, values := make([]infer.Value, len(in)), make([]eager.Value, len(in))
+	total := 0
+	for i, v := range in {
+		known[i] = v.known[p]
+		if values[i].T = known[i].T; known[i].T == nil {
+			total = maxProbed + 1
+		} else {
+			total += known[i].T.Len()
+		}
+	}
+	out, err := infer.Node(n, known)
+	if err != nil {
+		return make([]infer.Value, len(n.Outputs))
+	}
+	if total > maxProbed || d.State != ops.Pure || len(in) == 0 || out[0].T != nil {
+		return out
+	}
+	for i, r := range compute(n, values, maxProbed*8) {
+		if r.T != nil {
+			out[i] = infer.Of(r.T)
+		}
+	}
+	return out
+}
+
+// operand returns the output that carries a value: of a node, a constant, or a variable that holds it.
+func (b *builder) operand(v *value, role ops.Role) graph.Output {
+	if v.t == nil {
+		return v.out
+	}
+	held := b.constants(v)
+	small := role == ops.RoleConstant || role == ops.RoleSize || v.t.DType == tensor.String || v.t.Len() <= smallTensor
+	if !small && b.parent != nil {
+		return b.capture(v, v).out
+	}
+	if small {
+		if !held.constant.Valid() {
+			held.constant = b.g.Const(b.nodeName(b.name+"_constant"), v.t)
+		}
+		return held.constant
+	}
+	if !held.variable.Valid() {
+		held.variable = b.t.variable(b, v.t)
+	}
+	return held.variable
+}

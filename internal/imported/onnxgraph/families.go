@@ -1,0 +1,10 @@
+package onnxgraph
+
+// families are the operators of the default domain.
+func families() []operators {
+	return []operators{mathOperators, activationOperators, convolutionOperators, poolOperators, normOperators, productOperators, shapeOperators, indexOperators,
+		reduceOperators}
+}
+
+// mlFamilies are those of the domain of classic models.
+func mlFamilies() []operators { return []operators{} }

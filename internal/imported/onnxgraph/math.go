@@ -1,0 +1,245 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// mathOperators work on each element alone, and are not what one op of TensorFlow does under a name of its own: see stated.
+var mathOperators = operators{
+	"Add": binary(ops.AddV2), "BitwiseNot": unary(ops.Invert), "BitwiseAnd": binary(ops.BitwiseAnd), "BitwiseOr": binary(ops.BitwiseOr), "BitwiseXor": binary(ops.BitwiseXor),
+	"Xor": binary(ops.NotEqual),
+
+	"PRelu": one(prelu),
+
+	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
+	"Cast": one(castTo), "CastLike": one(castLike),
+	"Max": folded(ops.Maximum), "Min": folded(ops.Minimum), "Sum": folded(ops.AddV2), "Mean": one(meanOf),
+	"Identity": one(identity), "Dropout": as(dropout),
+}
+
+// stated are the operators that definitions of ops name: those of the same inputs and meaning.
+func stated() operators {
+	all := operators{}
+	for _, d := range ops.Defs() {
+		if _, has := all[d.Onnx]; d.Onnx == "" || has && d.Name != d.Onnx {
+			continue
+		}
+		switch d.Arity() {
+		case 1:
+			all[d.Onnx] = unary(d)
+		case 2:
+			all[d.Onnx] = binary(d)
+		}
+	}
+	return all
+}
+
+func unary(d *ops.Def) operator {
+	return one(func(x *site) *value { return x.each(d, nil, x.at(0)) })
+}
+
+// narrow are types in which TensorFlow has no kernels of some ops, and the wider ones of which the results are cut off again.
+var narrow = map[tensor.DType]tensor.DType{tensor.Int8: tensor.Int32, tensor.Int16: tensor.Int32, tensor.Uint8: tensor.Int32, tensor.Uint16: tensor.Int32, tensor.Uint32: tensor.Int64,
+	tensor.Uint64: tensor.Int64}
+
+func binary(d *ops.Def) operator {
+	return one(func(x *site) *value { return x.arithmetic(d, x.at(0), x.at(1)) })
+}
+
+// arithmetic adds an op of two operands, in a wider type where there is no kernel for theirs.
+func (b *builder) arithmetic(d *ops.Def, u, v *value) *value {
+	wide, ok := narrow[u.dtype]
+	if !ok || takesType(d, u.dtype) {
+		return b.each(d, nil, u, v)
+	}
+	y := b.each(d, nil, b.cast(u, wide), b.cast(v, wide))
+	if y.dtype == wide {
+		y = b.cast(y, u.dtype)
+	}
+	return y
+}
+
+// takesType reports whether an op is there for an element type.
+func takesType(d *ops.Def, t tensor.DType) bool {
+	for _, a := range d.Attrs() {
+		if a.Name == d.InputAt(0, len(d.Inputs())).TypeAttr && a.Types != nil {
+			for _, x := range a.Types {
+				if x == t {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// folded are operators of any number of inputs.
+func folded(d *ops.Def) operator {
+	return one(func(x *site) *value {
+		y := x.at(0)
+		for i := 1; i < len(x.in); i++ {
+			y = x.arithmetic(d, y, x.at(i))
+		}
+		return y
+	})
+}
+
+func identity(x *site) *value { return x.at(0) }
+
+func meanOf(x *site) *value {
+	y := x.at(0)
+	for i := 1; i < len(x.in); i++ {
+		y = x.each(ops.AddV2, nil, y, x.at(i))
+	}
+	return x.each(ops.RealDiv, nil, y, x.scalar(y.dtype, float64(len(x.in))))
+}
+
+// dropout passes its input on: it is for training.
+func dropout(x *site) []*value {
+	x.attr("ratio")
+	x.attr("seed")
+	if v, ok := constantOf(optional(x, 2)); x.has(2) && (!ok || v != 0) {
+		ratio, known := constantOf(optional(x, 1))
+		if !known && x.has(1) || known && ratio != 0 || !x.has(1) {
+			refuse("training_mode")
+		}
+	}
+	y := x.at(0)
+	if len(x.n.Outputs) < 2 || x.n.Outputs[1] == "" {
+		return []*value{y}
+	}
+	return []*value{y, x.each(ops.Equal, nil, y, y)}
+}
+
+// optional returns an input, nil where it is absent.
+func optional(x *site, i int) *value {
+	if !x.has(i) {
+		return nil
+	}
+	return x.at(i)
+}
+
+// divide: integers are rounded towards zero.
+func divide(x *site) *value {
+	u, v := x.at(0), x.at(1)
+	if u.dtype.Float() {
+		return x.each(ops.RealDiv, nil, u, v)
+	}
+	if wide, ok := narrow[u.dtype]; ok && u.dtype != tensor.Uint8 && !takesType(ops.TruncateDiv, u.dtype) {
+		return x.cast(x.each(ops.TruncateDiv, nil, x.cast(u, wide), x.cast(v, wide)), u.dtype)
+	}
+	return x.each(ops.TruncateDiv, nil, u, v)
+}
+
+// power: the exponent may be of another type.
+func power(x *site) *value {
+	u, v := x.at(0), x.at(1)
+	d := u.dtype
+	if e, ok := constantOf(v); ok && e == 2 && d.Float() {
+		return x.each(ops.Square, nil, u)
+	}
+	if u.dtype == v.dtype && takesType(ops.Pow, d) && d.Float() {
+		return x.each(ops.Pow, nil, u, v)
+	}
+	return x.cast(x.each(ops.Pow, nil, x.cast(u, tensor.Float64), x.cast(v, tensor.Float64)), d)
+}
+
+// modulo has the sign of the divisor, or with fmod that of the dividend.
+func modulo(x *site) *value {
+	d := ops.FloorMod
+	if x.flag("fmod", false) {
+		d = ops.TruncateMod
+	}
+	u, v := x.at(0), x.at(1)
+	if wide, ok := narrow[u.dtype]; ok {
+		return x.cast(x.each(d, nil, x.cast(u, wide), x.cast(v, wide)), u.dtype)
+	}
+	return x.each(d, nil, u, v)
+}
+
+func bitShift(x *site) *value {
+	d := ops.LeftShift
+	if x.str("direction", "") == "RIGHT" {
+		d = ops.RightShift
+	}
+	return x.each(d, nil, x.at(0), x.at(1))
+}
+
+func isInf(x *site) *value {
+	u := x.at(0)
+	negative, positive := x.flag("detect_negative", true), x.flag("detect_positive", true)
+	inf := x.each(ops.IsInf, nil, u)
+	zero := x.scalar(u.dtype, 0)
+	switch {
+	case negative && positive:
+		return inf
+	case negative:
+		return x.each(ops.LogicalAnd, nil, inf, x.each(ops.Less, nil, u, zero))
+	case positive:
+		return x.each(ops.LogicalAnd, nil, inf, x.each(ops.Greater, nil, u, zero))
+	}
+	return x.each(ops.LogicalAnd, nil, inf, constant(tensor.Scalar(false)))
+}
+
+// clip has its bounds as attributes before version 11.
+func clip(x *site) *value {
+	y := x.at(0)
+	for i, d := range []*ops.Def{ops.Maximum, ops.Minimum} {
+		name := []string{"min", "max"}[i]
+		switch {
+		case x.version < 11 && x.n.Attrs[name] != nil:
+			y = x.arithmetic(d, y, x.scalar(y.dtype, x.float(name, 0)))
+		case x.version >= 11 && x.has(i+1):
+			y = x.arithmetic(d, y, x.at(i+1))
+		}
+	}
+	return y
+}
+
+func where(x *site) *value { return x.each(ops.SelectV2, nil, x.at(0), x.at(1), x.at(2)) }
+
+func castTo(x *site) *value {
+	x.attr("saturate")
+	return x.converted(x.at(0), x.dtype("to", tensor.Invalid))
+}
+
+func castLike(x *site) *value {
+	x.attr("saturate")
+	return x.converted(x.at(0), x.at(1).dtype)
+}
+
+// converted casts between numbers, truths and strings.
+func (x *site) converted(v *value, to tensor.DType) *value {
+	switch {
+	case to == tensor.Invalid:
+		refuse("attribute to is missing")
+	case v.dtype == to:
+		return v
+	case v.dtype == tensor.String && to != tensor.Bool:
+		as := to
+		if to != tensor.Float64 && to != tensor.Int32 && to != tensor.Int64 {
+			as = tensor.Float32
+		}
+		return x.cast(x.op(ops.StringToNumber, graph.Attrs{"out_type": as}, v), to)
+	case to == tensor.String && !v.dtype.Float():
+		return x.op(ops.AsString, nil, v)
+	case to == tensor.String, v.dtype == tensor.String:
+		refuse("from %v to %v", v.dtype, to)
+	}
+	return x.cast(v, to)
+}
+
+// prelu: slopes are broadcast to the shape of the input; before version 7 they are of channels.
+func prelu(x *site) *value {
+	u, slope := x.at(0), x.at(1)
+	if rank := x.rank(0); x.version < 7 && slope.rank() == 1 && rank > 2 {
+		slope = x.reshape(slope, append([]int{-1}, slices.Repeat([]int{1}, rank-2)...)...)
+	}
+	zero := x.scalar(u.dtype, 0)
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, u, zero), x.each(ops.Mul, nil, u, slope), u)
+}

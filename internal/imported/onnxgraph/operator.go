@@ -1,0 +1,224 @@
+package onnxgraph
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Operator tells what is translated of an operator.
+type Operator struct {
+	Domain string // "": the default one
+	Name   string
+	Except string // what is refused, "" for nothing but the types that no kernel takes
+}
+
+// operator is how an operator is translated.
+type operator struct {
+	do     func(x *site) []*value
+	except string
+}
+
+// operators are those of one domain, by name.
+type operators map[string]operator
+
+// as is an operator of which all is translated.
+func as(do func(x *site) []*value) operator { return operator{do: do} }
+
+// but is an operator of which something is refused.
+func (o operator) but(what string) operator { return operator{o.do, what} }
+
+// one is an operator of one result.
+func one(do func(x *site) *value) operator {
+	return as(func(x *site) []*value { return []*value{do(x)} })
+}
+
+// mlDomain is the domain of classic models.
+const mlDomain = "ai.onnx.ml"
+
+// domains are all operators; the versions of each domain that they follow.
+var domains = sync.OnceValue(func() map[string]operators {
+	all := map[string]operators{"": {}, mlDomain: {}}
+	for _, f := range families() {
+		for name, o := range f {
+			if _, twice := all[""][name]; twice {
+				panic("onnxgraph: two translations of " + name)
+			}
+			all[""][name] = o
+		}
+	}
+	for name, o := range stated() {
+		if _, own := all[""][name]; !own {
+			all[""][name] = o
+		}
+	}
+	for _, f := range mlFamilies() {
+		maps.Copy(all[mlDomain], f)
+	}
+	return all
+})
+
+// latest are the newest versions of the domains that are known.
+var latest = map[string]int{"": 21, mlDomain: 5}
+
+// Operators lists what is translated, sorted by domain and name.
+func Operators() (all []Operator) {
+	for domain, table := range domains() {
+		for name, o := range table {
+			all = append(all, Operator{domain, name, o.except})
+		}
+	}
+	slices.SortFunc(all, func(a, b Operator) int { return strings.Compare(a.Domain+"\x00"+a.Name, b.Domain+"\x00"+b.Name) })
+	return all
+}
+
+// site is a node that is being translated. Its readers of attributes note what was read: other attributes are refused.
+type site struct {
+	*builder
+	n       *onnx.Node
+	version int // of the operators of its domain
+	in      []*value
+	read    map[string]bool
+	scope   *scope
+}
+
+// has reports whether input i is there.
+func (x *site) has(i int) bool { return i < len(x.in) && x.in[i] != nil }
+
+// at returns input i, in whatever form.
+func (x *site) at(i int) *value {
+	if !x.has(i) {
+		refuse("expected an input %d", i)
+	}
+	return x.own(x.in[i])
+}
+
+// attr returns an attribute, nil where it is absent.
+func (x *site) attr(name string) any {
+	x.read[name] = true
+	return x.n.Attrs[name]
+}
+
+// attribute returns an attribute, or def where it is absent.
+func attribute[T any](x *site, name string, def T) T {
+	switch v := x.attr(name).(type) {
+	case T:
+		return v
+	case nil:
+		return def
+	default:
+		refuse("attribute %s: expected %T, got %T", name, def, v)
+		return def
+	}
+}
+
+func (x *site) int(name string, def int) int { return attribute(x, name, def) }
+func (x *site) flag(name string, def bool) bool {
+	return attribute(x, name, map[bool]int{true: 1}[def]) != 0
+}
+func (x *site) float(name string, def float32) float64 { return float64(attribute(x, name, def)) }
+func (x *site) str(name, def string) string            { return attribute(x, name, def) }
+func (x *site) intList(name string, def []int) []int   { return attribute(x, name, def) }
+func (x *site) floatList(name string) []float32        { return attribute[[]float32](x, name, nil) }
+func (x *site) strList(name string) []string           { return attribute[[]string](x, name, nil) }
+func (x *site) tensorOf(name string) *tensor.Tensor    { return attribute[*tensor.Tensor](x, name, nil) }
+
+// rank returns the rank of an input, which must be known.
+func (x *site) rank(i int) int {
+	r := x.at(i).rank()
+	if r < 0 {
+		refuse("the rank of input %d (%s) is not known", i, x.n.Inputs[i])
+	}
+	return r
+}
+
+// dtype returns the element type of an attribute, def where it is absent.
+func (x *site) dtype(name string, def tensor.DType) tensor.DType {
+	n := x.int(name, 0)
+	if n == 0 {
+		return def
+	}
+	d, err := onnx.DTypeOf(n)
+	if err != nil {
+		refuse("attribute %s: %v", name, err)
+	}
+	return d
+}
+
+// knownInts returns the integers of input i, nil where it is absent. They must not depend on what is fed.
+func (x *site) knownInts(i int) []int {
+	if !x.has(i) {
+		return nil
+	}
+	t := x.at(i).fixed()
+	if t == nil {
+		refuse("input %d (%s) has to be a constant", i, x.n.Inputs[i])
+	}
+	return intsOf(t)
+}
+
+func intsOf(t *tensor.Tensor) []int {
+	all := make([]int, t.Len())
+	for i := range all {
+		all[i] = int(t.Int(i))
+	}
+	return all
+}
+
+// knownFloats returns the numbers of input i, nil where it is absent.
+func (x *site) knownFloats(i int) []float64 {
+	if !x.has(i) {
+		return nil
+	}
+	t := x.at(i).fixed()
+	if t == nil {
+		refuse("input %d (%s) has to be a constant", i, x.n.Inputs[i])
+	}
+	all := make([]float64, t.Len())
+	for k := range all {
+		all[k] = t.Float(k)
+	}
+	return all
+}
+
+// intsOr returns the integers of an attribute, which newer versions have as input i; def where both are absent.
+func (x *site) intsOr(name string, i int, def []int) []int {
+	if v, ok := x.attr(name).([]int); ok {
+		return v
+	}
+	if v := x.knownInts(i); v != nil {
+		return v
+	}
+	return def
+}
+
+// axis makes an axis non-negative.
+func axisOf(a, rank int) int {
+	if a < -rank || a >= rank {
+		refuse("axis %d of rank %d", a, rank)
+	}
+	return (a + rank) % rank
+}
+
+// axesOf makes axes non-negative.
+func axesOf(axes []int, rank int) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = axisOf(a, rank)
+	}
+	return out
+}
+
+// without returns a shape or list of axes: 0 to rank-1 but for those.
+func without(rank int, axes ...int) (rest []int) {
+	for i := range rank {
+		if !slices.Contains(axes, i) {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,255 @@
+package onnxgraph
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// poolOperators summarize windows of images.
+var poolOperators = operators{
+	"MaxPool":           as(maxPool).but("the indices of padded, dilated or partial windows, and of volumes"),
+	"AveragePool":       one(averagePool).but("dilations"),
+	"LpPool":            one(lpPool).but("dilations"),
+	"GlobalAveragePool": one(global(ops.Mean)), "GlobalMaxPool": one(global(ops.Max)), "GlobalLpPool": one(globalLpPool),
+}
+
+// pooled does f with images or volumes, channels last, and the window for them.
+func (x *site) pooled(w windowed, f func(u *value, w windowed) *value) *value {
+	u := x.channelsLast(x.at(0))
+	if w.n > 3 {
+		refuse("windows in %d directions", w.n)
+	}
+	if w.n != 1 {
+		return x.channelsFirst(f(u, w))
+	}
+	y := f(x.op(ops.ExpandDims, nil, u, x.i32(1)), w.lifted())
+	return x.channelsFirst(x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, y))
+}
+
+// poolWindow reads the window of a pool.
+func (x *site) poolWindow() windowed {
+	kernel := x.intList("kernel_shape", nil)
+	if len(kernel) == 0 || len(kernel) != x.rank(0)-2 {
+		refuse("kernel_shape %v for rank %d", kernel, x.rank(0))
+	}
+	w := x.window(kernel).settle(sizesOf(x.at(0)))
+	w.ceil = x.flag("ceil_mode", false)
+	return w
+}
+
+// partial adds the padding that makes the last window whole, where it counts; how much of it is needed depends on the sizes.
+func (w windowed) partial() windowed {
+	if !w.ceil {
+		return w
+	}
+	w.after = slices.Clone(w.after)
+	for i := range w.n {
+		if w.strides[i] > w.extent(i) {
+			refuse("ceil_mode with strides that are larger than the window")
+		}
+		w.after[i] += w.strides[i] - 1
+	}
+	w.ceil = false
+	return w
+}
+
+func maxPool(x *site) []*value {
+	x.attr("storage_order")
+	w := x.poolWindow()
+	if len(x.n.Outputs) > 1 && x.n.Outputs[1] != "" {
+		return x.maxPoolIndices(w)
+	}
+	y := x.pooled(w.partial(), func(u *value, w windowed) *value {
+		if !allOnes(w.dilations) {
+			return x.shifted(u, w)
+		}
+		low := lowest(u.dtype)
+		if w.n == 3 && w.padded() || w.negative() {
+			u = x.padLast(u, w, low)
+			w.before, w.after = make([]int, w.n), make([]int, w.n)
+		}
+		attrs := w.attrs()
+		attrs["ksize"] = listed(w.kernel)
+		if w.n == 3 {
+			return x.op(ops.MaxPool3D, attrs, u)
+		}
+		return x.op(ops.MaxPool, attrs, u)
+	})
+	return []*value{y}
+}
+
+// lowest is the smallest number of a type.
+func lowest(d tensor.DType) float64 {
+	switch d {
+	case tensor.Int8:
+		return math.MinInt8
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		return 0
+	case tensor.Int16:
+		return math.MinInt16
+	case tensor.Int32:
+		return math.MinInt32
+	case tensor.Int64:
+		return math.MinInt64
+	}
+	return math.Inf(-1)
+}
+
+// maxShifted bounds the window of a dilated pool.
+const maxShifted = 128
+
+// shifted is a dilated pool: the largest of images that are shifted by the places in the window.
+func (x *site) shifted(u *value, w windowed) *value {
+	if n := product(w.kernel); n > maxShifted {
+		refuse("dilated windows of %d elements: expected at most %d", n, maxShifted)
+	}
+	u = x.padLast(u, w, lowest(u.dtype))
+	var y *value
+	at := make([]int, w.n)
+	for {
+		begin, end, step := []int{0}, []int{0}, []int{1}
+		mask := int64(1 | 1<<(w.n+1))
+		for i, k := range at {
+			from, left := k*w.dilations[i], (w.kernel[i]-1-k)*w.dilations[i]
+			begin, end, step = append(begin, from), append(end, -left), append(step, w.strides[i])
+			if left == 0 {
+				mask |= 1 << (i + 1)
+			}
+		}
+		begin, end, step = append(begin, 0), append(end, 0), append(step, 1)
+		v := x.op(ops.StridedSlice, graph.Attrs{"end_mask": mask}, u, x.ints(begin...), x.ints(end...), x.ints(step...))
+		if y == nil {
+			y = v
+		} else {
+			y = x.op(ops.Maximum, nil, y, v)
+		}
+		i := w.n - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < w.kernel[i] {
+				break
+			}
+			at[i] = 0
+		}
+		if i < 0 {
+			return y
+		}
+	}
+}
+
+func product(list []int) int {
+	n := 1
+	for _, v := range list {
+		n *= v
+	}
+	return n
+}
+
+// maxPoolIndices is a pool that says besides where in the input each of its elements comes from.
+func (x *site) maxPoolIndices(w windowed) []*value {
+	if w.n != 2 || w.padded() || w.ceil || !allOnes(w.dilations) || x.int("storage_order", 0) != 0 {
+		refuse("indices of other windows than whole ones without padding and dilation")
+	}
+	u := x.channelsLast(x.at(0))
+	attrs := w.attrs()
+	attrs["ksize"], attrs["include_batch_in_index"], attrs["Targmax"] = listed(w.kernel), true, tensor.Int64
+	y := x.ops(ops.MaxPoolWithArgmax, attrs, u)
+	// The index in [n, h, w, c] becomes one in [n, c, h, w].
+	at := y[1]
+	size := func(i int) *value { return x.cast(x.size(u, i), tensor.Int64) }
+	channels, area := size(3), x.each(ops.Mul, nil, size(1), size(2))
+	channel, pixel := x.op(ops.FloorMod, nil, at, channels), x.op(ops.FloorDiv, nil, at, channels)
+	image, place := x.op(ops.FloorDiv, nil, pixel, area), x.op(ops.FloorMod, nil, pixel, area)
+	index := x.op(ops.AddV2, nil, x.op(ops.Mul, nil, x.op(ops.AddV2, nil, x.op(ops.Mul, nil, image, channels), channel), area), place)
+	return []*value{x.channelsFirst(y[0]), x.channelsFirst(index)}
+}
+
+func averagePool(x *site) *value {
+	w := x.poolWindow()
+	if !allOnes(w.dilations) {
+		refuse("dilations")
+	}
+	include := x.flag("count_include_pad", false)
+	return x.pooled(w, func(u *value, w windowed) *value { return x.average(u, w, include) })
+}
+
+// average: the padding counts or not; what completes the last window does not.
+func (x *site) average(u *value, w windowed, include bool) *value {
+	if w.same || !w.padded() && !w.ceil {
+		return x.avg(u, w)
+	}
+	whole := w.partial()
+	total := x.avg(x.padLast(u, whole, 0), unpadded(w))
+	if include && !w.ceil {
+		return total
+	}
+	inside := x.ones(u, w.n)
+	if include {
+		inside = x.padLast(inside, w, 1)
+		whole.before, whole.after = make([]int, w.n), slices.Clone(whole.after)
+		for i := range w.n {
+			whole.after[i] -= w.after[i]
+		}
+	}
+	return x.op(ops.RealDiv, nil, total, x.avg(x.padLast(inside, whole, 0), unpadded(w)))
+}
+
+func unpadded(w windowed) windowed {
+	w.before, w.after, w.ceil = make([]int, w.n), make([]int, w.n), false
+	return w
+}
+
+// ones is an image of ones, of one channel.
+func (x *site) ones(u *value, n int) *value {
+	shape := []*value{x.i32(1)}
+	for i := range n {
+		shape = append(shape, x.size(u, i+1))
+	}
+	return x.op(ops.Fill, nil, x.pack(append(shape, x.i32(1))...), x.scalar(u.dtype, 1))
+}
+
+// avg is the mean of each window.
+func (x *site) avg(u *value, w windowed) *value {
+	attrs := w.attrs()
+	attrs["ksize"] = listed(w.kernel)
+	if w.n == 3 {
+		return x.op(ops.AvgPool3D, attrs, u)
+	}
+	return x.op(ops.AvgPool, attrs, u)
+}
+
+// lpPool is the p-norm of each window.
+func lpPool(x *site) *value {
+	p := float64(x.int("p", 2))
+	w := x.poolWindow()
+	if !allOnes(w.dilations) {
+		refuse("dilations")
+	}
+	return x.pooled(w, func(u *value, w windowed) *value {
+		if w.same {
+			refuse("auto_pad of images whose sizes are not known")
+		}
+		powers := x.op(ops.Pow, nil, x.op(ops.Abs, nil, u), x.scalar(u.dtype, p))
+		sums := x.times(x.avg(x.padLast(powers, w.partial(), 0), unpadded(w)), float64(product(w.kernel)))
+		return x.op(ops.Pow, nil, sums, x.scalar(u.dtype, 1/p))
+	})
+}
+
+// global reduces all sizes of images.
+func global(d *ops.Def) func(x *site) *value {
+	return func(x *site) *value {
+		u := x.channelsLast(x.at(0))
+		return x.channelsFirst(x.op(d, graph.Attrs{"keep_dims": true}, u, x.ints(without(u.rank(), 0, u.rank()-1)...)))
+	}
+}
+
+func globalLpPool(x *site) *value {
+	p := float64(x.int("p", 2))
+	u := x.channelsLast(x.at(0))
+	powers := x.op(ops.Pow, nil, x.op(ops.Abs, nil, u), x.scalar(u.dtype, p))
+	sums := x.op(ops.Sum, graph.Attrs{"keep_dims": true}, powers, x.ints(without(u.rank(), 0, u.rank()-1)...))
+	return x.channelsFirst(x.op(ops.Pow, nil, sums, x.scalar(u.dtype, 1/p)))
+}

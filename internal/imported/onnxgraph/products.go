@@ -1,0 +1,107 @@
+package onnxgraph
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+)
+
+// productOperators multiply matrices.
+var productOperators = operators{
+	"Gemm": one(gemm), "MatMul": one(matMul), "Einsum": one(einsum), "Det": unary(ops.MatrixDeterminant),
+}
+
+// gemm is alpha * A' * B' + beta * C.
+func gemm(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	attrs := graph.Attrs{"transpose_a": x.flag("transA", false)}
+	alpha, beta := x.float("alpha", 1), x.float("beta", 1)
+	if x.flag("transB", false) {
+		if b.t != nil { // once
+			b = x.transpose(b, []int{1, 0})
+		} else {
+			attrs["transpose_b"] = true
+		}
+	}
+	if alpha != 1 && b.t != nil {
+		b = x.times(b, alpha)
+		alpha = 1
+	}
+	y := x.times(x.op(ops.MatMul, attrs, a, b), alpha)
+	if !x.has(2) {
+		return y
+	}
+	c := x.times(x.at(2), beta)
+	if c.rank() == 1 {
+		if n, m := c.dims(), y.dims(); m != nil && n[0] > 1 && n[0] == m[1] {
+			return x.op(ops.BiasAdd, nil, y, c)
+		}
+	}
+	return x.each(ops.AddV2, nil, y, c)
+}
+
+// matMul is NumPy's: vectors are rows on the left and columns on the right.
+func matMul(x *site) *value { return x.product(x.at(0), x.at(1)) }
+
+func (b *builder) product(u, v *value) *value {
+	p, q := u.rank(), v.rank()
+	switch {
+	case p < 1 || q < 1:
+		refuse("the ranks of the operands are %d and %d (-1: not known)", p, q)
+	case p == 1 && q == 1:
+		return b.op(ops.Sum, nil, b.each(ops.Mul, nil, u, v), b.i32(0))
+	case p == 1:
+		y := b.product(b.op(ops.ExpandDims, nil, u, b.i32(0)), v)
+		return b.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{-2}}, y)
+	case q == 1:
+		y := b.product(u, b.op(ops.ExpandDims, nil, v, b.i32(1)))
+		return b.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{-1}}, y)
+	case p == 2 && q == 2:
+		return b.op(ops.MatMul, nil, u, v)
+	case q == 2 && v.t != nil && v.t.Shape[1] > 0 && u.dtype.Float(): // one product of many rows
+		lead := b.op(ops.StridedSlice, nil, b.shape(u), b.ints(0), b.ints(p-1), b.ints(1))
+		y := b.op(ops.MatMul, nil, b.op(ops.Reshape, nil, u, b.ints(-1, v.t.Shape[0])), v)
+		return b.op(ops.Reshape, nil, y, b.concat(0, lead, b.ints(v.t.Shape[1])))
+	}
+	return b.op(ops.BatchMatMulV2, nil, u, v)
+}
+
+func einsum(x *site) *value {
+	var in []*value
+	for i := range x.in {
+		in = append(in, x.at(i))
+	}
+	eq := x.str("equation", "")
+	clean := make([]byte, 0, len(eq))
+	for i := range len(eq) {
+		if eq[i] != ' ' {
+			clean = append(clean, eq[i])
+		}
+	}
+	return x.op(ops.Einsum, graph.Attrs{"equation": explicit(string(clean))}, in...)
+}
+
+// explicit returns an equation with its result: the indices that are there once, in order.
+func explicit(eq string) []byte {
+	count := map[byte]int{}
+	dots := false
+	for i := 0; i < len(eq); i++ {
+		switch c := eq[i]; {
+		case c == '>':
+			return []byte(eq)
+		case c == '.':
+			dots = true
+		case c != ',':
+			count[c]++
+		}
+	}
+	out := []byte(eq + "->")
+	if dots {
+		out = append(out, "..."...)
+	}
+	for c := range 128 {
+		if count[byte(c)] == 1 {
+			out = append(out, byte(c))
+		}
+	}
+	return out
+}

@@ -1,0 +1,442 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// shapeOperators change shapes, and make tensors of shapes.
+var shapeOperators = operators{
+	"Reshape": one(reshape), "Flatten": one(flatten), "Squeeze": one(squeeze), "Unsqueeze": one(unsqueeze), "Transpose": one(transposed), "Concat": one(concat),
+	"Split": as(split), "Expand": one(expand), "Tile": one(tile), "Shape": one(shapeOf), "Size": one(sizeOf), "Constant": one(constantNode).but("sparse tensors"),
+	"ConstantOfShape": one(constantOfShape), "Range": one(rangeOf), "Pad": one(padNode).but("pads that are not constant"), "DepthToSpace": one(depthToSpace), "SpaceToDepth": one(spaceToDepth),
+	"EyeLike": one(eyeLike), "Trilu": one(trilu),
+}
+
+// reshape: a 0 means the size that the input has there, unless allowzero says otherwise.
+func reshape(x *site) *value {
+	u := x.at(0)
+	zero := x.flag("allowzero", false)
+	target := constant(tensor.New(tensor.Int64, 0))
+	if x.version < 5 {
+		target = x.ints(x.intList("shape", nil)...)
+	} else {
+		target = x.at(1)
+	}
+	if zero {
+		return x.op(ops.Reshape, nil, u, target)
+	}
+	if t := target.fixed(); t != nil {
+		return x.reshaped(u, intsOf(t))
+	}
+	n, rank := target.dims(), x.rank(0)
+	if len(n) != 1 || n[0] < 0 {
+		refuse("the rank of the result is not known")
+	}
+	have := x.cast(x.shape(u), target.dtype)
+	if n[0] <= rank {
+		have = x.op(ops.StridedSlice, nil, have, x.ints(0), x.ints(n[0]), x.ints(1))
+	} else {
+		have = x.concat(0, have, x.cast(x.ints(make([]int, n[0]-rank)...), target.dtype))
+	}
+	return x.op(ops.Reshape, nil, u, x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, target, x.scalar(target.dtype, 0)), have, target))
+}
+
+// reshaped gives u a shape of which some sizes may be 0, those of u.
+func (x *site) reshaped(u *value, shape []int) *value {
+	dims := u.dims()
+	var parts []*value
+	fixed := true
+	for i, n := range shape {
+		if n == 0 {
+			if i >= u.rank() {
+				refuse("size %d of shape %v is that of the input, of rank %d", i, shape, u.rank())
+			}
+			if n = dims[i]; n < 0 {
+				fixed = false
+				parts = append(parts, x.size(u, i))
+				continue
+			}
+		}
+		parts = append(parts, x.i32(n))
+	}
+	if fixed && len(parts) == 0 {
+		return x.op(ops.Reshape, nil, u, x.ints())
+	}
+	return x.op(ops.Reshape, nil, u, x.pack(parts...))
+}
+
+func flatten(x *site) *value {
+	rank := x.rank(0)
+	axis := x.int("axis", 1)
+	if axis < 0 {
+		axis += rank
+	}
+	if axis < 0 || axis > rank {
+		refuse("axis %d of rank %d", axis, rank)
+	}
+	return x.flat(x.at(0), axis)
+}
+
+// flat is a matrix whose rows have all axes from the given one on.
+func (x *site) flat(u *value, axis int) *value {
+	dims := u.dims()
+	rows, columns := 1, 1
+	for i, n := range dims {
+		at := &rows
+		if i >= axis {
+			at = &columns
+		}
+		if *at *= n; n < 0 || *at < 0 {
+			*at = -1 << 31
+		}
+	}
+	known := func(n int) bool { return n >= 0 }
+	switch {
+	case known(rows) && known(columns):
+		return x.reshape(u, rows, columns)
+	case columns > 0:
+		return x.reshape(u, -1, columns)
+	case rows > 0:
+		return x.reshape(u, rows, -1)
+	}
+	lead := x.op(ops.Prod, nil, x.op(ops.StridedSlice, nil, x.shape(u), x.ints(0), x.ints(axis), x.ints(1)), x.i32(0))
+	return x.op(ops.Reshape, nil, u, x.pack(lead, x.i32(-1)))
+}
+
+func squeeze(x *site) *value {
+	axes := x.intsOr("axes", 1, nil)
+	attrs := graph.Attrs{}
+	if axes != nil {
+		rank := x.rank(0)
+		if axes = axesOf(axes, rank); len(axes) == 0 {
+			return x.at(0)
+		}
+		list := make([]int64, len(axes))
+		for i, a := range axes {
+			list[i] = int64(a)
+		}
+		attrs["squeeze_dims"] = list
+	}
+	return x.op(ops.Squeeze, attrs, x.at(0))
+}
+
+func unsqueeze(x *site) *value {
+	y := x.at(0)
+	axes := slices.Clone(x.intsOr("axes", 1, nil))
+	rank := y.rank()
+	for i, a := range axes {
+		if a < 0 {
+			if rank < 0 {
+				refuse("a negative axis of a tensor whose rank is not known")
+			}
+			axes[i] = a + rank + len(axes)
+		}
+	}
+	slices.Sort(axes)
+	for _, a := range axes {
+		y = x.op(ops.ExpandDims, nil, y, x.i32(a))
+	}
+	return y
+}
+
+// transposed: what puts channels last needs no work where they lie so.
+func transposed(x *site) *value {
+	u := x.at(0)
+	perm := x.intList("perm", nil)
+	rank := len(perm)
+	if perm == nil {
+		rank = x.rank(0)
+		perm = without(rank)
+		slices.Reverse(perm)
+	}
+	if rank >= 3 && u.last != nil && slices.Equal(perm, toLast(rank)) {
+		return u.last
+	}
+	if rank >= 3 && slices.Equal(perm, fromLast(rank)) && u.t == nil && u.rank() == rank {
+		return x.channelsFirst(x.plain(u))
+	}
+	return x.transpose(u, perm)
+}
+
+// lastAxis is where an axis is once the channels are last.
+func lastAxis(axis, rank int) int { return inverse(toLast(rank))[axis] }
+
+func concat(x *site) *value {
+	var in []*value
+	for i := range x.in {
+		in = append(in, x.at(i))
+	}
+	axis := x.int("axis", 1)
+	if axis < 0 {
+		axis = axisOf(axis, x.rank(0))
+	}
+	alike := !slices.ContainsFunc(in, func(v *value) bool { return v.rank() != in[0].rank() })
+	if alike && inLast(in) {
+		return x.channelsFirst(x.concat(lastAxis(axis, in[0].rank()), x.aligned(in)...))
+	}
+	return x.concat(axis, in...)
+}
+
+func split(x *site) []*value {
+	u, rank := x.at(0), x.rank(0)
+	axis := axisOf(x.int("axis", 0), rank)
+	n := len(x.n.Outputs)
+	if want := x.int("num_outputs", n); want != n {
+		refuse("num_outputs %d of a node with %d outputs", want, n)
+	}
+	sizes := x.intsOr("split", 1, nil)
+	if dims := u.dims(); sizes == nil && dims[axis] > 0 {
+		each := (dims[axis] + n - 1) / n
+		for i := range n {
+			sizes = append(sizes, max(min(each, dims[axis]-i*each), 0))
+		}
+	}
+	if sizes == nil {
+		return x.ops(ops.Split, graph.Attrs{"num_split": int64(n)}, x.i32(axis), u)
+	}
+	if len(sizes) != n {
+		refuse("sizes %v of %d outputs", sizes, n)
+	}
+	attrs := graph.Attrs{"num_split": int64(n), "Tlen": tensor.Int32}
+	if u.last == nil || u.out.Valid() || u.t != nil {
+		return x.ops(ops.SplitV, attrs, u, x.ints(sizes...), x.i32(axis))
+	}
+	parts := x.ops(ops.SplitV, attrs, u.last, x.ints(sizes...), x.i32(lastAxis(axis, rank)))
+	for i, p := range parts {
+		parts[i] = x.channelsFirst(p)
+	}
+	return parts
+}
+
+func expand(x *site) *value {
+	u, target := x.at(0), x.at(1)
+	have := x.cast(x.shape(u), target.dtype)
+	return x.op(ops.BroadcastTo, nil, u, x.op(ops.BroadcastArgs, nil, have, target))
+}
+
+func tile(x *site) *value { return x.op(ops.Tile, nil, x.at(0), x.at(1)) }
+
+// shapeOf is the shape, or from start to end.
+func shapeOf(x *site) *value {
+	u := x.at(0)
+	v := x.cast(x.shape(u), tensor.Int64)
+	start, end := x.int("start", 0), x.n.Attrs["end"]
+	x.attr("end")
+	if start == 0 && end == nil {
+		return v
+	}
+	attrs, to := graph.Attrs{}, 0
+	if e, ok := end.(int); ok {
+		to = e
+	} else {
+		attrs["end_mask"] = int64(1)
+	}
+	return x.op(ops.StridedSlice, attrs, v, x.ints(start), x.ints(to), x.ints(1))
+}
+
+func sizeOf(x *site) *value {
+	return x.op(ops.Prod, nil, x.cast(x.shape(x.at(0)), tensor.Int64), x.i32(0))
+}
+
+// constantNode has one of many attributes.
+func constantNode(x *site) *value {
+	for name := range x.n.Attrs {
+		switch v := x.attr(name).(type) {
+		case *tensor.Tensor:
+			return constant(v)
+		case float32:
+			return constant(tensor.Scalar(v))
+		case int:
+			return constant(tensor.Scalar(int64(v)))
+		case []float32:
+			t, _ := tensor.FromSlice(v, len(v))
+			return constant(t)
+		case []int:
+			t := tensor.New(tensor.Int64, len(v))
+			for i, n := range v {
+				tensor.Values[int64](t)[i] = int64(n)
+			}
+			return constant(t)
+		case string:
+			t, _ := tensor.FromStrings([][]byte{[]byte(v)})
+			return constant(t)
+		case []string:
+			list := make([][]byte, len(v))
+			for i, s := range v {
+				list[i] = []byte(s)
+			}
+			t, _ := tensor.FromStrings(list, len(v))
+			return constant(t)
+		}
+		refuse("attribute %s", name)
+	}
+	refuse("it has no value")
+	return nil
+}
+
+func constantOfShape(x *site) *value {
+	v := tensor.New(tensor.Float32, 1)
+	if t := x.tensorOf("value"); t != nil {
+		v = t
+	}
+	return x.op(ops.Fill, nil, x.at(0), x.reshape(constant(v)))
+}
+
+func rangeOf(x *site) *value {
+	d := x.at(0).dtype
+	var in []*value
+	for i := range 3 {
+		v := x.at(i)
+		if d == tensor.Int16 {
+			v = x.cast(v, tensor.Int32)
+		}
+		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
+	}
+	return x.cast(x.op(ops.Range, nil, in...), d)
+}
+
+// padNode has pads and value as inputs since version 11.
+func padNode(x *site) *value {
+	u, rank := x.at(0), x.rank(0)
+	pads, mode := x.intsOr("pads", 1, nil), x.str("mode", "constant")
+	axes := without(rank)
+	if list := x.knownInts(3); list != nil {
+		axes = axesOf(list, rank)
+	}
+	if len(pads) != 2*len(axes) {
+		refuse("pads %v for axes %v", pads, axes)
+	}
+	before, after := make([]int, rank), make([]int, rank)
+	for i, a := range axes {
+		before[a], after[a] = pads[i], pads[len(axes)+i]
+	}
+	by := optional(x, 2)
+	if x.version < 11 {
+		by = x.scalar(u.dtype, x.float("value", 0))
+	}
+	if by == nil && mode == "constant" && u.dtype != tensor.String && u.dtype != tensor.Bool {
+		by = x.scalar(u.dtype, 0)
+	} else if by == nil {
+		by = constant(tensor.New(u.dtype))
+	}
+	last := rank >= 3 && u.last != nil && !u.out.Valid() && u.t == nil
+	if last {
+		u, before, after = u.last, permuted(before, toLast(rank)), permuted(after, toLast(rank))
+	}
+	var y *value
+	switch mode {
+	case "constant":
+		y = x.pad(u, before, after, x.op(ops.Reshape, nil, by, x.ints()))
+	case "reflect", "edge", "wrap":
+		y = u
+		for i := range rank {
+			if before[i] != 0 || after[i] != 0 {
+				y = x.extended(y, i, before[i], after[i], mode)
+			}
+		}
+	default:
+		refuse("mode %s", mode)
+	}
+	if last {
+		return x.channelsFirst(y)
+	}
+	return y
+}
+
+// extended repeats elements of one axis before and after it.
+func (x *site) extended(u *value, axis, before, after int, mode string) *value {
+	n := x.size(u, axis)
+	at := x.op(ops.Range, nil, x.i32(-before), x.op(ops.AddV2, nil, n, x.i32(after)), x.i32(1))
+	top := x.op(ops.Sub, nil, n, x.i32(1))
+	switch mode {
+	case "edge":
+		at = x.op(ops.Minimum, nil, x.op(ops.Maximum, nil, at, x.i32(0)), top)
+	case "wrap":
+		at = x.op(ops.FloorMod, nil, at, n)
+	default: // at a distance of d behind the end is what is d before it
+		period := x.op(ops.Maximum, nil, x.op(ops.Mul, nil, top, x.i32(2)), x.i32(1))
+		at = x.op(ops.FloorMod, nil, at, period)
+		at = x.op(ops.Minimum, nil, at, x.op(ops.Sub, nil, period, at))
+		at = x.op(ops.Minimum, nil, at, top)
+	}
+	return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
+}
+
+// pad adds elements before and after each axis; negative numbers cut off.
+func (b *builder) pad(u *value, before, after []int, by *value) *value {
+	var pads []int32
+	cut, grow := false, false
+	for i := range before {
+		cut, grow = cut || before[i] < 0 || after[i] < 0, grow || before[i] > 0 || after[i] > 0
+		pads = append(pads, int32(max(before[i], 0)), int32(max(after[i], 0)))
+	}
+	if grow {
+		t, _ := tensor.FromSlice(pads, len(before), 2)
+		u = b.op(ops.PadV2, nil, u, constant(t), by)
+	}
+	if !cut {
+		return u
+	}
+	begin, end, step := make([]int, len(before)), make([]int, len(before)), make([]int, len(before))
+	mask := int64(0)
+	for i := range before {
+		begin[i], end[i], step[i] = max(-before[i], 0), min(after[i], 0), 1
+		if after[i] >= 0 {
+			mask |= 1 << i
+		}
+	}
+	return b.op(ops.StridedSlice, graph.Attrs{"end_mask": mask}, u, b.ints(begin...), b.ints(end...), b.ints(step...))
+}
+
+func depthToSpace(x *site) *value {
+	block := x.int("blocksize", 0)
+	if x.str("mode", "DCR") == "DCR" {
+		return x.channelsFirst(x.op(ops.DepthToSpace, graph.Attrs{"block_size": int64(block)}, x.channelsLast(x.at(0))))
+	}
+	u := x.at(0)
+	dims := u.dims()
+	if len(dims) != 4 || dims[1] < 0 || block < 1 || dims[1]%(block*block) != 0 {
+		refuse("mode CRD with blocks of %d of shape %v", block, dims)
+	}
+	c := dims[1] / block / block
+	n, h, w := x.size(u, 0), x.size(u, 2), x.size(u, 3)
+	v := x.op(ops.Reshape, nil, u, x.pack(n, x.i32(c), x.i32(block), x.i32(block), h, w))
+	v = x.transpose(v, []int{0, 1, 4, 2, 5, 3})
+	wide := func(s *value) *value { return x.op(ops.Mul, nil, s, x.i32(block)) }
+	return x.op(ops.Reshape, nil, v, x.pack(n, x.i32(c), wide(h), wide(w)))
+}
+
+func spaceToDepth(x *site) *value {
+	return x.channelsFirst(x.op(ops.SpaceToDepth, graph.Attrs{"block_size": int64(x.int("blocksize", 0))}, x.channelsLast(x.at(0))))
+}
+
+// steps are the numbers from 0 to n-1, as a column or a row.
+func (x *site) steps(n *value, d tensor.DType, axis int) *value {
+	return x.op(ops.ExpandDims, nil, x.cast(x.op(ops.Range, nil, x.i32(0), n, x.i32(1)), d), x.i32(axis))
+}
+
+func eyeLike(x *site) *value {
+	u := x.at(0)
+	d := x.dtype("dtype", u.dtype)
+	off := x.op(ops.Sub, nil, x.steps(x.size(u, 1), tensor.Int32, 0), x.steps(x.size(u, 0), tensor.Int32, 1))
+	return x.cast(x.op(ops.Equal, nil, off, x.i32(x.int("k", 0))), d)
+}
+
+// trilu keeps the upper or lower triangle of matrices.
+func trilu(x *site) *value {
+	u, rank := x.at(0), x.rank(0)
+	k := constant(tensor.Scalar(int64(0)))
+	if x.has(1) {
+		k = x.op(ops.Reshape, nil, x.at(1), x.ints())
+	}
+	off := x.op(ops.Sub, nil, x.steps(x.size(u, rank-1), tensor.Int64, 0), x.steps(x.size(u, rank-2), tensor.Int64, 1))
+	keep := ops.LessEqual
+	if x.flag("upper", true) {
+		keep = ops.GreaterEqual
+	}
+	return x.op(ops.SelectV2, nil, x.op(keep, nil, off, k), u, constant(tensor.New(u.dtype)))
+}

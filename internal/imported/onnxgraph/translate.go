@@ -1,0 +1,226 @@
+package onnxgraph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// Model is a model as the session loads it.
+type Model struct {
+	Graph *savedmodel.MetaGraph
+	// Values are those of the graph's variables, by name.
+	Values map[string]*tensor.Tensor
+}
+
+// Gap is an operator, or a part of one, that is not translated.
+type Gap struct {
+	Op    string   // with its domain where that is not the default one
+	Why   string   // what of it
+	Nodes []string // that need it
+}
+
+// UnsupportedError lists what a model has that is not translated.
+type UnsupportedError struct{ Gaps []Gap }
+
+// Error names each operator and one of its nodes.
+func (e *UnsupportedError) Error() string {
+	parts := make([]string, len(e.Gaps))
+	for i, g := range e.Gaps {
+		parts[i] = fmt.Sprintf("%s (node %s, %d in all): %s", g.Op, g.Nodes[0], len(g.Nodes), g.Why)
+	}
+	return "the model needs operators of ONNX that are not supported: " + strings.Join(parts, ", ")
+}
+
+// Open reads and translates the model in dir/model.onnx. The error wraps fs.ErrNotExist where there is none, onnx.ErrInvalid where it is
+// damaged, and *UnsupportedError where it needs more than is translated.
+func Open(dir string) (*Model, error) {
+	m, err := onnx.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Translate(m)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", dir, err)
+	}
+	t.Graph.Dir = dir
+	return t, nil
+}
+
+// translation is the state of one model.
+type translation struct {
+	m       *onnx.Model
+	values  map[string]*tensor.Tensor
+	holders map[holderKey]*holder
+	library *function_go_proto.FunctionDefLibrary
+	gaps    map[[2]string][]string
+	open    map[string]int // open dimensions by symbol
+	calls   int            // of the model's functions that lie in each other
+	budget  int            // nodes that may still be translated
+}
+
+// Bounds of what functions and unrolled loops may make of a model.
+const (
+	maxCalls      = 64
+	maxTranslated = 1 << 20
+)
+
+// Translate makes a graph of a model.
+func Translate(m *onnx.Model) (_ *Model, err error) {
+	t := &translation{m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
+		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated}
+	defer func() {
+		if r := recover(); r != nil {
+			why, ok := r.(refusal)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("%w: %s", onnx.ErrInvalid, why.why)
+		}
+	}()
+	b := t.builder(nil)
+	sig := &pb.SignatureDef{Inputs: map[string]*pb.TensorInfo{}, Outputs: map[string]*pb.TensorInfo{}, MethodName: savedmodel.MethodPredict}
+	s := t.scope(b, nil, m.Opsets)
+	t.inputs(s, sig)
+	s.run(m.Graph.Nodes)
+	if len(t.gaps) > 0 {
+		return nil, t.unsupported()
+	}
+	t.outputs(s, sig)
+	if len(t.gaps) > 0 {
+		return nil, t.unsupported()
+	}
+	if err := b.g.Err(); err != nil {
+		return nil, err
+	}
+	gd, err := graphdef.ToGraphDef(b.g.Graph)
+	if err != nil {
+		return nil, err
+	}
+	gd.Library = t.library
+	sigs := map[string]*pb.SignatureDef{savedmodel.DefaultSignature: sig}
+	mg := &savedmodel.MetaGraph{Tags: []string{savedmodel.TagServe}, Graph: b.g.Graph, Signatures: sigs,
+		Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sigs, MetaInfoDef: &pb.MetaGraphDef_MetaInfoDef{Tags: []string{savedmodel.TagServe}}}}
+	return &Model{mg, t.values}, nil
+}
+
+func (t *translation) builder(parent *builder) *builder {
+	return &builder{t: t, g: graph.NewBuilder(graph.New()), parent: parent, taken: map[*value]*value{}, made: map[*value]struct{}{}, name: "node"}
+}
+
+// gap notes what is not translated.
+func (t *translation) gap(op, why, node string) {
+	key := [2]string{op, why}
+	t.gaps[key] = append(t.gaps[key], node)
+}
+
+func (t *translation) unsupported() error {
+	e := &UnsupportedError{}
+	for key, nodes := range t.gaps {
+		e.Gaps = append(e.Gaps, Gap{key[0], key[1], nodes})
+	}
+	slices.SortFunc(e.Gaps, func(a, b Gap) int { return cmp.Or(strings.Compare(a.Op, b.Op), strings.Compare(a.Why, b.Why)) })
+	return e
+}
+
+// inputs adds the model's inputs. Those with an initializer are constants.
+func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
+	g := &t.m.Graph
+	constants := map[string]bool{}
+	for _, i := range g.Initializers {
+		constants[i.Name] = true
+	}
+	s.initializers(g)
+	for _, in := range g.Inputs {
+		if constants[in.Name] {
+			continue
+		}
+		switch {
+		case in.Kind != "":
+			t.gap("input", "values of kind "+in.Kind, in.Name)
+			s.define(in.Name, nil)
+			continue
+		case in.DType == tensor.Invalid:
+			t.gap("input", "its element type is not stated, or not supported", in.Name)
+			s.define(in.Name, nil)
+			continue
+		}
+		v := s.b.placeholder(in.Name, in.DType, t.assumed(in))
+		s.define(in.Name, v)
+		sig.Inputs[in.Name] = info(in, v)
+	}
+}
+
+// assumed returns what is known of an input under each assumption.
+func (t *translation) assumed(in onnx.Value) (p probes) {
+	if in.Unranked {
+		return p
+	}
+	for k := range p {
+		shape := make([]int, len(in.Dims))
+		for i, d := range in.Dims {
+			if shape[i] = d.Size; d.Symbol == "" && d.Size >= 0 {
+				continue
+			}
+			symbol := d.Symbol
+			if symbol == "" {
+				symbol = fmt.Sprintf("%s\x00%d", in.Name, i)
+			}
+			if _, known := t.open[symbol]; !known {
+				t.open[symbol] = len(t.open)
+			}
+			shape[i] = openSizes[k](t.open[symbol])
+		}
+		p[k] = infer.Shaped(shape...)
+	}
+	return p
+}
+
+// outputs names the model's results.
+func (t *translation) outputs(s *scope, sig *pb.SignatureDef) {
+	if len(t.m.Graph.Outputs) == 0 {
+		refuse("the model has no outputs")
+	}
+	for _, out := range t.m.Graph.Outputs {
+		v, err := s.find(out.Name)
+		if err != nil {
+			refuse("output %q: %v", out.Name, err)
+		}
+		if v == nil || v.seq {
+			t.gap("output", "it is a sequence, or no tensor", out.Name)
+			continue
+		}
+		s.b.name = out.Name
+		v = s.b.plain(s.b.own(v))
+		o := s.b.operand(v, ops.RoleConstant)
+		o = s.b.g.Op("Identity", s.b.nodeName(out.Name), o.Type(), graph.Attrs{"T": v.dtype}, o)
+		out.DType = v.dtype
+		sig.Outputs[out.Name] = info(out, &value{dtype: v.dtype, out: o})
+	}
+}
+
+// info describes a tensor of the signature.
+func info(v onnx.Value, as *value) *pb.TensorInfo {
+	shape := &tensor_shape_go_proto.TensorShapeProto{UnknownRank: v.Unranked}
+	for _, d := range v.Dims {
+		size := int64(d.Size)
+		if d.Symbol != "" || d.Size < 0 {
+			size = -1
+		}
+		shape.Dim = append(shape.Dim, &tensor_shape_go_proto.TensorShapeProto_Dim{Size: size})
+	}
+	return &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: as.out.String()}, Dtype: types_go_proto.DataType(as.dtype), TensorShape: shape}
+}

@@ -1,0 +1,106 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// value is a tensor of the model: a constant, or the output of a node, or both.
+type value struct {
+	dtype tensor.DType
+	out   graph.Output   // not valid: no node has been made
+	t     *tensor.Tensor // the constant, nil for none
+	known probes
+	last  *value // the same with its channels last, nil where nobody has made that
+	last1 bool   // it is the last of another one
+
+	items []*value // of a sequence, whose length is known
+	seq   bool
+}
+
+// probes is what is known of a value under several assumptions of the sizes that the model leaves open.
+type probes [4]infer.Value
+
+// openSizes are those assumptions: the size of the i-th open dimension.
+var openSizes = [len(probes{})]func(i int) int{
+	func(int) int { return 1 },
+	func(int) int { return 61 },
+	func(i int) int { return distinct[(2*i)%len(distinct)] + 997*(2*i/len(distinct)) },
+	func(i int) int { return distinct[(2*i+1)%len(distinct)] + 997*((2*i+1)/len(distinct)) },
+}
+
+// distinct are primes, of which no small product is another one.
+var distinct = []int{67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163}
+
+func constant(t *tensor.Tensor) *value {
+	v := &value{dtype: t.DType, t: t}
+	for i := range v.known {
+		v.known[i] = infer.Of(t)
+	}
+	return v
+}
+
+// rank returns the rank, -1 where it is not known.
+func (v *value) rank() int {
+	for _, k := range v.known {
+		if k.Known {
+			return len(k.Shape)
+		}
+	}
+	return -1
+}
+
+// dims returns the sizes, -1 for those that are open, nil where the rank is not known.
+func (v *value) dims() []int {
+	var dims []int
+	for _, k := range v.known {
+		switch {
+		case !k.Known:
+		case dims == nil:
+			dims = append([]int{}, k.Shape...)
+		case len(dims) != len(k.Shape):
+			return nil
+		default:
+			for i, d := range k.Shape {
+				if dims[i] != d {
+					dims[i] = -1
+				}
+			}
+		}
+	}
+	if alone := v.knownTwice(); !alone {
+		for i := range dims {
+			dims[i] = -1
+		}
+	}
+	return dims
+}
+
+// knownTwice reports whether the shape is known under two assumptions that differ in all open sizes.
+func (v *value) knownTwice() bool { return v.known[2].Known && v.known[3].Known }
+
+// fixed returns the value itself where all assumptions lead to the same one, else nil.
+func (v *value) fixed() *tensor.Tensor {
+	if v.t != nil {
+		return v.t
+	}
+	var t *tensor.Tensor
+	for _, k := range v.known {
+		switch {
+		case !k.Known:
+		case k.T == nil:
+			return nil
+		case t == nil:
+			t = k.T
+		case !slices.Equal(t.Shape, k.T.Shape) || string(t.Bytes) != string(k.T.Bytes):
+			return nil
+		}
+	}
+	if !v.knownTwice() {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,206 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// nodeTests returns the folder of the tests that the onnx package ships, or skips.
+func nodeTests(t *testing.T) string {
+	t.Helper()
+	found, _ := filepath.Glob("../../../.venv/lib/python3*/site-packages/onnx/backend/test/data")
+	if len(found) == 0 {
+		t.Skip("skipped: the onnx package is not installed (make peers)")
+	}
+	return found[0]
+}
+
+// TestONNXNodes goes through the tests of single operators that ONNX ships: what is translated answers right, and what is not is refused.
+func TestONNXNodes(t *testing.T) {
+	root := nodeTests(t)
+	var dirs []string
+	for _, kind := range []string{"node", "simple", "pytorch-operator", "pytorch-converted"} {
+		found, _ := filepath.Glob(filepath.Join(root, kind, "test_*"))
+		dirs = append(dirs, found...)
+	}
+	if only := os.Getenv("ONNX_ONLY"); only != "" {
+		dirs = slices.DeleteFunc(dirs, func(d string) bool { return !strings.Contains(filepath.Base(d), only) })
+	}
+	passed, refused := map[string]int{}, map[string]map[string]int{}
+	total := 0
+	for _, dir := range dirs {
+		op, err := runNodeTest(t, dir)
+		total++
+		var u *session.UnsupportedError
+		if errors.As(err, &u) && strings.Contains(err.Error(), "constant") {
+			op, err = runNodeTest(t, frozen(t, dir))
+		}
+		switch {
+		case err == nil:
+			passed[op]++
+		case errors.As(err, &u):
+			for _, g := range u.Gaps {
+				if refused[g.Op] == nil {
+					refused[g.Op] = map[string]int{}
+				}
+				refused[g.Op][g.Why]++
+			}
+		default:
+			t.Errorf("%s (%s): %v", filepath.Base(dir), op, err)
+		}
+	}
+	var b strings.Builder
+	for _, op := range slices.Sorted(maps.Keys(passed)) {
+		fmt.Fprintf(&b, "%s: %d passed\n", op, passed[op])
+	}
+	n := 0
+	for _, op := range slices.Sorted(maps.Keys(refused)) {
+		for _, why := range slices.Sorted(maps.Keys(refused[op])) {
+			fmt.Fprintf(&b, "%s: %d refused: %s\n", op, refused[op][why], why)
+			n += refused[op][why]
+		}
+	}
+	t.Logf("%d tests\n%s", total, b.String())
+}
+
+// runNodeTest runs one folder and returns the operator that it is of.
+func runNodeTest(t *testing.T, dir string) (op string, err error) {
+	m, err := onnx.ReadFile(filepath.Join(dir, "model.onnx"))
+	if err != nil {
+		return "?", err
+	}
+	op = "?"
+	if len(m.Graph.Nodes) > 0 {
+		op = m.Graph.Nodes[0].Op
+	}
+	s, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
+	if err != nil {
+		return op, err
+	}
+	defer s.Close()
+	sets, _ := filepath.Glob(filepath.Join(dir, "test_data_set_*"))
+	for _, set := range sets {
+		if err := runNodeSet(t, s, m, set); err != nil {
+			return op, err
+		}
+	}
+	return op, nil
+}
+
+func runNodeSet(t *testing.T, s *session.Session, m *onnx.Model, set string) error {
+	sig := s.Signatures()[savedmodel.DefaultSignature]
+	feeds := map[string]*tensor.Tensor{}
+	constants := map[string]bool{}
+	for _, i := range m.Graph.Initializers {
+		constants[i.Name] = true
+	}
+	k := 0
+	for _, in := range m.Graph.Inputs {
+		if constants[in.Name] {
+			continue
+		}
+		v, err := readPB(filepath.Join(set, fmt.Sprintf("input_%d.pb", k)))
+		k++
+		if err != nil {
+			return err
+		}
+		if in.DType == tensor.BFloat16 && v.DType == tensor.Uint16 { // so the package writes them
+			v.DType = tensor.BFloat16
+		}
+		feeds[sig.GetInputs()[in.Name].GetName()] = v
+	}
+	var fetches []string
+	for _, o := range m.Graph.Outputs {
+		fetches = append(fetches, sig.GetOutputs()[o.Name].GetName())
+	}
+	got, err := s.Run(t.Context(), feeds, fetches)
+	if err != nil {
+		return err
+	}
+	for i, o := range m.Graph.Outputs {
+		want, err := readPB(filepath.Join(set, fmt.Sprintf("output_%d.pb", i)))
+		if err != nil {
+			return err
+		}
+		if got[i].DType == tensor.BFloat16 && want.DType == tensor.Uint16 {
+			want.DType = tensor.BFloat16
+		}
+		if err := equalTensors(got[i], want); err != nil {
+			return fmt.Errorf("output %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+// frozen is a test whose model has all inputs but the first as constants, as models have pads, axes and the like.
+func frozen(t *testing.T, dir string) string {
+	m, err := onnx.ReadFile(filepath.Join(dir, "model.onnx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	set := filepath.Join(to, "test_data_set_0")
+	if err := os.CopyFS(set, os.DirFS(filepath.Join(dir, "test_data_set_0"))); err != nil {
+		t.Fatal(err)
+	}
+	for i, in := range m.Graph.Inputs[1:] {
+		v, err := readPB(filepath.Join(set, fmt.Sprintf("input_%d.pb", i+1)))
+		if err != nil {
+			return dir
+		}
+		m.Graph.Initializers = append(m.Graph.Initializers, onnx.Initializer{Name: in.Name, Tensor: v})
+	}
+	data, err := m.Marshal()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, "model.onnx"), data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func readPB(path string) (*tensor.Tensor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	_, t, err := onnx.UnmarshalTensor(data)
+	return t, err
+}
+
+// equalTensors compares: floats to 1e-5 of max(1, |value|), halves to their last digits, all else exactly.
+func equalTensors(got, want *tensor.Tensor) error {
+	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+		return fmt.Errorf("got %v%v, expected %v%v", got.DType, got.Shape, want.DType, want.Shape)
+	}
+	if want.DType == tensor.String {
+		for i := range want.Strings {
+			if string(got.Strings[i]) != string(want.Strings[i]) {
+				return fmt.Errorf("element %d: got %q, expected %q", i, got.Strings[i], want.Strings[i])
+			}
+		}
+		return nil
+	}
+	tolerance := map[tensor.DType]float64{tensor.Float32: 1e-5, tensor.Float64: 1e-7, tensor.Float16: 2e-3, tensor.BFloat16: 1e-2}[want.DType]
+	for i := range want.Len() {
+		a, b := got.Float(i), want.Float(i)
+		if tolerance == 0 && got.Int(i) != want.Int(i) || math.IsNaN(a) != math.IsNaN(b) || math.IsInf(a, 0) != math.IsInf(b, 0) || !math.IsInf(b, 0) && math.Abs(a-b) > tolerance*max(1, math.Abs(b)) ||
+			math.IsInf(b, 0) && a != b {
+			return fmt.Errorf("element %d: got %v, expected %v", i, a, b)
+		}
+	}
+	return nil
+}
