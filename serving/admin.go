@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
 	"github.com/goestimator/goestimator/internal/serving/openinference"
+	"github.com/goestimator/goestimator/internal/serving/profiler"
 	"github.com/goestimator/goestimator/internal/serving/security"
 )
 
@@ -22,7 +23,7 @@ func isAdmin(method string) bool {
 	case "/" + grpcapi.ModelService + "/HandleReloadConfigRequest", "/" + openinference.Name + "/RepositoryModelLoad", "/" + openinference.Name + "/RepositoryModelUnload":
 		return true
 	}
-	return strings.HasPrefix(method, "/grpc.reflection.")
+	return strings.HasPrefix(method, "/grpc.reflection.") || strings.HasPrefix(method, "/"+profiler.Name+"/")
 }
 
 // admitREST is admit and logAdmin of an admin call over REST, whose token was checked before. Without one pages of other origins make
@@ -48,8 +49,8 @@ func (s *Server) admitREST(r *http.Request, remote bool) (end func(error), err e
 	return end, err
 }
 
-var errRemoteAdmin = status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: loading, reloading and reflection "+
-	"are refused; start it with --token-file, or with --allow-remote-admin")
+var errRemoteAdmin = status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: loading, reloading, profiling and "+
+	"reflection are refused; start it with --token-file, or with --allow-remote-admin")
 
 // admit returns why a call is refused, nil where it is not. remote says whether other machines reach the call's port.
 func (s *Server) admit(ctx context.Context, method string, remote bool) error {

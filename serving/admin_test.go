@@ -14,6 +14,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"github.com/goestimator/goestimator/internal/serving/grpcapi"
+	profilerpb "github.com/goestimator/goestimator/internal/serving/profiler/pb"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc"
@@ -50,7 +51,10 @@ func (j *logLines) lines(parts ...string) (found []string) {
 	return found
 }
 
-const reloadMethod = "/tensorflow.serving.ModelService/HandleReloadConfigRequest"
+const (
+	reloadMethod   = "/tensorflow.serving.ModelService/HandleReloadConfigRequest"
+	profilerMethod = "/tensorflow.ProfilerService/Terminate"
+)
 
 // reload asks a server for a config in text form.
 func reload(ctx context.Context, conn *grpc.ClientConn, text string) error {
@@ -92,9 +96,9 @@ func TestAdminCalls(t *testing.T) {
 		{name: "loopback", host: near},
 		{name: "loopback, token", host: near, token: token, predict: codes.Unauthenticated, admin: codes.Unauthenticated},
 		{name: "loopback, token shown", host: near, token: token, header: bearer},
-		{name: "open", host: far, admin: codes.PermissionDenied, warns: []string{"without TLS", "reloading and reflection are refused"}},
+		{name: "open", host: far, admin: codes.PermissionDenied, warns: []string{"without TLS", "reloading, profiling and reflection are refused"}},
 		{name: "open, flag", host: far, allowed: true, warns: []string{"without TLS", "and replace the models"}},
-		{name: "open, socket", host: far, unix: true, warns: []string{"without TLS", "reloading and reflection are refused"}},
+		{name: "open, socket", host: far, unix: true, warns: []string{"without TLS", "reloading, profiling and reflection are refused"}},
 		{name: "open, token", host: far, token: token, predict: codes.Unauthenticated, admin: codes.Unauthenticated, warns: []string{"without TLS"}},
 		{name: "open, token and flag", host: far, token: token, allowed: true, predict: codes.Unauthenticated, admin: codes.Unauthenticated, warns: []string{"without TLS"}},
 		{name: "open, token shown", host: far, token: token, header: bearer, warns: []string{"without TLS"}},
@@ -127,7 +131,10 @@ func TestAdminCalls(t *testing.T) {
 			if got := strings.Join(s.models.Models(), ","); (got == "n") != (c.admin == codes.OK) {
 				t.Errorf("models %s", got)
 			}
-			for _, method := range []string{reloadMethod, "ServerReflectionInfo"} {
+			if err := conn.Invoke(ctx, profilerMethod, &profilerpb.TerminateRequest{SessionId: "none"}, &profilerpb.TerminateResponse{}); status.Code(err) != c.admin {
+				t.Errorf("profiler: %v", err)
+			}
+			for _, method := range []string{reloadMethod, profilerMethod, "ServerReflectionInfo"} {
 				if l := j.lines(`msg="admin call"`, method, peer); len(l) != 1 {
 					t.Errorf("%s: %q in\n%s", method, l, &j.text)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/batching/limit"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/objectstore"
+	"github.com/goestimator/goestimator/internal/serving/profiler"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/shadow"
 	"github.com/goestimator/goestimator/internal/serving/warmup"
@@ -48,6 +49,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 
 // wrap puts batching and the refusal of overload before a model.
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
+	m = profiler.Wrap(id, m)
 	over := limit.Options{Hold: true}
 	if b := s.o.Batching; b != nil {
 		p := b.internal()

@@ -25,8 +25,9 @@ type Options struct {
 	TLS     *tls.Config // of the gRPC port; nil: plaintext
 	RESTTLS *tls.Config // of the REST port; nil: plaintext
 	Token   *Token      // that requests on all ports show; nil: none is asked for
-	// RemoteAdmin answers reloading and reflection to other machines without a Token too, which are refused else.
+	// RemoteAdmin answers reloading, profiling and reflection to other machines without a Token too, which are refused else.
 	RemoteAdmin bool
+	NoProfiler  bool      // TensorFlow's ProfilerService is left out
 	Batching    *Batching // nil: requests do not share runs
 	Overload    *Overload // nil: nothing is refused for its wait
 	NoWarmUp    bool      // warm-up requests in models are not replayed

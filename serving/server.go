@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/monitoring"
 	"github.com/goestimator/goestimator/internal/serving/objectstore"
 	"github.com/goestimator/goestimator/internal/serving/page"
+	"github.com/goestimator/goestimator/internal/serving/profiler"
 	"github.com/goestimator/goestimator/internal/serving/requestlog"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/shadow"
@@ -40,6 +41,7 @@ type Server struct {
 	observers  []inference.Observer
 	page       *page.Page // nil: none
 	mirror     *shadow.Mirror
+	profiler   *profiler.Service
 	store      *objectstore.Store // of models in buckets
 	about      servable.About
 	repository repository
@@ -78,7 +80,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.store = s.newStore()
 	s.requests = requestlog.New(requestlog.Options{Dir: o.RequestLogDir, Log: o.Log, Logged: s.registry.Logged})
-	s.observers = []inference.Observer{s.registry, s.requests}
+	s.profiler = &profiler.Service{Ending: s.draining.Done(), Queued: s.queued}
+	s.observers = []inference.Observer{s.registry, s.requests, s.profiler}
 	if o.Listen.REST >= 0 && !o.NoPage {
 		if s.page, err = page.New(page.Options{Models: source{s.models}, Catalog: s.models, Meter: s.models, About: s.about}); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -238,7 +241,7 @@ func (s *Server) logListeners() {
 	case s.o.RemoteAdmin:
 		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict, and replace the models")
 	default:
-		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict; reloading and reflection are refused")
+		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict; reloading, profiling and reflection are refused")
 	}
 }
 

@@ -73,6 +73,9 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
 	limits.RegisterOpenInference(gate, s.openInference("GRPC"))
+	if !s.o.NoProfiler {
+		limits.RegisterProfiler(gate, s.profiler)
+	}
 	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
 	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, MaxCalls: healthCalls}, s.health)
 	return g

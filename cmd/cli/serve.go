@@ -39,6 +39,7 @@ type serveFlags struct {
 	cacheDir                                                              string
 	requestLogs                                                           string
 	cors, content, checkMethods, accessLog, noPage, json, remoteAdmin     bool
+	profiler                                                              bool
 
 	ignored []string // flags of TensorFlow Serving without a meaning here
 }
@@ -49,7 +50,7 @@ var serveAliases = map[string]string{"rest-api-port": "rest-port"}
 // withoutMeaning are flags of TensorFlow Serving that are taken, so that its command
 // lines work, and change nothing.
 var withoutMeaning = []string{
-	"enable-grpc-healthcheck-service", "enable-profiler", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
+	"enable-grpc-healthcheck-service", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
 	"num-tflite-interpreters-per-pool", "num-tflite-pools", "num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
 	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-parallelism",
 	"xla-cpu-compilation-enabled",
@@ -210,7 +211,8 @@ func (f *serveFlags) addPorts(flags *pflag.FlagSet) {
 	flags.StringVar(&f.clientCA, "tls-client-ca", "", "ask for clients' certificates signed by these authorities")
 	flags.StringVar(&f.sslFile, "ssl-config-file", "", "TLS on the gRPC port: SSLConfig as text")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with a bearer token that requests must show")
-	flags.BoolVar(&f.remoteAdmin, "allow-remote-admin", false, "let other machines reload and reflect without a token")
+	flags.BoolVar(&f.remoteAdmin, "allow-remote-admin", false, "let other machines reload, profile and reflect without a token")
+	flags.BoolVar(&f.profiler, "enable-profiler", true, "answer TensorBoard and tf.profiler.experimental.client, who capture what the server does, on the gRPC port")
 	flags.BoolVar(&f.cors, "rest-api-enable-cors-support", false, "let web pages of any origin call")
 	flags.BoolVar(&f.noPage, "no-page", false, "leave the web page out")
 }

@@ -32,6 +32,7 @@ func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Opti
 		Loading:       f.loading(),
 		NoWarmUp:      !f.warmUp,
 		NoPage:        f.noPage,
+		NoProfiler:    !f.profiler,
 		AccessLog:     f.accessLog,
 		RequestLogDir: f.requestLogs, RemoteAdmin: f.remoteAdmin,
 		Requests: serving.Requests{

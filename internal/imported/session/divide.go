@@ -252,7 +252,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			s.constants = append(s.constants, constantValue{d.p.slots[n.Out(0)], v})
 			continue
 		}
-		st := eagerStep{kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
+		st := eagerStep{name: n.Name, op: n.Op, kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
 		for o := range n.Outputs {
 			at := d.p.slots[n.Out(o)]
 			if d.producer[at] < 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/platform/timeline"
 )
 
 // eagerStage runs nodes one by one.
@@ -22,9 +23,20 @@ type constantValue struct {
 
 // eagerStep is one node: its kernel and the slots of its values.
 type eagerStep struct {
-	kernel  eager.Kernel
-	in, out []int // -1: fed, so that the result is dropped
-	fixed   bool  // the sizes of its results follow from the number of rows
+	name, op string // of the node
+	kernel   eager.Kernel
+	in, out  []int // -1: fed, so that the result is dropped
+	fixed    bool  // the sizes of its results follow from the number of rows
+}
+
+// compute calls the kernel, and shows it in the capture that is going on.
+func (s *eagerStep) compute(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
+	if timeline.Active() == nil {
+		return s.kernel(ctx, env, in, out)
+	}
+	within, end := timeline.Begin(ctx, timeline.Event{Line: timeline.Runs, Name: s.name, Op: s.op})
+	defer end()
+	return s.kernel(within, env, in, out)
 }
 
 func (s *eagerStage) run(ctx context.Context, r *run) error {
@@ -44,7 +56,7 @@ func (s *eagerStage) run(ctx context.Context, r *run) error {
 		if st.fixed {
 			env = envs.fixed
 		}
-		if err := st.kernel(ctx, env, in, out); err != nil {
+		if err := st.compute(ctx, env, in, out); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

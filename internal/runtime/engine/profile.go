@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/timeline"
+)
 
 // NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost. Op names the
 // parts of a fused node: MatMul+BiasAdd+Relu. On an accelerator each node is launched and waited for by itself, which takes
@@ -41,6 +46,16 @@ func (s *step) measure(batch int) func() {
 		t.flops += t.unit.flops
 		t.bytes += t.unit.bytes
 	}
+}
+
+// show begins the event of a step in the capture that is going on; what it returns ends it.
+func (s *state) show(x *step) func() {
+	ctx := s.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	_, end := timeline.Begin(ctx, timeline.Event{Line: timeline.Runs, Name: x.op.node.Name, Op: x.op.label()})
+	return end
 }
 
 // Profile returns the times of all nodes in the order of their running; they are zero without Options.Profile.

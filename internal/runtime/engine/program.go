@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goestimator/goestimator/internal/platform/timeline"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -94,6 +95,11 @@ func (p *Program) runBatch(ctx context.Context, batch int, feeds []*tensor.Tenso
 	defer p.mu.Unlock()
 	if err := p.open(ctx); err != nil {
 		return err
+	}
+	if timeline.Active() != nil {
+		var end func()
+		ctx, end = timeline.Begin(ctx, timeline.Event{Line: timeline.Runs, Name: "program", Stats: []timeline.Stat{{Name: "rows", Number: int64(batch)}}})
+		defer end()
 	}
 	if batch < 1 {
 		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goestimator/goestimator/internal/platform/timeline"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -59,6 +60,9 @@ func (s *state) commit() error {
 func (s *state) runStep(x *step) error {
 	if s.options.Profile {
 		defer x.measure(s.batch)()
+	}
+	if timeline.Active() != nil {
+		defer s.show(x)()
 	}
 	if err := x.compute(); err != nil {
 		return fmt.Errorf("node %s (%s): %w", x.op.node.Name, x.op.node.Op, err)

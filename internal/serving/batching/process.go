@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/platform/timeline"
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
@@ -40,6 +41,7 @@ func (m *Model) process(b *batch) {
 	start := time.Now()
 	ran.Err = m.runTasks(b, tasks, total)
 	ran.Run = time.Since(start)
+	show(b, ran, start)
 	for _, t := range tasks {
 		t.transferResults(b.account)
 		if ran.Err == nil && t.req.ctx.Err() == nil {
@@ -49,6 +51,19 @@ func (m *Model) process(b *batch) {
 	if o := m.s.opts.Observer; o != nil {
 		o.Batch(ran)
 	}
+}
+
+// show adds a batch that began to run at start, and what waited for it, to the capture that is going on.
+func show(b *batch, ran BatchStats, start time.Time) {
+	r := timeline.Active()
+	if r == nil {
+		return
+	}
+	for _, t := range b.tasks {
+		r.Add(timeline.Event{Line: timeline.Queue, Name: ran.Model.Name, Start: t.queued, Duration: t.wait, Stats: []timeline.Stat{{Name: "rows", Number: int64(t.rows())}}})
+	}
+	r.Add(timeline.Event{Line: timeline.Batches, Name: ran.Model.Name, Start: start, Duration: ran.Run, Stats: []timeline.Stat{
+		{Name: "version", Number: ran.Model.Version}, {Name: "requests", Number: int64(len(ran.Tasks))}, {Name: "rows", Number: int64(ran.Rows)}, {Name: "padding", Number: int64(ran.Padding)}}})
 }
 
 func (m *Model) runTasks(b *batch, tasks []*task, total int) error {

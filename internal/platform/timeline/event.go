@@ -1,0 +1,40 @@
+package timeline
+
+import "time"
+
+// Line says where events are shown: those of one line are beside each other, what overlaps on further lines of the same name.
+type Line string
+
+// The lines of the process.
+const (
+	Requests Line = "requests" // from their beginning to the answer
+	Queue    Line = "queue"    // requests that wait for a batch
+	Batches  Line = "batches"  // of requests that share a run
+	Runs     Line = "runs"     // of models and programs, and within them nodes
+)
+
+// Event is something that took time.
+type Event struct {
+	Line     Line
+	Name     string
+	Op       string // of a node, whose name is Name: "MatMul", "MatMul+BiasAdd"; "": it is no node
+	Start    time.Time
+	Duration time.Duration
+	Stats    []Stat
+	// Task is the same for events that are parts of one thing, such as a run and its nodes; 0: it stands alone. Begin sets it.
+	Task uint64
+}
+
+// Stat is a value that belongs to an event: a text, or a number where Text is "".
+type Stat struct {
+	Name   string
+	Text   string
+	Number int64
+}
+
+// Capture is what a Recorder recorded.
+type Capture struct {
+	Start, End time.Time
+	Events     []Event // in the order in which they ended
+	Dropped    int     // events for which there was no room
+}

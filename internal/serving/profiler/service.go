@@ -1,0 +1,162 @@
+package profiler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/format/xspace"
+	"github.com/goestimator/goestimator/internal/platform/timeline"
+	"github.com/goestimator/goestimator/internal/serving/profiler/pb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Name is the full name of the gRPC service.
+const Name = "tensorflow.ProfilerService"
+
+// Limits of captures.
+const (
+	MaxDuration = 5 * time.Minute // of a capture, and how far ahead it may begin
+	MaxEvents   = 1 << 17         // of a capture: about 40 MB until it is sent
+	maxMonitors = 16              // calls of Monitor at the same time
+)
+
+// toolName is the end of the name of the file that clients write. They put their name of the server before it.
+const toolName = "xplane.pb"
+
+// Service captures what the process does, one capture at a time. It is an inference.Observer, by which it hears of requests.
+type Service struct {
+	Ending <-chan struct{} // when it is closed, captures end; nil: never
+	Queued func() float64  // what waits for its turn, for Monitor; nil: nothing does
+
+	mu       sync.Mutex
+	sessions map[string]*capture
+	monitors []*monitor
+	watched  atomic.Bool // there are monitors
+}
+
+// capture is a call of Profile that goes on.
+type capture struct{ terminated chan struct{} }
+
+// Profile records for the duration of the request, or until it is terminated or the server ends, and answers with an XSpace. A caller that goes
+// ends its capture.
+func (s *Service) Profile(ctx context.Context, r *pb.ProfileRequest) (*pb.ProfileResponse, error) {
+	millis := r.GetOpts().GetDurationMs()
+	if millis == 0 {
+		millis = r.GetDurationMs()
+	}
+	d, err := duration(millis)
+	if err != nil {
+		return nil, err
+	}
+	delay, err := untilStart(r.GetOpts().GetStartTimestampNs())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.open(r.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	var recorder *timeline.Recorder
+	defer func() {
+		s.close(r.GetSessionId()) // first, so that who sees no recorder can begin
+		if recorder != nil {
+			recorder.End()
+		}
+	}()
+	if err := s.wait(ctx, delay, c); err != nil {
+		return nil, err
+	}
+	if recorder, err = timeline.Start(mostEvents(r.GetMaxEvents())); err != nil {
+		return nil, status.Error(codes.AlreadyExists, err.Error())
+	}
+	if err := s.wait(ctx, d, c); err != nil {
+		return nil, err
+	}
+	return answer(recorder.End(), r.GetHostName())
+}
+
+func answer(c timeline.Capture, host string) (*pb.ProfileResponse, error) {
+	data, err := proto.Marshal(xspace.Of(c, host))
+	if err != nil {
+		return nil, fmt.Errorf("the capture as a message: %w", err)
+	}
+	return &pb.ProfileResponse{ToolData: []*pb.ProfileToolData{{Name: toolName, Data: data}}, EmptyTrace: len(c.Events) == 0}, nil
+}
+
+// duration is that of a call.
+func duration(millis uint64) (time.Duration, error) {
+	if millis == 0 || millis > uint64(MaxDuration.Milliseconds()) {
+		return 0, status.Errorf(codes.InvalidArgument, "duration_ms: got %d, expected 1 to %d", millis, MaxDuration.Milliseconds())
+	}
+	return time.Duration(millis) * time.Millisecond, nil
+}
+
+// untilStart is the time until a Unix time in nanoseconds; none where that is 0 or over.
+func untilStart(nanos uint64) (time.Duration, error) {
+	now := uint64(time.Now().UnixNano())
+	if nanos <= now {
+		return 0, nil
+	}
+	if nanos-now > uint64(MaxDuration) {
+		return 0, status.Errorf(codes.InvalidArgument, "start_timestamp_ns: got a time more than %v ahead: expected one that is nearer", MaxDuration)
+	}
+	return time.Duration(nanos - now), nil
+}
+
+func mostEvents(asked uint64) int {
+	if asked == 0 || asked > MaxEvents {
+		return MaxEvents
+	}
+	return int(asked)
+}
+
+// wait returns when the time is over, or the capture was terminated, or the server ends; its error is that of ctx.
+func (s *Service) wait(ctx context.Context, d time.Duration, c *capture) error {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-c.terminated:
+	case <-s.Ending:
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return nil
+}
+
+// open notes a capture under the name of its session.
+func (s *Service) open(session string) (*capture, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sessions) > 0 {
+		return nil, status.Error(codes.AlreadyExists, timeline.ErrBusy.Error())
+	}
+	c := &capture{make(chan struct{})}
+	s.sessions = map[string]*capture{session: c}
+	return c, nil
+}
+
+func (s *Service) close(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, session)
+}
+
+// Terminate ends the capture of a session, whose Profile then answers with what it has. Where there is none it does nothing, as in TensorFlow.
+func (s *Service) Terminate(_ context.Context, r *pb.TerminateRequest) (*pb.TerminateResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.sessions[r.GetSessionId()]; c != nil {
+		select {
+		case <-c.terminated:
+		default:
+			close(c.terminated)
+		}
+	}
+	return &pb.TerminateResponse{}, nil
+}
