@@ -197,6 +197,7 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 		return err
 	}
 	s.vars.release()
+	s.vars.engine.Compact()
 	return nil
 }
 

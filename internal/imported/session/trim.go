@@ -33,6 +33,7 @@ func (s *Session) trim() {
 	s.trimMu.Lock()
 	s.trimTimer = nil
 	s.trimMu.Unlock()
+	s.vars.engine.Compact()
 	s.mu.RLock()
 	plans := slices.Collect(maps.Values(s.plans))
 	s.mu.RUnlock()

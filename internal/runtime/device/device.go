@@ -42,6 +42,14 @@ type HostBuffer interface {
 	Free() error
 }
 
+// Discarder is a Buffer whose memory may go back to the system while nobody needs what is in it.
+type Discarder interface {
+	Buffer
+	// Discard gives the memory back, false where that is not possible. The address stays; what is there must be written
+	// before it is read again.
+	Discard() bool
+}
+
 // Mapped is a Buffer that Go kernels address directly. The bytes may be touched only by a kernel inside
 // Stream.Launch, never by the host: on the fake device anything else faults.
 type Mapped interface {

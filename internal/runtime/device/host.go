@@ -40,6 +40,9 @@ func (b *hostBuffer) Len() int    { return len(b.mem) }
 func (b *hostBuffer) Free() error { b.mem = nil; return nil }
 func (b *hostBuffer) Map() []byte { return b.mem }
 
+// Discard implements Discarder.
+func (b *hostBuffer) Discard() bool { return discardPages(b.mem) }
+
 // hostStream keeps the first error until it is waited for, as an asynchronous stream does.
 type hostStream struct{ err error }
 

@@ -89,6 +89,8 @@ func newPlan(g *graph.Graph, spec Spec, t target, vars *Variables, opts Options)
 	if err := p.bindAll(t, &vars.weights); err != nil {
 		return p, err
 	}
+	p.pinned = p.directReads()
+	vars.weights.pin(p.pinned)
 	assignFrequencies(p.steps, max(opts.Capacity, 1))
 	p.splitByFrequency()
 	p.splitPhases()
@@ -155,16 +157,17 @@ func (s *step) bind(p *plan, o *op, changing map[*variable]bool, shared *sharedW
 	if o.guarded {
 		run = guarded(run, s.in[len(s.in)-1])
 	}
-	s.compute, s.onBatch = run, c.onBatch
+	s.compute, s.onBatch, s.packed = run, c.onBatch, c.packed
 	return nil
 }
 
-// releaseWeights gives up the weights that the plan shares with other programs.
+// releaseWeights gives up the weights that the plan shares with other programs, and the memory of variables.
 func (p *plan) releaseWeights(vars *Variables) {
 	for _, k := range p.weights {
 		vars.weights.release(k)
 	}
-	p.weights = nil
+	vars.weights.unpin(p.pinned)
+	p.weights, p.pinned = nil, nil
 }
 
 // compileOp makes the step of an op; a graph that it did not expect is an error, not the end of the process.

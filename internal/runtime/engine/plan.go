@@ -25,6 +25,7 @@ type plan struct {
 	changing map[*variable]bool // whose values are not the same from run to run
 	weights  []weightsKey       // that are shared with other programs
 	own      []packed           // weights that are not
+	pinned   []*variable        // whose memory the steps read
 
 	// What depends on the kind of device:
 	precision  Precision
@@ -42,6 +43,7 @@ type step struct {
 	compute runFunc // of steps in Go
 	onBatch func() error
 	in, out []*value
+	packed  []int // inputs that are read in a packed form alone
 	profile stepTime
 
 	index int     // among the steps of a run, in the order in which they would run one by one

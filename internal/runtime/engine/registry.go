@@ -90,6 +90,7 @@ type binding struct {
 	shared   *sharedWeights
 	weights  []weightsKey // that the op has taken
 	own      []packed     // constants in the form that the kernels read
+	packed   []int        // inputs that are read in a packed form alone
 }
 
 // need fails unless the op has at least that many inputs and outputs.

@@ -34,6 +34,9 @@ type variable struct {
 	buf   device.Buffer
 	// version changes with every update; guarded as the value is.
 	version uint64
+	// Guarded by sharedWeights.mu:
+	readers int         // programs that read the memory, and those who were given it
+	packed  *weightsUse // what has the value, where the memory has not: see Compact
 }
 
 // memory returns the variable's storage where Go kernels can address it.
@@ -110,6 +113,7 @@ func (v *Variables) SetBy(name string, fill func(*tensor.Tensor) error) error {
 
 // fill writes a variable's value, in place where that is possible.
 func (v *Variables) fill(x *variable, fill func(*tensor.Tensor) error) error {
+	v.weights.overwritten(x)
 	if t := v.inPlace(x); t != nil {
 		return fill(t)
 	}
@@ -146,6 +150,7 @@ func (v *Variables) View(name string, f func(*tensor.Tensor) error) error {
 
 // view returns a variable's value, which is no copy on the host.
 func (v *Variables) view(x *variable) (*tensor.Tensor, error) {
+	v.weights.need(x)
 	if t := v.inPlace(x); t != nil {
 		return t, nil
 	}
@@ -197,7 +202,7 @@ func (v *Variables) Memory() int64 {
 	for _, x := range v.byName {
 		n += int64(x.buf.Len())
 	}
-	return n
+	return n - v.weights.givenBack()
 }
 
 // Names returns the names in alphabetical order.
@@ -215,7 +220,7 @@ func (v *Variables) Names() []string {
 // Snapshot returns copies of all values as of one moment between updates.
 func (v *Variables) Snapshot() (map[string]*tensor.Tensor, error) { return v.all(v.download) }
 
-// Views is Snapshot without copies on the host: the values are to be read only, and before the next update.
+// Views is Snapshot without copies on the host: the values are to be read only, and before the next update or Compact.
 func (v *Variables) Views() (map[string]*tensor.Tensor, error) { return v.all(v.view) }
 
 func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[string]*tensor.Tensor, error) {
@@ -249,6 +254,7 @@ func (v *Variables) unknown(name string) error {
 }
 
 func (v *Variables) upload(x *variable, t *tensor.Tensor) error {
+	v.weights.overwritten(x)
 	v.io.Lock()
 	defer v.io.Unlock()
 	if err := v.stream.Upload(x.buf, 0, t.Bytes); err != nil {
@@ -258,9 +264,12 @@ func (v *Variables) upload(x *variable, t *tensor.Tensor) error {
 }
 
 func (v *Variables) download(x *variable) (*tensor.Tensor, error) {
+	t := tensor.New(x.dtype, x.shape...)
+	if v.weights.copyPacked(t.Bytes, x) {
+		return t, nil
+	}
 	v.io.Lock()
 	defer v.io.Unlock()
-	t := tensor.New(x.dtype, x.shape...)
 	if err := v.stream.Download(t.Bytes, x.buf, 0); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
@@ -16,6 +17,25 @@ type weights[T kernels.Float] struct {
 	packed *kernels.PackedB[T]     // of a product
 	forms  *kernels.FilterForms[T] // of a convolution
 	bias   []T                     // nil without normalization
+}
+
+// holds reports whether the weights are made of a variable's present value, in a form that has all of it.
+func (w *weights[T]) holds(x *variable) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.made.Load() == 1+x.version && (w.packed != nil || w.forms != nil && w.forms.Packed() != nil)
+}
+
+// unpack writes the variable that the weights hold.
+func (w *weights[T]) unpack(raw []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from := w.packed
+	if from == nil {
+		from = w.forms.Packed()
+	}
+	var z T
+	from.Unpack(unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof(z))))
 }
 
 // memory returns how many bytes the weights hold.
@@ -32,7 +52,11 @@ func (w *weights[T]) memory() int64 {
 }
 
 // packed are weights of any type.
-type packed interface{ memory() int64 }
+type packed interface {
+	memory() int64
+	holds(x *variable) bool
+	unpack(raw []byte)
+}
 
 // weightsKey says what weights are made of. Constants have no variable.
 type weightsKey struct {
@@ -49,17 +73,18 @@ type sharedWeights struct {
 }
 
 type weightsUse struct {
+	key     weightsKey
 	weights packed // *weights[T] of the variables' type
 	users   int
 }
 
-// take returns the weights of a key, made by fresh for the first user.
+// acquire returns the weights of a key, made by fresh for the first user.
 func (s *sharedWeights) acquire(key weightsKey, fresh func() packed) packed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.all[key]
 	if u == nil {
-		u = &weightsUse{weights: fresh()}
+		u = &weightsUse{key: key, weights: fresh()}
 		s.all[key] = u
 	}
 	u.users++
@@ -76,12 +101,13 @@ func (s *sharedWeights) memory() (n int64) {
 	return n
 }
 
-// release gives back what take returned.
+// release gives back what acquire returned.
 func (s *sharedWeights) release(key weightsKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.all[key]
-	if u.users--; u.users == 0 {
+	u.users--
+	if kept := key.w != nil && key.w.packed == u; u.users == 0 && !kept {
 		delete(s.all, key)
 	}
 }
@@ -89,6 +115,7 @@ func (s *sharedWeights) release(key weightsKey) {
 // packer keeps the weights of one op up to date.
 type packer[T kernels.Float] struct {
 	*weights[T]
+	shared  *sharedWeights
 	sources []*variable
 	w       *value
 	bias    *value // folded into the normalization
@@ -99,7 +126,7 @@ type packer[T kernels.Float] struct {
 
 // packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
 func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
-	p := &packer[T]{w: c.in[1], trans: trans, norm: t.norm}
+	p := &packer[T]{shared: c.shared, w: c.in[1], trans: trans, norm: t.norm}
 	p.taps = p.scaled
 	key := weightsKey{transposed: trans, level: kernels.ActiveLevel()}
 	parts := []**variable{&key.w}
@@ -131,6 +158,9 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 	}
 	p.weights = c.shared.acquire(key, func() packed { return &weights[T]{} }).(*weights[T])
 	c.weights = append(c.weights, key)
+	if key.exact() {
+		c.packed = append(c.packed, 1)
+	}
 	return p
 }
 
@@ -178,6 +208,7 @@ func (p *packer[T]) refresh(make func()) {
 	}
 	w := p.weights
 	if w.made.Load() != version {
+		p.shared.need(p.sources...)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.made.Load() != version {

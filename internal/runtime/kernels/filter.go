@@ -43,6 +43,9 @@ func (f *FilterForms[T]) Memory() (bytes int64) {
 	return bytes
 }
 
+// Packed returns the filter as the right operand of products, nil where no convolution has needed it so far.
+func (f *FilterForms[T]) Packed() *PackedB[T] { return f.packed.Load() }
+
 // check panics where the filter is of another size.
 func (f *FilterForms[T]) check(k, n int) {
 	if f.k != k || f.n != n {

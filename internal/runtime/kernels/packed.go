@@ -8,6 +8,7 @@ import (
 // PackedB is the right operand of a product in the order in which the micro-kernels read it: made once for weights that do not change. It may be shared by any number of products at once.
 type PackedB[T Float] struct {
 	k, n  int
+	trans bool // it was made of B transposed
 	tiles *tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
@@ -21,7 +22,7 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	} else {
 		checkMatrix(b, k, n, ldb)
 	}
-	p := &PackedB[T]{k: k, n: n, tiles: tilesFor[T](ActiveLevel())}
+	p := &PackedB[T]{k: k, n: n, trans: trans, tiles: tilesFor[T](ActiveLevel())}
 	p.data = aligned[T](k * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
 	for at := 0; at < n && k > 0; at += p.stripWidth() {
 		dst, ld, cols := p.strip(at)
@@ -34,6 +35,24 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 		}
 	}
 	return p
+}
+
+// Unpack writes what PackB read, without distance between rows: [k, n], or [n, k] where it was transposed.
+func (p *PackedB[T]) Unpack(b []T) {
+	for at := 0; at < p.n && p.k > 0; at += p.stripWidth() {
+		src, ld, cols := p.strip(at)
+		if p.trans {
+			for j := range cols {
+				for i := range p.k {
+					b[(at+j)*p.k+i] = src[i*ld+j]
+				}
+			}
+			continue
+		}
+		for i := range p.k {
+			copy(b[i*p.n+at:][:cols], src[i*ld:])
+		}
+	}
 }
 
 // Size returns the rows and columns of op(B).

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
+	"pgregory.net/rapid"
+)
+
+// matrixSize is the rows of a matrix that Compact gives back: some strips of a packed operand, and a part of one.
+const matrixSize = 131
+
+// compactKinds are ways to read the variable w: packed in two ways, as it is, and to update it.
+var compactKinds = []string{"product", "transposed", "direct", "double"}
+
+// compactProgram compiles one of the ways. Its result for a row with a single 1 in column 5 is row or column 5 of w,
+// that of "direct" is w.
+func compactProgram(vars *Variables, kind string) *Program {
+	b := graph.NewBuilder(graph.New())
+	matrix, rows := fixedType(tensor.Float32, matrixSize, matrixSize), batchType(tensor.Float32, matrixSize)
+	x := b.Placeholder("x", rows)
+	w := b.Variable("w", matrix)
+	read := b.Read(w, matrix)
+	spec := Spec{Feeds: []graph.Output{x}}
+	switch kind {
+	case "double":
+		spec.Targets = []*graph.Node{b.Node("AssignAddVariableOp", "add", nil, nil, w, read)}
+	case "direct":
+		spec.Fetches = []graph.Output{b.Op("Abs", "y", matrix, nil, read)}
+	default:
+		spec.Fetches = []graph.Output{b.Op("MatMul", "y", rows, graph.Attrs{"transpose_b": kind == "transposed"}, x, read)}
+	}
+	return ok(Compile(b.Graph, spec, vars.dev, vars, Options{}))
+}
+
+// compactModel is what w should be.
+type compactModel struct {
+	t    *rapid.T
+	vars *Variables
+	w    *tensor.Tensor
+}
+
+// check runs a program and compares what it read.
+func (m *compactModel) check(kind string, p *Program) {
+	row := tensor.New(tensor.Float32, 1, matrixSize)
+	tensor.Values[float32](row)[5] = 1
+	if err := p.Run(bg, 1, []*tensor.Tensor{row}); err != nil {
+		m.t.Fatal(err)
+	}
+	w := tensor.Values[float32](m.w)
+	var want []float32
+	switch kind {
+	case "double":
+		for i := range w {
+			w[i] *= 2
+		}
+		return
+	case "direct":
+		want = w
+	case "product":
+		want = w[5*matrixSize : 6*matrixSize]
+	case "transposed":
+		for i := range matrixSize {
+			want = append(want, w[i*matrixSize+5])
+		}
+	}
+	if got := tensor.Values[float32](p.Value(0)); !slices.Equal(got, want) {
+		m.t.Fatalf("%s: got %v..., expected %v...", kind, got[:5], want[:5])
+	}
+}
+
+// set gives w other values: positive, and none alike.
+func (m *compactModel) set(first int) {
+	m.w = tensor.New(tensor.Float32, matrixSize, matrixSize)
+	for i := range tensor.Values[float32](m.w) {
+		tensor.Values[float32](m.w)[i] = float32(first + i)
+	}
+}
+
+// TestCompactChangesNothing mixes programs, reads and writes of a variable with Compact: all see its value.
+func TestCompactChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &compactModel{t: t, vars: ok(NewVariables(device.NewHost()))}
+		m.set(1)
+		if err := m.vars.Create("w", m.w); err != nil {
+			t.Fatal(err)
+		}
+		open := map[*Program]string{}
+		var order []*Program
+		pick := func() *Program { return rapid.SampledFrom(order).Draw(t, "program") }
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			switch what := rapid.SampledFrom([]string{"open", "open", "run", "run", "compact", "compact", "close", "set", "fill", "get", "snapshot", "view"}).Draw(t, "step"); {
+			case what == "open":
+				kind := rapid.SampledFrom(compactKinds).Draw(t, "kind")
+				p := compactProgram(m.vars, kind)
+				open[p], order = kind, append(order, p)
+			case what == "compact":
+				m.vars.Compact()
+			case what == "set":
+				m.set(rapid.IntRange(2, 9).Draw(t, "first"))
+				if err := m.vars.Set("w", m.w); err != nil {
+					t.Fatal(err)
+				}
+			case what == "fill":
+				m.set(rapid.IntRange(2, 9).Draw(t, "first"))
+				if err := m.vars.SetBy("w", func(to *tensor.Tensor) error { copy(to.Bytes, m.w.Bytes); return nil }); err != nil {
+					t.Fatal(err)
+				}
+			case what == "get":
+				if got := ok(m.vars.Get("w")); !bytes.Equal(got.Bytes, m.w.Bytes) {
+					t.Fatal("another value")
+				}
+			case what == "snapshot":
+				if got := ok(m.vars.Snapshot())["w"]; !bytes.Equal(got.Bytes, m.w.Bytes) {
+					t.Fatal("another value in the snapshot")
+				}
+			case what == "view":
+				if err := m.vars.View("w", func(got *tensor.Tensor) error {
+					if !bytes.Equal(got.Bytes, m.w.Bytes) {
+						t.Fatal("another value in view")
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			case len(order) == 0:
+			case what == "run":
+				p := pick()
+				m.check(open[p], p)
+			case what == "close":
+				p := pick()
+				if err := p.Close(); err != nil {
+					t.Fatal(err)
+				}
+				delete(open, p)
+				order = slices.DeleteFunc(order, func(q *Program) bool { return q == p })
+			}
+		}
+		for _, p := range order {
+			m.check(open[p], p)
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ok(m.vars.Get("w")); !bytes.Equal(got.Bytes, m.w.Bytes) {
+			t.Fatal("another value in the end")
+		}
+		if err := m.vars.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestCompactGivesBack sees that the memory is counted once where programs read packed weights alone, and twice where
+// another one reads the variable as it is.
+func TestCompactGivesBack(t *testing.T) {
+	dev := device.NewHost()
+	probe := ok(dev.Alloc(compactFrom))
+	if !probe.(device.Discarder).Discard() {
+		t.Skip("skipped: this system does not take memory back in part")
+	}
+	m := &compactModel{vars: ok(NewVariables(dev))}
+	m.set(1)
+	if err := m.vars.Create("w", m.w); err != nil {
+		t.Fatal(err)
+	}
+	raw := int64(len(m.w.Bytes))
+	rapid.Check(t, func(t *rapid.T) {
+		m.t = t
+		kind := rapid.SampledFrom([]string{"product", "transposed"}).Draw(t, "kind")
+		p := compactProgram(m.vars, kind)
+		m.check(kind, p)
+		before := m.vars.Memory()
+		m.vars.Compact()
+		if got := m.vars.Memory(); got != before-raw {
+			t.Fatalf("%d bytes, %d before: expected %d less", got, before, raw)
+		}
+		other := map[string]string{"product": "transposed", "transposed": "product"}[kind]
+		o := compactProgram(m.vars, other)
+		if m.check(other, o); o.Close() != nil {
+			t.Fatal("close")
+		}
+		q := compactProgram(m.vars, "direct")
+		if m.vars.Compact(); m.vars.Memory() != before {
+			t.Fatalf("%d bytes beside a program that reads the variable, expected %d", m.vars.Memory(), before)
+		}
+		m.check("direct", q)
+		for _, x := range []*Program{q, p} {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			m.vars.Compact()
+		}
+		if got := m.vars.Memory(); got != before-raw {
+			t.Fatalf("%d bytes without programs, expected the packed form's %d", got, before-raw)
+		}
+		if err := m.vars.View("w", func(*tensor.Tensor) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.vars.Memory(); got != raw {
+			t.Fatalf("%d bytes once the variable has its memory again, expected %d", got, raw)
+		}
+	})
+}
