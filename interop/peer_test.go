@@ -35,7 +35,7 @@ func peers(t *testing.T) python {
 // findTorch looks for an interpreter with PyTorch; "" where there is none.
 var findTorch = sync.OnceValue(func() string {
 	system, _ := exec.LookPath("python3")
-	for _, path := range []string{venv("python"), "/usr/bin/python3", system} {
+	for _, path := range []string{venv("python"), system, "/usr/bin/python3"} {
 		if path != "" && exec.Command(path, "-c", "import torch, numpy").Run() == nil {
 			return path
 		}
@@ -56,7 +56,13 @@ func torch(t *testing.T) python {
 // run runs a script of python/ and returns what it printed; its failure is the test's.
 func (p python) run(t *testing.T, script string, args ...string) string {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	return p.within(t, scriptTime, script, args...)
+}
+
+// within is run with another limit of time.
+func (p python) within(t *testing.T, limit time.Duration, script string, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
 	cmd := exec.CommandContext(ctx, p.path, append([]string{filepath.Join("python", script)}, args...)...)
 	cmd.Env = peerEnvironment()

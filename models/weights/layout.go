@@ -11,7 +11,8 @@ import (
 
 // The layouts of PyTorch, as its documentation of the modules describes them.
 const (
-	// torch: kernels of Linear [out, in] and of convolutions [out, in/groups, ...]; other variables as they are.
+	// torch: kernels of Linear [out, in] and of convolutions [out, in/groups, ...], also of the Linears of attention, whose
+	// heads have a dimension of their own here; other variables as they are.
 	torch = "torch"
 	// torchConvTranspose: kernels of transposed convolutions [in, out, ...].
 	torchConvTranspose = "torch_conv_transpose"
@@ -44,6 +45,9 @@ func (f *File) arranged(s Source, to Target) (*tensor.Tensor, error) {
 	case torchConvTranspose:
 		return f.part(s.Name, to, toLast(rank, 1, 0), to.Shape)
 	}
+	if shape, ok := joinedHeads(info.Shape, to.Shape); ok && (kind == "kernel" || kind == "bias") {
+		return f.divided(s, to, shape)
+	}
 	switch kind {
 	case "kernel", "pointwise_kernel":
 		return f.part(s.Name, to, toLast(rank, 1, 0), to.Shape)
@@ -60,6 +64,32 @@ func (f *File) arranged(s Source, to Target) (*tensor.Tensor, error) {
 		return t, err
 	}
 	return f.part(s.Name, to, nil, to.Shape)
+}
+
+// joinedHeads returns the shape of an attention's variable as a Linear has it: of the kernels [in, heads, dim] and
+// [heads, dim, out] and of the bias [heads, dim], where from is [out, in] or [out].
+func joinedHeads(from, to []int) ([]int, bool) {
+	switch {
+	case len(from) == 1 && len(to) == 2 && to[0]*to[1] == from[0]:
+		return []int{from[0]}, true
+	case len(from) == 2 && len(to) == 3 && to[0] == from[1] && to[1]*to[2] == from[0],
+		len(from) == 2 && len(to) == 3 && to[0]*to[1] == from[1] && to[2] == from[0]:
+		return []int{from[1], from[0]}, true
+	}
+	return nil, false
+}
+
+// divided reads a variable whose elements are those of a Linear's in the other direction, or of its bias.
+func (f *File) divided(s Source, to Target, joined []int) (*tensor.Tensor, error) {
+	var perm []int
+	if len(joined) == 2 {
+		perm = []int{1, 0}
+	}
+	t, err := f.part(s.Name, to, perm, joined)
+	if err == nil {
+		t.Shape = slices.Clone(to.Shape)
+	}
+	return t, err
 }
 
 // lastName is the last part of a variable's name.

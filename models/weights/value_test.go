@@ -31,7 +31,8 @@ func memory(t testing.TB, shapes map[string][]int) *File {
 func TestLayouts(t *testing.T) {
 	f := memory(t, map[string][]int{"linear": {2, 3}, "conv": {2, 1, 1, 3}, "depthwise": {4, 1, 1, 2}, "up": {2, 3, 1, 1},
 		"lstm.weight_ih_l0": {4, 2}, "lstm.bias_ih_l0": {4}, "lstm.bias_hh_l0": {4},
-		"gru.weight_ih_l0": {3, 2}, "gru.bias_ih_l0": {3}, "gru.bias_hh_l0": {3}, "wide": {2, 3, 4}})
+		"gru.weight_ih_l0": {3, 2}, "gru.bias_ih_l0": {3}, "gru.bias_hh_l0": {3}, "wide": {2, 3, 4},
+		"query": {4, 3}, "output": {3, 4}})
 	for _, c := range []struct {
 		from, layout, to string
 		perm, shape      []int
@@ -39,6 +40,9 @@ func TestLayouts(t *testing.T) {
 	}{
 		{"linear", "torch", "dense/kernel", nil, []int{3, 2}, []float32{0, 3, 1, 4, 2, 5}},
 		{"linear", "torch", "embedding/table", nil, []int{2, 3}, []float32{0, 1, 2, 3, 4, 5}},
+		{"query", "torch", "attention/query/kernel", nil, []int{3, 2, 2}, []float32{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11}},
+		{"output", "torch", "attention/attention_output/kernel", nil, []int{2, 2, 3}, []float32{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}},
+		{"lstm.bias_ih_l0", "torch", "attention/query/bias", nil, []int{2, 2}, []float32{0, 1, 2, 3}},
 		{"linear", "", "x", []int{1, 0}, []int{3, 2}, []float32{0, 3, 1, 4, 2, 5}},
 		{"conv", "torch", "conv2d/kernel", nil, []int{1, 3, 1, 2}, []float32{0, 3, 1, 4, 2, 5}},
 		// Filter c*2+j of [4, 1, 1, 2] is channel c's j.
@@ -73,6 +77,7 @@ func TestValueErrors(t *testing.T) {
 		{"a", "torch", "v/kernel", nil, []int{2, 3}, tensor.Float32, "which the rule makes [3 2]"},
 		{"a", "", "v", nil, []int{2, 3}, tensor.Int32, "expected int32[2 3], got float32[2 3]"},
 		{"a", "", "v", []int{0, 2, 1}, []int{2, 3}, tensor.Float32, "expected 2 of them"},
+		{"a", "torch", "v/kernel", nil, []int{3, 2, 2}, tensor.Float32, "which the rule makes [3 2]"},
 		{"one", "torch", "v/kernel", nil, []int{2, 3}, tensor.Float32, "dimensions [1 0]"},
 		{"one", "torch", "v/depthwise_kernel", nil, []int{2}, tensor.Float32, "expected [rows, columns, channels, multiplier]"},
 		{"lstm.bias_ih_l0", "torch_lstm", "v/bias", nil, []int{4}, tensor.Float32, "lstm.bias_hh_l0"},
