@@ -43,6 +43,7 @@ var workloads = map[string]workload{
 	"mlp":           {classifier("mlp", nil, "adam", nil), []int{784}, 0, 10, 128, 8, "probabilities"},
 	"cnn":           {classifier("cnn", nil, "adam", nil), []int{28, 28, 1}, 0, 10, 64, 8, "probabilities"},
 	"resnet20":      {classifier("resnet20", nil, "momentum", map[string]any{"learning_rate": 0.01}), []int{32, 32, 3}, 0, 10, 128, 4, "probabilities"},
+	"transformer":   {classifier("transformer_classifier", map[string]any{"layers": 1, "heads": 8, "width": 512, "vocabulary": 256, "dropout": 0.0}, "adam", nil), []int{512}, 256, 10, 8, 4, "probabilities"},
 	"sparse_linear": {sparseLinear, []int{sparseIDs}, sparseRows, 2, 512, 8, "logits"},
 	"loop":          {tiny, []int{1}, 0, 0, 1, 8, "y"},
 }

@@ -17,6 +17,9 @@ import (
 // inferenceCases are NETWORK/BATCH.
 var inferenceCases = []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64", "resnet20/1", "resnet20/64"}
 
+// transformerCases are those of a transformer block.
+var transformerCases = []string{"transformer/1", "transformer/8"}
+
 // predictor pulls predictions of one case.
 type predictor struct {
 	batch int
@@ -74,11 +77,11 @@ func (p *predictor) run() (estimator.Prediction, error) {
 	return last, nil
 }
 
-// predictWorker predicts all cases from what is given in DIR.
+// predictWorker predicts cases from what is given in DIR: predict DIR CASE...
 func predictWorker(l *link, args []string) error {
 	ps := map[string]*predictor{}
 	values := map[string][]float64{}
-	for _, name := range inferenceCases {
+	for _, name := range args[1:] {
 		p, err := newPredictor(args[0], name)
 		if err != nil {
 			return err

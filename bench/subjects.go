@@ -17,6 +17,9 @@ var subjects = []subject{
 	{name: "mlp", title: "MLP 784-512-256-10, batch 128, Adam, one step", unit: "ms", cases: []string{""}, setup: mlpField},
 	{name: "cnn", title: "CNN on 28x28, batch 64, Adam, one step", unit: "ms", cases: []string{""}, setup: torchField("cnn")},
 	{name: "resnet20", title: "ResNet-20 on 32x32x3, batch 128, momentum, one step", unit: "ms", cases: []string{""}, setup: torchField("resnet20")},
+	{name: "transformer", title: "transformer block, length 512, width 512, 8 heads, batch 8, Adam, one step", unit: "ms", cases: []string{""}, setup: transformerField},
+	{name: "transformer_inference", title: "transformer block, length 512, width 512, 8 heads, one batch to probabilities", unit: "ms", cases: transformerCases,
+		setup: predictField(transformerCases, "transformer")},
 	{name: "inference", title: "one batch to probabilities", unit: "ms", cases: inferenceCases, setup: inferenceField},
 	{name: "sparse_linear", title: "logistic regression on 1,000,000 ids, 40 per example, batch 512, Adagrad, one step", unit: "ms", cases: []string{""}, setup: sparseField},
 	{name: "wide_deep", title: "wide and deep model on raw rows of Adult, 15 linear and 12 deep columns, batch 128, one step", unit: "ms", cases: []string{""}, setup: wideDeepField},
@@ -128,17 +131,33 @@ func torchField(name string) func(context.Context, settings, string) (field, err
 	}
 }
 
-func inferenceField(ctx context.Context, s settings, dir string) (field, error) {
-	for _, name := range []string{"mlp", "cnn", "resnet20"} {
-		if _, err := workloads[name].give(ctx, filepath.Join(dir, name)); err != nil {
-			return field{}, err
+// transformerField is the block against eager and compiled PyTorch.
+func transformerField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := s.trainField(ctx, "transformer", dir)
+	f.contenders = append(f.contenders, s.torch("torch eager", "torch_train.py", "transformer", dir, "eager")...)
+	f.contenders = append(f.contenders, s.torch("torch compile, fused Adam", "torch_train.py", "transformer", dir, "compile")...)
+	return f, err
+}
+
+// predictField is inference of networks, by NETWORK/BATCH, against ONNX Runtime and PyTorch.
+func predictField(cases []string, networks ...string) func(context.Context, settings, string) (field, error) {
+	return func(ctx context.Context, s settings, dir string) (field, error) {
+		for _, name := range networks {
+			if _, err := workloads[name].give(ctx, filepath.Join(dir, name)); err != nil {
+				return field{}, err
+			}
 		}
+		argv, err := self("predict", append([]string{dir}, cases...)...)
+		of := func(kind string) []string { return append([]string{dir, kind}, cases...) }
+		check := s.peer("reference", "infer.py", of("float64")...)
+		f := field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv}, s.peer("onnxruntime", "infer.py", of("onnxruntime")...)}}
+		f.contenders = append(f.contenders, s.torch("torch", "infer.py", of("torch")...)...)
+		return f, err
 	}
-	argv, err := self("predict", dir)
-	check := s.peer("reference", "infer.py", dir, "float64")
-	f := field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
-		s.peer("onnxruntime", "infer.py", dir, "onnxruntime")}}
-	f.contenders = append(f.contenders, s.torch("torch", "infer.py", dir, "torch")...)
+}
+
+func inferenceField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := predictField(inferenceCases, "mlp", "cnn", "resnet20")(ctx, s, dir)
 	f.addGoMLX(ctx, s, dir, contender{name: "GoMLX", argv: []string{"predict", dir}, cases: []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64"}})
 	return f, err
 }

@@ -1,4 +1,5 @@
-"""infer.py GIVEN float64|onnxruntime|torch: one batch to probabilities, for each NETWORK/BATCH."""
+"""infer.py GIVEN float64|onnxruntime|torch CASE...: one batch to probabilities, for each NETWORK/BATCH."""
+import inspect
 import io
 import os
 import sys
@@ -12,7 +13,7 @@ import nets
 
 folder, kind = sys.argv[1], sys.argv[2]
 torch.set_num_threads(link.THREADS)
-CASES = [(n, b) for n in ["mlp", "cnn", "resnet20"] for b in [1, 64]]
+CASES = [(n, int(b)) for n, b in (case.split("/") for case in sys.argv[3:])]
 
 
 def network(name, fixtures):
@@ -20,7 +21,7 @@ def network(name, fixtures):
 
 
 def torch_runner(model, x, dtype):
-    model, x = model.to(dtype), x.to(dtype)
+    model, x = model.to(dtype), x.to(dtype) if x.is_floating_point() else x
 
     def run(i, n):
         with torch.inference_mode():
@@ -31,8 +32,9 @@ def torch_runner(model, x, dtype):
 def onnx_runner(model, x):
     import onnxruntime as ort
     file = io.BytesIO()
+    options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     torch.onnx.export(model, x[:1], file, input_names=["x"], output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}},
-                      opset_version=17)
+                      opset_version=17, **options)
     options = ort.SessionOptions()
     options.intra_op_num_threads = link.THREADS
     options.log_severity_level = 3
@@ -42,7 +44,7 @@ def onnx_runner(model, x):
 
 
 runners, sizes = {}, {}
-for name in ["mlp", "cnn", "resnet20"]:
+for name in dict.fromkeys(n for n, _ in CASES):
     fixtures = link.Fixtures(os.path.join(folder, name))
     x, model = nets.images(name, fixtures.x), network(name, fixtures)
     sizes[name] = len(x)

@@ -81,12 +81,55 @@ def resnet20(g, same):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(k[i], g.ending("/bias")[-1]))
 
 
+class Transformer(nn.Module):
+    """transformer_classifier of models/networks with one block: ids to logits, by the mean over positions."""
+
+    def __init__(self, g, heads=8):
+        super().__init__()
+        w, block = g.weights, "block_0/"
+        self.heads, self.table = heads, parameter(w["embedding/embeddings"])
+        width = self.table.shape[1]
+
+        def dense(name):
+            kernel, bias = w[name + "/kernel"], w[name + "/bias"]
+            return linear(kernel.reshape(-1, bias.size), bias.reshape(-1))
+
+        def norm(name):
+            m = nn.LayerNorm(width, eps=1e-5)
+            m.weight, m.bias = parameter(w[name + "/gamma"]), parameter(w[name + "/beta"])
+            return m
+
+        attention = block + "multi_head_attention/"
+        self.norm1, self.norm2, self.norm = norm(block + "layer_normalization"), norm(block + "layer_normalization_1"), norm("final_normalization")
+        self.query, self.key, self.value, self.out = (dense(attention + n) for n in ["query", "key", "value", "attention_output"])
+        self.up, self.down, self.head = dense(block + "dense"), dense(block + "dense_1"), dense(head_of(w))
+        self.register_buffer("positions", sinusoids(512, width))
+
+    def forward(self, ids):
+        x = F.embedding(ids, self.table) + self.positions
+        h = self.norm1(x)
+        q, k, v = (f(h).unflatten(2, (self.heads, -1)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        x = x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+        return self.head(self.norm(x).mean(1))
+
+
+def head_of(w):
+    """The name of the last dense layer."""
+    return next(n for n in reversed(list(w)) if n.endswith("/kernel"))[:-len("/kernel")]
+
+
+def sinusoids(length, width):
+    angle = torch.arange(length, dtype=torch.float64)[:, None] / 1e4 ** (torch.arange(0, width, 2) / width)
+    return torch.cat([angle.sin(), angle.cos()], 1).float()
+
+
 def build(name, g, same=False):
     if name == "loop":
         return linear(g.ending("/kernel")[0], g.ending("/bias")[0])
     if name == "resnet20":
         return resnet20(g, same)
-    return {"mlp": mlp, "cnn": cnn}[name](g)
+    return {"mlp": mlp, "cnn": cnn, "transformer": Transformer}[name](g)
 
 
 def images(name, x):

@@ -22,7 +22,8 @@ class Training:
         if kind == "channels_last":
             self.model, self.x = self.model.to(memory_format=torch.channels_last), self.x.contiguous(memory_format=torch.channels_last)
         if kind == "float64":
-            self.model, self.x = self.model.double(), self.x.double()
+            self.model = self.model.double()
+            self.x = self.x.double() if self.x.is_floating_point() else self.x
             self.y = self.y.double() if self.y.is_floating_point() else self.y
         self.kernels = [p for p in self.model.parameters() if p.dim() > 1]
         rest = [p for p in self.model.parameters() if p.dim() <= 1]
