@@ -42,6 +42,9 @@ func (c *construction) assemble() (*Graph, error) {
 		return nil, errors.New("averages of weights in a session's graph: expected none, an Estimator and package distribute keep them")
 	}
 	if c.train != nil {
+		if _, waits, _ := c.train.op.Plateau(); waits {
+			return nil, errors.New("a learning rate that waits for a plateau of evaluations: expected another schedule in a session's graph, an Estimator has such ones")
+		}
 		if err := a.train(c.train); err != nil {
 			return nil, fmt.Errorf("train %q: %w", c.train.name, err)
 		}

@@ -128,6 +128,9 @@ func (o Outputs) check(mode models.Mode) error {
 	case o.Loss != nil && o.Loss.Shape().TotalSize() != 1:
 		return fmt.Errorf("the loss must be a scalar, it has the shape %v", o.Loss.Shape())
 	case o.Train != nil:
+		if _, waits, _ := o.Train.Plateau(); waits {
+			return errors.New("the learning rate waits for a plateau of evaluations: expected another schedule, an Estimator has such ones")
+		}
 		return o.Train.Check()
 	}
 	return nil

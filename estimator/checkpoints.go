@@ -24,8 +24,9 @@ type checkpoints struct {
 	input    *trainingInput
 	files    *trainingFiles
 	stateful []hooks.Stateful
-	saved    int64  // step of the newest checkpoint, -1 for none
-	prefix   string // of that checkpoint
+	plateau  *plateau // nil: the learning rate waits for none
+	saved    int64    // step of the newest checkpoint, -1 for none
+	prefix   string   // of that checkpoint
 }
 
 // setStateful sets the hooks with states to restore and save.

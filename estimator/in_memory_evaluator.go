@@ -101,7 +101,10 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	}
 	h.last = res
 	h.latest = r.GlobalStep()
-	return h.est.writeEvalEvents(h.opts.name, h.last)
+	if err := h.est.writeEvalEvents(h.opts.name, h.last); err != nil {
+		return err
+	}
+	return observed(r, h.opts.name, res)
 }
 
 // copyFrom sets all variables to the values of a session that trains, or to their averages.

@@ -255,6 +255,9 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 // report passes an evaluation to AfterEval and the exporters.
 func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
+	if err := observed(l.loop.run, l.spec.Name, res); err != nil {
+		return err
+	}
 	dirs, err := l.spec.after(ctx, l.est, res, final)
 	l.exports = append(l.exports, dirs...)
 	return err

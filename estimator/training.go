@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/models"
@@ -81,6 +82,12 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	hs, err := t.est.trainingHooks(t.session, o)
 	if err != nil {
 		return err
+	}
+	if t.checkpoints.plateau, err = t.est.newPlateau(t.session); err != nil {
+		return err
+	}
+	if t.checkpoints.plateau != nil {
+		hs = append([]hooks.Hook{t.checkpoints.plateau}, hs...)
 	}
 	t.checkpoints.setStateful(hs)
 	t.session.fetch("loss", t.session.program.loss)

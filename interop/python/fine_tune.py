@@ -1,6 +1,6 @@
-"""fine_tune.py DIR: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps with frozen kernels and without.
+"""fine_tune.py DIR: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps: all of it, with frozen kernels, with frozen layers.
 
-Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen, untrained: with a rate of 0).
+Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen, inference: frozen layers, untrained: with a rate of 0, still: in inference).
 """
 import os
 import re
@@ -11,6 +11,7 @@ import tensorflow as tf
 
 STEPS, BATCH, SIZE = 50, 8, 64
 FROZEN = re.compile(r"(Conv1|expanded_conv_(depthwise|project)|block_\d_(expand|depthwise|project))$")
+FROZEN_LAYERS = re.compile(r"(bn_Conv1|Conv_1_bn|\w+_BN|Conv1|expanded_conv_\w+|block_(\d|1[0-5])_\w+)$")
 
 out = sys.argv[1]
 tf.keras.backend.set_floatx("float64")
@@ -34,11 +35,13 @@ def train(name, rate):
     5e-4, and by 4e-8 in 20 steps at 1e-5: so rates are low."""
     model.set_weights(start)
     for layer in model.layers:
-        layer.trainable = name == "all" or not FROZEN.match(layer.name)
+        layer.trainable = name == "all" or not (FROZEN_LAYERS if name == "inference" else FROZEN).match(layer.name)
     model.compile(tf.keras.optimizers.SGD(rate), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return np.array([model.train_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
 
 
-losses = {"all": train("all", 1e-5), "frozen": train("frozen", 5e-4), "untrained": train("all", 0.0)}
+losses = {"all": train("all", 1e-5), "frozen": train("frozen", 5e-4), "inference": train("inference", 0.05), "untrained": train("all", 0.0)}
+model.set_weights(start)
+losses["still"] = np.array([model.test_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
 np.savez(os.path.join(out, "losses.npz"), **losses)
-print({k: (v[0], v[-1], np.abs(v - losses["untrained"]).max()) for k, v in losses.items()})
+print({k: (v[0], v[-1], np.abs(v - losses["still" if k == "inference" else "untrained"]).max()) for k, v in losses.items()})

@@ -21,7 +21,7 @@ type Norm struct {
 // BatchNorm normalises x [batch, ..., channels] per channel (Ioffe and Szegedy
 // 2015): in Train by the batch's statistics, and the moving averages
 // moving_mean and moving_variance, which are not trained, move towards them;
-// in the other modes by the moving averages. Images (rank 4) use the fused op,
+// in the other modes, and where both are frozen, by the moving averages. Images (rank 4) use the fused op,
 // whose moving variance is Bessel-corrected, as TensorFlow's.
 func BatchNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	if !usable(c, "batch_normalization", x, 2, 3, 4) {
@@ -30,10 +30,11 @@ func BatchNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	o.Momentum, o.Epsilon = orDefault(o.Momentum, 0.99), orDefault(o.Epsilon, 1e-3)
 	channels := x.Shape()[len(x.Shape())-1]
 	scope(c, o.Name, "batch_normalization", func() {
-		n := ops.Norm{Epsilon: o.Epsilon, Training: c.Core().Training()}
+		n := ops.Norm{Epsilon: o.Epsilon}
 		n.Scale, n.Offset = o.affine(c, channels)
 		n.Mean = c.Core().Variable("moving_mean", []int{channels}, models.WithInit(initializers.Zeros()), models.NonTrainable())
 		n.Variance = c.Core().Variable("moving_variance", []int{channels}, models.WithInit(initializers.Ones()), models.NonTrainable())
+		n.Training = c.Core().Training() && !(frozen(c, n.Mean) && frozen(c, n.Variance))
 		normalize := composed
 		if len(x.Shape()) == 4 {
 			normalize = fused
@@ -46,6 +47,12 @@ func BatchNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 		}
 	})
 	return y
+}
+
+// frozen reports whether training leaves a variable as it is.
+func frozen(c models.Context, variable *G.Node) bool {
+	v := c.Core().VariableOf(variable)
+	return v != nil && v.Frozen
 }
 
 func orDefault(v, def float64) float64 {

@@ -158,6 +158,36 @@ func TestBatchNorm(t *testing.T) {
 	}
 }
 
+// TestFrozenBatchNorm: where the moving averages are frozen, training normalises by them, and changes nothing.
+func TestFrozenBatchNorm(t *testing.T) {
+	data := []float64{1, 5, 2, 6, 4, 10, 5, 3}
+	for _, shape := range [][]int{{2, 1, 2, 2}, {4, 2}, {2, 2, 2}} {
+		x := modeltest.Tensor(tensor.Float64, data, shape...)
+		vars := map[string][]float64{"batch_normalization/moving_mean": {1, 2}, "batch_normalization/moving_variance": {4, 9}}
+		build := func(freeze bool) func(b *models.Builder, x *G.Node) []*G.Node {
+			return func(b *models.Builder, x *G.Node) (roots []*G.Node) {
+				norm := func() { roots = append(roots, layers.BatchNorm(b, x, layers.Norm{})) }
+				if freeze {
+					b.Frozen(norm)
+				} else {
+					norm()
+				}
+				if freeze && len(b.Updates()) > 0 {
+					t.Errorf("%v: %d updates of a frozen layer", shape, len(b.Updates()))
+				}
+				return roots
+			}
+		}
+		got := modeltest.Floats(run(t, models.Train, x, vars, build(true))[0])
+		if d := cmp.Diff(modeltest.Floats(run(t, models.Eval, x, vars, build(false))[0]), got, near); d != "" {
+			t.Errorf("%v: frozen in training, evaluated: %s", shape, d)
+		}
+		if d := cmp.Diff(modeltest.Floats(run(t, models.Train, x, vars, build(false))[0]), got, near); d == "" {
+			t.Errorf("%v: the frozen layer normalises by the batch", shape)
+		}
+	}
+}
+
 func TestLayerNorm(t *testing.T) {
 	x := modeltest.Tensor(tensor.Float64, []float64{1, 3, 10, 14}, 2, 2)
 	got := run(t, models.Eval, x, nil, func(b *models.Builder, x *G.Node) []*G.Node {

@@ -36,6 +36,10 @@ var bounds = map[string]bound{
 	"decay_rate":  aboveZero,
 	"model_size":  aboveZero,
 
+	"factor":    {high: 1, openLow: true, openHigh: true},
+	"min_delta": atLeastZero,
+	"min_lr":    atLeastZero,
+
 	"pct_start":        {high: 1, openLow: true, openHigh: true},
 	"div_factor":       aboveZero,
 	"final_div_factor": aboveZero,

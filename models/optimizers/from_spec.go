@@ -44,6 +44,13 @@ func (l LearningRateSpec) parameters() map[string]any {
 	put(p, "pct_start", l.PctStart)
 	put(p, "div_factor", l.DivFactor)
 	put(p, "final_div_factor", l.FinalDivFactor)
+	put(p, "metric", l.Metric)
+	put(p, "higher_is_better", l.HigherIsBetter)
+	put(p, "factor", l.Factor)
+	put(p, "patience", l.Patience)
+	put(p, "min_delta", l.MinDelta)
+	put(p, "cooldown", l.Cooldown)
+	put(p, "min_lr", l.MinLR)
 	put(p, "warmup_steps", l.WarmupSteps)
 	if len(l.Boundaries) > 0 {
 		p["boundaries"] = l.Boundaries

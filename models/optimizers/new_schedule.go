@@ -36,6 +36,7 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 		}
 		return s
 	},
+	"plateau": readPlateau,
 	"noam": func(p *params.Reader) Schedule {
 		return Noam{Initial: bounded(p, "initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
 	},

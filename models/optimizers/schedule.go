@@ -2,6 +2,7 @@ package optimizers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goestimator/goestimator/models/expr"
 )
@@ -16,8 +17,15 @@ type Schedule interface {
 
 // RateAt returns the rate of s at a step, NaN where the result is not a number.
 func RateAt(s Schedule, step int64) float64 {
-	if v, ok := s.At(expr.Number(float64(step))).Value(); ok {
+	rate := s.At(expr.Number(float64(step)))
+	if v, ok := rate.Value(); ok {
 		return v
+	}
+	// What waits for a plateau has its initial rate.
+	if p := expr.Trace(rate); slices.Equal(p.Inputs(), []string{PlateauInput}) {
+		if v, ok := p.Bind(map[string]expr.Expr{PlateauInput: expr.Number(1)})[0].Value(); ok {
+			return v
+		}
 	}
 	return math.NaN()
 }

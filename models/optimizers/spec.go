@@ -99,11 +99,11 @@ func (a AveragingSpec) parameters() map[string]any {
 // constant) or a map. Each schedule means what the class of the same name means in
 // tf.compat.v1.train and tf.keras.optimizers.schedules.
 type LearningRateSpec struct {
-	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle, sequence, product.
+	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle, plateau, sequence, product.
 	Schedule string `yaml:"schedule"`
 	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out. one_cycle: the highest rate.
 	Initial float64 `yaml:"initial"`
-	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant, piecewise_constant, sequence and product.
+	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant, piecewise_constant, plateau, sequence and product.
 	DecaySteps int64 `yaml:"decay_steps,omitempty"`
 	// Factor per period of exponential, inverse_time and natural_exp.
 	DecayRate float64 `yaml:"decay_rate,omitempty"`
@@ -129,6 +129,20 @@ type LearningRateSpec struct {
 	DivFactor float64 `yaml:"div_factor,omitempty"`
 	// one_cycle: the first rate divided by the last. 0: 10000.
 	FinalDivFactor float64 `yaml:"final_div_factor,omitempty"`
+	// plateau: metric of evaluations that is to improve. Default loss. Training must be by one process.
+	Metric string `yaml:"metric,omitempty"`
+	// plateau: whether a higher value of the metric is better.
+	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
+	// plateau: factor on the rate where the metric stops improving. 0: 0.1.
+	Factor float64 `yaml:"factor,omitempty"`
+	// plateau: evaluations without improvement up to a reduction. 0: 10.
+	Patience int `yaml:"patience,omitempty"`
+	// plateau: the least change of the metric that counts as an improvement. 0: 0.0001.
+	MinDelta float64 `yaml:"min_delta,omitempty"`
+	// plateau: evaluations behind a reduction that do not count.
+	Cooldown int `yaml:"cooldown,omitempty"`
+	// plateau: the rate does not fall below it.
+	MinLR float64 `yaml:"min_lr,omitempty"`
 	// piecewise_constant: increasing steps at which the value changes.
 	Boundaries []int64 `yaml:"boundaries,omitempty"`
 	// piecewise_constant: the values, one more than there are boundaries.

@@ -124,7 +124,7 @@ func (o *Optimizer) validate(vs *violation.List) {
 }
 
 // scheduleNames are the schedules in the order of the documents.
-var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle", "sequence", "product"}
+var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle", "plateau", "sequence", "product"}
 
 // Validate reports everything that is out of bounds for the schedule.
 func (l LearningRateSpec) Validate() error {
@@ -149,8 +149,24 @@ func (l LearningRateSpec) Validate() error {
 	if l.Schedule == "one_cycle" {
 		l.validateCycle(vs)
 	}
+	l.validatePlateau(vs)
 	require(vs, "initial", l.Initial)
 	return vs.Err()
+}
+
+// validatePlateau checks what of plateau is not left out, and that no other schedule has it.
+func (l LearningRateSpec) validatePlateau(vs *violation.List) {
+	plateau := l.Schedule == "plateau"
+	for _, h := range []hyper{{"factor", &l.Factor}, {"min_delta", &l.MinDelta}, {"min_lr", &l.MinLR}} {
+		if *h.value != 0 && plateau {
+			require(vs, h.name, *h.value)
+		}
+		vs.Require(plateau || *h.value == 0, h.name, *h.value, "which only schedule plateau has")
+	}
+	vs.Require(plateau || l.Metric == "", "metric", l.Metric, "which only schedule plateau has")
+	vs.Require(plateau || !l.HigherIsBetter, "higher_is_better", l.HigherIsBetter, "which only schedule plateau has")
+	vs.Require(l.Patience >= 0 && (plateau || l.Patience == 0), "patience", l.Patience, "expected >= 0, and only for schedule plateau")
+	vs.Require(l.Cooldown >= 0 && (plateau || l.Cooldown == 0), "cooldown", l.Cooldown, "expected >= 0, and only for schedule plateau")
 }
 
 // validateCycle checks what of one_cycle is not left out.

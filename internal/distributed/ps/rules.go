@@ -41,12 +41,17 @@ func newRules(t *optimizers.TrainOp) (Rules, error) {
 		r := Rules{Step: &StepRule{Function: t.Step.Function, Config: t.Step.Config}}
 		return r, t.Check()
 	}
+	if _, waits, _ := t.Plateau(); waits {
+		return Rules{}, errPlateau
+	}
 	r := Rules{Transforms: t.Transforms, AccumulateSteps: t.AccumulateSteps, SlotNames: t.SlotNames}
 	for _, g := range t.Groups {
 		r.Groups = append(r.Groups, Rule{Rule: ruleJSON{g.Rule}, LearningRate: scheduleJSON{g.LearningRate}, WeightDecay: g.WeightDecay, NoDecay: g.NoDecay})
 	}
 	return r, r.check()
 }
+
+var errPlateau = errors.New("rules: the learning rate waits for a plateau of evaluations: expected training in one process, without parameter servers")
 
 func (r *Rules) check() error {
 	if len(r.Groups) > maxVariables || r.AccumulateSteps < 0 {

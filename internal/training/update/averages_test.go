@@ -170,7 +170,9 @@ func TestAveragesCountUpdates(t *testing.T) {
 	near(t, "swa before it starts", step(swa, windows, 2, 2).Average, []float64{-1, 0}, 0) // the variable
 	near(t, "swa from update 1", step(swa, windows, 2, 2, 2, 2).Average, []float64{-3, -2}, 0)
 	near(t, "swa of two", step(swa, windows, 2, 2, 2, 2, 2, 2).Average, []float64{-4, -3}, 0) // (-3 + -5)/2
-	scaled := func(op *optimizers.TrainOp) { dynamic(op, tensor.Float64, optimizers.LossScale{Initial: 1, GrowthSteps: 100}) }
+	scaled := func(op *optimizers.TrainOp) {
+		dynamic(op, tensor.Float64, optimizers.LossScale{Initial: 1, GrowthSteps: 100})
+	}
 	near(t, "a first update that is left out", step(ema, scaled, math.Inf(1)).Average, []float64{1, 2}, 0)
 	near(t, "the update behind it", step(ema, scaled, math.NaN(), 2).Average, []float64{0, 1}, 0)
 }

@@ -165,6 +165,10 @@ func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 	e := rule.Emission{B: em.b, Scope: "learning_rate/", Tensor: rule.Scalar, Inputs: map[string]graph.Output{step: em.step}}
 	p := expr.Trace(s.At(expr.Input(step)))
 	for _, name := range p.Inputs() {
+		if _, waits, _ := optimizers.PlateauOf(s); waits && name == optimizers.PlateauInput {
+			e.Inputs[name] = em.b.Read(em.b.Variable(PlateauShare, rule.Scalar), rule.Scalar)
+			continue
+		}
 		if name != step {
 			em.b.Fail(fmt.Errorf("learning rate %T: unknown input %q: expected one of the step alone", s, name))
 			return graph.Output{}

@@ -22,6 +22,10 @@ type Slot struct {
 	Like string
 }
 
+// PlateauShare is the variable of a learning rate that waits for a plateau: its share of the initial rate, a float64 scalar.
+// A checkpoint of a training without it has none.
+const PlateauShare = "goestimator/plateau_share"
+
 // Seeded is the name by which random initial values are drawn.
 func (s Slot) Seeded() string { return cmp.Or(s.Like, s.Name) }
 
@@ -42,6 +46,9 @@ func Slots(t *optimizers.TrainOp) []Slot {
 		if r.Traits().Keras {
 			out = append(out, Slot{Name: n.iterations(), Type: graph.TypeOf(tensor.Int64), Init: initializers.Zeros()})
 		}
+	}
+	if _, waits, _ := t.Plateau(); waits {
+		out = append(out, Slot{Name: PlateauShare, Type: rule.Scalar, Init: initializers.Constant{Value: 1}})
 	}
 	if accumulates(t) {
 		for _, g := range t.Groups {
