@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/spf13/cobra"
@@ -24,7 +26,8 @@ func (a *app) inspectSavedModelCommand() *cobra.Command {
 		Short: "list signatures, variables, assets and ops of a SavedModel",
 		Long: `Reads a SavedModel, ours or TensorFlow's, and lists of each of its graphs the
 signatures with their tensors, the variables, the assets and the ops. DIR is its
-folder, or the folder of its versions: then the newest is meant.`,
+folder, or the folder of its versions: then the newest is meant. Of a folder with an
+ONNX model it lists inputs, outputs, constants and operators.`,
 		Example: `  goestimator inspect savedmodel exports/glyphs
   goestimator inspect savedmodel exports/glyphs/1795251262 --json`,
 		Args: onePath,
@@ -47,7 +50,8 @@ folder, or the folder of its versions: then the newest is meant.`,
 // savedModelInfo is what a SavedModel holds, as it is printed.
 type savedModelInfo struct {
 	Path   string          `json:"path"`
-	Bytes  int64           `json:"bytes"` // of all files
+	Bytes  int64           `json:"bytes"`            // of all files
+	Format string          `json:"format,omitempty"` // "": a SavedModel
 	Graphs []metaGraphInfo `json:"graphs"`
 }
 
@@ -78,6 +82,9 @@ func describeSavedModel(path string) (*savedModelInfo, error) {
 	dir, err := newestVersion(path)
 	if err != nil {
 		return nil, err
+	}
+	if session.IsONNX(dir) {
+		return describeONNX(dir)
 	}
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})
 	if err != nil {
@@ -192,7 +199,7 @@ func typeName(d tensor.DType) string {
 // String shows the model as text.
 func (i *savedModelInfo) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "SavedModel %s, %s bytes\n", i.Path, group(i.Bytes))
+	fmt.Fprintf(&b, "%s %s, %s bytes\n", cmp.Or(i.Format, "SavedModel"), i.Path, group(i.Bytes))
 	for _, g := range i.Graphs {
 		fmt.Fprintf(&b, "\ngraph %s: %d nodes\n", printable.Text(strings.Join(g.Tags, ",")), g.Nodes)
 		for _, s := range g.Signatures {

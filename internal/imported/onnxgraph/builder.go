@@ -204,7 +204,7 @@ func unranked(t tensor.DType) graph.Type {
 
 // fold computes a node of constants; nil where there are others, or the result would be large.
 func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
-	if d.State != ops.Pure || len(in) == 0 {
+	if d.State != ops.Pure || len(in) == 0 || b.t.room < 0 {
 		return nil
 	}
 	size := 0
@@ -223,6 +223,9 @@ func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 	all := make([]*value, len(results))
 	for i, r := range results {
 		if r.T == nil {
+			return nil
+		}
+		if b.t.room -= r.T.MemoryBytes(); b.t.room < 0 {
 			return nil
 		}
 		all[i] = b.add(constant(r.T))

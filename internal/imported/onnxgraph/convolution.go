@@ -155,9 +155,10 @@ func sizesOf(v *value) []int {
 	return nil
 }
 
-// conv: filters are [outputs, inputs of a group, sizes...].
-func conv(x *site) *value {
-	image, filter := x.at(0), x.at(1)
+func conv(x *site) *value { return x.convolved(x.at(0), x.at(1), optional(x, 2)) }
+
+// convolved slides filters [outputs, inputs of a group, sizes...] over images, and adds a bias where there is one.
+func (x *site) convolved(image, filter, bias *value) *value {
 	dims := filter.dims()
 	if len(dims) < 3 || len(dims) > 5 || slices.Contains(dims, -1) {
 		refuse("the shape of the filter has to be known, of rank 3 to 5: got %v", dims)
@@ -180,8 +181,8 @@ func conv(x *site) *value {
 	} else {
 		y = x.conv2(u, filter, w, groups, dims)
 	}
-	if x.has(2) {
-		y = x.op(ops.BiasAdd, nil, y, x.at(2))
+	if bias != nil {
+		y = x.op(ops.BiasAdd, nil, y, bias)
 	}
 	return x.channelsFirst(y)
 }

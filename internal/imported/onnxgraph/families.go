@@ -3,8 +3,8 @@ package onnxgraph
 // families are the operators of the default domain.
 func families() []operators {
 	return []operators{mathOperators, activationOperators, convolutionOperators, poolOperators, normOperators, productOperators, shapeOperators, indexOperators,
-		reduceOperators}
+		reduceOperators, controlOperators(), recurrentOperators, resizeOperators, quantizedOperators, boxOperators, sequenceOperators}
 }
 
 // mlFamilies are those of the domain of classic models.
-func mlFamilies() []operators { return []operators{} }
+func mlFamilies() []operators { return []operators{classicOperators} }

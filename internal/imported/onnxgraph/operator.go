@@ -40,8 +40,19 @@ func one(do func(x *site) *value) operator {
 // mlDomain is the domain of classic models.
 const mlDomain = "ai.onnx.ml"
 
-// domains are all operators; the versions of each domain that they follow.
-var domains = sync.OnceValue(func() map[string]operators {
+// table is what domains returns; it is no initialized variable, as operators with graphs look others up.
+var table struct {
+	once sync.Once
+	all  map[string]operators
+}
+
+// domains are all operators, by domain.
+func domains() map[string]operators {
+	table.once.Do(func() { table.all = gathered() })
+	return table.all
+}
+
+func gathered() map[string]operators {
 	all := map[string]operators{"": {}, mlDomain: {}}
 	for _, f := range families() {
 		for name, o := range f {
@@ -60,7 +71,7 @@ var domains = sync.OnceValue(func() map[string]operators {
 		maps.Copy(all[mlDomain], f)
 	}
 	return all
-})
+}
 
 // latest are the newest versions of the domains that are known.
 var latest = map[string]int{"": 21, mlDomain: 5}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sort"
 
@@ -178,6 +179,8 @@ func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error
 			if out, err = nil, errors.New(r.why); r.why == "" {
 				err = errNoted
 			}
+		case runtime.Error: // of index: inputs and attributes are those of strangers
+			out, err = nil, errors.New("inputs or attributes that do not fit the operator")
 		default:
 			panic(r)
 		}

@@ -20,7 +20,7 @@ var shapeOperators = operators{
 func reshape(x *site) *value {
 	u := x.at(0)
 	zero := x.flag("allowzero", false)
-	target := constant(tensor.New(tensor.Int64, 0))
+	var target *value
 	if x.version < 5 {
 		target = x.ints(x.intList("shape", nil)...)
 	} else {

@@ -70,18 +70,23 @@ type translation struct {
 	open    map[string]int // open dimensions by symbol
 	calls   int            // of the model's functions that lie in each other
 	budget  int            // nodes that may still be translated
+	room    int            // bytes of constants that may still be made
 }
 
 // Bounds of what functions and unrolled loops may make of a model.
 const (
 	maxCalls      = 64
-	maxTranslated = 1 << 20
+	maxTranslated = 1 << 18
+	minRoom       = 256 << 20 // bytes of constants that may be made, beside four times those that there are
 )
 
 // Translate makes a graph of a model.
 func Translate(m *onnx.Model) (_ *Model, err error) {
 	t := &translation{m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
-		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated}
+		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated, room: minRoom}
+	for _, i := range m.Graph.Initializers {
+		t.room += 4 * i.Tensor.MemoryBytes()
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			why, ok := r.(refusal)

@@ -15,7 +15,6 @@ type value struct {
 	t     *tensor.Tensor // the constant, nil for none
 	known probes
 	last  *value // the same with its channels last, nil where nobody has made that
-	last1 bool   // it is the last of another one
 
 	items []*value // of a sequence, whose length is known
 	seq   bool
@@ -24,16 +23,19 @@ type value struct {
 // probes is what is known of a value under several assumptions of the sizes that the model leaves open.
 type probes [4]infer.Value
 
-// openSizes are those assumptions: the size of the i-th open dimension.
+// openSizes are those assumptions: the size of the i-th open dimension. All but the first can be halved five times, as networks do that
+// join images of several sizes.
 var openSizes = [len(probes{})]func(i int) int{
 	func(int) int { return 1 },
-	func(int) int { return 61 },
-	func(i int) int { return distinct[(2*i)%len(distinct)] + 997*(2*i/len(distinct)) },
-	func(i int) int { return distinct[(2*i+1)%len(distinct)] + 997*((2*i+1)/len(distinct)) },
+	func(int) int { return 64 },
+	func(i int) int { return 32 * different(2*i) },
+	func(i int) int { return 32 * different(2*i+1) },
 }
 
-// distinct are primes, of which no small product is another one.
-var distinct = []int{67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163}
+// primes are what open sizes are made of.
+var primes = []int{3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73}
+
+func different(i int) int { return primes[i%len(primes)] + 79*(i/len(primes)) }
 
 func constant(t *tensor.Tensor) *value {
 	v := &value{dtype: t.DType, t: t}

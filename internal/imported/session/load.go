@@ -28,7 +28,7 @@ const startLimit = 10 * time.Minute
 
 // Open makes a Session of the model in dir: of the SavedModel there, of its graph with the tags of o, or else of the ONNX model.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
-	if isONNX(dir) {
+	if IsONNX(dir) {
 		return openONNX(ctx, dir, o)
 	}
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})

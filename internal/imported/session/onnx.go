@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// isONNX reports whether dir holds an ONNX model and no SavedModel.
-func isONNX(dir string) bool {
+// IsONNX reports whether dir holds an ONNX model and no SavedModel.
+func IsONNX(dir string) bool {
 	for _, name := range []string{savedmodel.BinaryFile, savedmodel.TextFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return false

@@ -1,0 +1,185 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// quantizedOperators work on integers that stand for real numbers.
+var quantizedOperators = operators{
+	"QuantizeLinear": one(quantizeLinear).but("blocks, 4 bits and 8-bit floats"), "DequantizeLinear": one(dequantizeLinear).but("blocks, 4 bits and 8-bit floats"),
+	"DynamicQuantizeLinear": as(dynamicQuantize), "QLinearMatMul": one(qlinearMatMul), "MatMulInteger": one(matMulInteger),
+	"QLinearConv": one(qlinearConv), "ConvInteger": one(convInteger),
+}
+
+// limits are the least and the largest number of integer types.
+var limits = map[tensor.DType][2]float64{tensor.Int8: {-128, 127}, tensor.Uint8: {0, 255}, tensor.Int16: {-32768, 32767}, tensor.Uint16: {0, 65535}}
+
+// along brings scales or zero points to the axis of a tensor that they are for: one for all, or a vector.
+func (x *site) along(v *value, axis, rank int) *value {
+	switch v.rank() {
+	case 0:
+		return v
+	case 1:
+		shape := slices.Repeat([]int{1}, rank)
+		if n := v.dims(); n[0] == 1 {
+			return x.reshape(v)
+		}
+		shape[axisOf(axis, rank)] = -1
+		return x.reshape(v, shape...)
+	}
+	refuse("scales of rank %d (-1: not known)", v.rank())
+	return nil
+}
+
+func (x *site) noBlocks() {
+	if n := x.int("block_size", 0); n != 0 {
+		refuse("blocks of %d", n)
+	}
+}
+
+// saturated rounds half to even, adds a zero point, and cuts off what the type does not hold.
+func (x *site) saturated(u, zero *value, to tensor.DType) *value {
+	u = x.each(ops.Rint, nil, u)
+	if zero != nil {
+		u = x.each(ops.AddV2, nil, u, zero)
+	}
+	bounds, ok := limits[to]
+	if !ok {
+		refuse("results of type %v", to)
+	}
+	return x.cast(x.bounded(u, bounds[0], bounds[1]), to)
+}
+
+func quantizeLinear(x *site) *value {
+	x.noBlocks()
+	x.attr("saturate")
+	u, axis := x.at(0), x.int("axis", 1)
+	to := x.dtype("output_dtype", tensor.Uint8)
+	var zero *value
+	if x.has(2) {
+		to = x.at(2).dtype
+		zero = x.along(x.cast(x.at(2), tensor.Float32), axis, x.rank(0))
+	}
+	scale := x.along(x.cast(x.at(1), tensor.Float32), axis, x.rank(0))
+	return x.saturated(x.each(ops.RealDiv, nil, x.cast(u, tensor.Float32), scale), zero, to)
+}
+
+func dequantizeLinear(x *site) *value {
+	x.noBlocks()
+	axis := x.int("axis", 1)
+	y := x.less(x.at(0), 2, axis, tensor.Float32)
+	d := x.at(1).dtype
+	scale := x.along(x.cast(x.at(1), tensor.Float32), axis, x.rank(0))
+	return x.cast(x.each(ops.Mul, nil, y, scale), d)
+}
+
+// less is a value as floats, less the zero point that is input i.
+func (x *site) less(u *value, i, axis int, d tensor.DType) *value {
+	y := x.cast(u, d)
+	if !x.has(i) {
+		return y
+	}
+	return x.each(ops.Sub, nil, y, x.along(x.cast(x.at(i), d), axis, u.rank()))
+}
+
+// dynamicQuantize finds scale and zero point by the range of the values, which includes 0.
+func dynamicQuantize(x *site) []*value {
+	u := x.plain(x.at(0))
+	axes := x.ints(without(x.rank(0))...)
+	zero := x.scalar(tensor.Float32, 0)
+	low, high := x.op(ops.Minimum, nil, x.op(ops.Min, nil, u, axes), zero), x.op(ops.Maximum, nil, x.op(ops.Max, nil, u, axes), zero)
+	scale := x.op(ops.RealDiv, nil, x.op(ops.Sub, nil, high, low), x.scalar(tensor.Float32, 255))
+	safe := x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, scale, zero), x.scalar(tensor.Float32, 1), scale)
+	point := x.op(ops.Rint, nil, x.bounded(x.op(ops.Sub, nil, zero, x.op(ops.RealDiv, nil, low, safe)), 0, 255))
+	return []*value{x.saturated(x.op(ops.RealDiv, nil, u, safe), point, tensor.Uint8), scale, x.cast(point, tensor.Uint8)}
+}
+
+// maxExact is how many products of 8 bits have a sum that float32 holds exactly; float64 holds those of any size.
+const maxExact = 1 << 24 / (255 * 255)
+
+// exact is the type in which sums of so many products of integers are exact.
+func exact(n int) tensor.DType {
+	if n >= 0 && n <= maxExact {
+		return tensor.Float32
+	}
+	return tensor.Float64
+}
+
+// rowsLess takes the zero points of a left operand from its rows.
+func (x *site) rowsLess(u *value, i int, d tensor.DType) *value {
+	if x.has(i) && x.at(i).rank() > 1 {
+		return x.op(ops.Sub, nil, x.cast(u, d), x.cast(x.at(i), d))
+	}
+	return x.less(u, i, max(u.rank()-2, 0), d)
+}
+
+func (x *site) columnsLess(u *value, i int, d tensor.DType) *value {
+	if x.has(i) && x.at(i).rank() > 1 {
+		return x.op(ops.Sub, nil, x.cast(u, d), x.cast(x.at(i), d))
+	}
+	return x.less(u, i, u.rank()-1, d)
+}
+
+// innerSize returns over how many elements a product of matrices sums.
+func innerSize(u *value) int {
+	dims := u.dims()
+	if len(dims) == 0 {
+		return -1
+	}
+	return dims[len(dims)-1]
+}
+
+func matMulInteger(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	d := exact(innerSize(a))
+	return x.cast(x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 3, d)), tensor.Int32)
+}
+
+// qlinearMatMul has for each of a, b and the result a scale and a zero point.
+func qlinearMatMul(x *site) *value {
+	a, b := x.at(0), x.at(3)
+	d := exact(innerSize(a))
+	y := x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 5, d))
+	scale := func(i, axis int) *value {
+		v := x.cast(x.at(i), tensor.Float32)
+		if v.rank() > 1 {
+			return v
+		}
+		return x.along(v, axis, y.rank())
+	}
+	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1, -2), scale(4, -1)), scale(6, -1))
+	return x.saturated(x.op(ops.Mul, nil, x.cast(y, tensor.Float32), by), x.along(x.cast(x.at(7), tensor.Float32), -1, y.rank()), x.at(7).dtype)
+}
+
+// taps returns over how many elements a filter sums.
+func taps(filter *value) int {
+	n := 1
+	for i, d := range filter.dims() {
+		if i > 0 {
+			n *= d
+		}
+	}
+	return n
+}
+
+func convInteger(x *site) *value {
+	d := exact(taps(x.at(1)))
+	return x.cast(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil), tensor.Int32)
+}
+
+func qlinearConv(x *site) *value {
+	filter := x.at(3)
+	d := exact(taps(filter))
+	y := x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil)
+	rank := y.rank()
+	y = x.cast(y, tensor.Float32)
+	if x.has(8) { // of the scale of the products
+		y = x.each(ops.AddV2, nil, y, x.along(x.cast(x.at(8), tensor.Float32), 1, rank))
+	}
+	scale := func(i int) *value { return x.along(x.cast(x.at(i), tensor.Float32), 1, rank) }
+	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1), scale(4)), scale(6))
+	return x.saturated(x.each(ops.Mul, nil, y, by), scale(7), x.at(7).dtype)
+}

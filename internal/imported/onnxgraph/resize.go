@@ -1,0 +1,325 @@
+package onnxgraph
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// resizeOperators change the sizes of images.
+var resizeOperators = operators{
+	"Resize":   one(resize).but("images of open sizes, but for nearest and linear with whole factors; keep_aspect_ratio_policy"),
+	"Upsample": one(resize),
+}
+
+// resizing is how one axis is resized.
+type resizing struct {
+	mode, coordinates, nearest string
+	cubic                      float64
+	exclude, antialias         bool
+	extrapolation              float64
+	in, out                    int // sizes; in -1: open
+	scale, from, to            float64
+}
+
+// resize works along each axis by itself.
+func resize(x *site) *value {
+	u, rank := x.at(0), x.rank(0)
+	r := resizing{mode: x.str("mode", "nearest"), coordinates: x.str("coordinate_transformation_mode", "half_pixel"), nearest: x.str("nearest_mode", "round_prefer_floor"),
+		cubic: x.float("cubic_coeff_a", -0.75), exclude: x.flag("exclude_outside", false), antialias: x.flag("antialias", false), extrapolation: x.float("extrapolation_value", 0)}
+	if x.version < 11 {
+		r.coordinates, r.nearest = "asymmetric", "floor"
+	}
+	if p := x.str("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
+		refuse("keep_aspect_ratio_policy %s", p)
+	}
+	axes := axesOf(x.intList("axes", without(rank)), rank)
+	scales, sizes, roi := x.resizeInputs()
+	dims := u.dims()
+	if dims == nil {
+		dims = slices.Repeat([]int{-1}, rank)
+	}
+	var all []resizing
+	var at []int
+	for i, a := range axes {
+		one := r
+		one.in = dims[a]
+		if !one.sized(i, scales, sizes, len(axes)) {
+			continue
+		}
+		if len(roi) == 2*len(axes) {
+			one.from, one.to = roi[i], roi[len(axes)+i]
+		}
+		all, at = append(all, one), append(at, a)
+	}
+	if len(all) == 0 {
+		return u
+	}
+	return x.resized(u, all, at)
+}
+
+// resizeInputs returns the scales or sizes, and the regions, which are inputs or attributes by the version.
+func (x *site) resizeInputs() (scales []float64, sizes []int, roi []float64) {
+	switch {
+	case x.version < 9 && x.n.Op == "Upsample":
+		for _, s := range x.floatList("scales") {
+			scales = append(scales, float64(s))
+		}
+	case x.version < 11:
+		scales = x.knownFloats(1)
+	default:
+		roi, scales, sizes = x.knownFloats(1), x.knownFloats(2), x.knownInts(3)
+	}
+	if len(scales) == 0 && len(sizes) == 0 {
+		refuse("neither scales nor sizes")
+	}
+	return scales, sizes, roi
+}
+
+// sized sets the sizes of axis i; false: it stays as it is.
+func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
+	if len(scales) > 0 {
+		if len(scales) != axes || !(scales[i] > 0) || scales[i] > 1<<20 {
+			refuse("scales %v for %d axes", scales, axes)
+		}
+		r.scale = scales[i]
+		r.out = -1
+		if r.in >= 0 {
+			r.out = int(math.Floor(float64(r.in) * r.scale))
+		}
+		return r.scale != 1 || r.coordinates == "tf_crop_and_resize"
+	}
+	if len(sizes) != axes || sizes[i] < 0 || sizes[i] > 1<<24 {
+		refuse("sizes %v for %d axes", sizes, axes)
+	}
+	if r.out = sizes[i]; r.in < 0 {
+		refuse("sizes %v of images of open sizes", sizes)
+	}
+	r.scale = float64(r.out) / float64(max(r.in, 1))
+	return r.out != r.in || r.coordinates == "tf_crop_and_resize"
+}
+
+// whole reports whether an axis becomes a whole number of times as long, so that its size does not matter.
+func (r *resizing) whole() bool { return r.scale >= 1 && r.scale == math.Floor(r.scale) }
+
+// repeats reports whether each element is repeated.
+func (r *resizing) repeats() bool {
+	if r.mode != "nearest" || !r.whole() {
+		return false
+	}
+	return r.coordinates == "asymmetric" && r.nearest == "floor" || (r.coordinates == "half_pixel" || r.coordinates == "half_pixel_symmetric" || r.coordinates == "pytorch_half_pixel") &&
+		(r.nearest == "round_prefer_floor" || r.nearest == "round_prefer_ceil")
+}
+
+// resized resizes axes one after the other, or images by TensorFlow's ops where these do the same.
+func (x *site) resized(u *value, all []resizing, at []int) *value {
+	if y := x.resizedImages(u, all, at); y != nil {
+		return y
+	}
+	rank := u.rank()
+	last := rank >= 3 && u.last != nil && !u.out.Valid() && u.t == nil
+	y := u
+	if last {
+		y = u.last
+		for i, a := range at {
+			at[i] = lastAxis(a, rank)
+		}
+	}
+	d := y.dtype
+	if all[0].mode != "nearest" && d != tensor.Float64 {
+		y = x.cast(y, tensor.Float32)
+	}
+	var outside []*value
+	for i, r := range all {
+		if r.in < 1 {
+			refuse("images of open sizes, mode %s, factor %v", r.mode, r.scale)
+		}
+		var mask *value
+		if y, mask = x.alongAxis(y, r, at[i]); mask != nil {
+			outside = append(outside, mask)
+		}
+	}
+	for _, m := range outside {
+		y = x.op(ops.SelectV2, nil, m, x.scalar(y.dtype, all[0].extrapolation), y)
+	}
+	if y.dtype != d && !d.Float() {
+		y = x.op(ops.Rint, nil, y)
+	}
+	if y = x.cast(y, d); last {
+		return x.channelsFirst(y)
+	}
+	return y
+}
+
+// resizedImages uses TensorFlow's ops for the two sizes of images; nil where they do something else.
+func (x *site) resizedImages(u *value, all []resizing, at []int) *value {
+	if u.rank() != 4 || len(all) != 2 || at[0] != 2 || at[1] != 3 || !u.dtype.Float() {
+		return nil
+	}
+	d, attrs := ops.ResizeNearestNeighbor, graph.Attrs{}
+	for _, r := range all {
+		exact := r.in >= 0 && float64(r.in)*r.scale == float64(r.out) || r.whole()
+		switch {
+		case r.repeats():
+		case r.mode == "linear" && exact && !r.antialias && (r.coordinates == "half_pixel" || r.coordinates == "pytorch_half_pixel" && (r.whole() || r.out > 1)):
+			d, attrs = ops.ResizeBilinear, graph.Attrs{"half_pixel_centers": true}
+		case r.mode == "linear" && exact && !r.antialias && r.coordinates == "asymmetric":
+			d = ops.ResizeBilinear
+		case r.mode == "linear" && r.in >= 0 && !r.antialias && r.coordinates == "align_corners" && r.out > 1:
+			d, attrs = ops.ResizeBilinear, graph.Attrs{"align_corners": true}
+		default:
+			return nil
+		}
+	}
+	if d == ops.ResizeBilinear && u.dtype != tensor.Float32 {
+		return nil
+	}
+	v := x.channelsLast(u)
+	var size []*value
+	for i, r := range all {
+		if r.out >= 0 {
+			size = append(size, x.i32(r.out))
+		} else {
+			size = append(size, x.op(ops.Mul, nil, x.size(v, i+1), x.i32(int(r.scale))))
+		}
+	}
+	return x.channelsFirst(x.op(d, attrs, v, x.pack(size...)))
+}
+
+// maxTaps bounds the matrix that resizes one axis.
+const maxTaps = 1 << 22
+
+// alongAxis resizes one axis: it gathers elements, or multiplies by a matrix of weights. mask says where a result lies outside.
+func (x *site) alongAxis(u *value, r resizing, axis int) (y, mask *value) {
+	if x.t.room -= 4 * r.in * r.out; r.in*r.out > maxTaps || x.t.room < 0 {
+		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)
+	}
+	index := make([]int, r.out)
+	weights := tensor.New(u.dtype, r.in, r.out)
+	out := tensor.New(tensor.Bool, r.out)
+	any := false
+	for i := range r.out {
+		at := r.coordinate(i)
+		if r.coordinates == "tf_crop_and_resize" && (at < 0 || at > float64(r.in-1)) {
+			out.Bytes[i], any = 1, true
+		}
+		if r.mode == "nearest" {
+			index[i] = min(max(r.rounded(at), 0), r.in-1)
+			continue
+		}
+		for k, w := range r.taps(at) {
+			if u.dtype == tensor.Float64 {
+				tensor.Values[float64](weights)[k*r.out+i] += w
+			} else {
+				tensor.Values[float32](weights)[k*r.out+i] += float32(w)
+			}
+		}
+	}
+	if any {
+		shape := slices.Repeat([]int{1}, u.rank()-axis)
+		shape[0] = r.out
+		mask = x.reshape(constant(out), shape...)
+	}
+	if r.mode == "nearest" {
+		return x.op(ops.GatherV2, nil, u, x.ints(index...), x.i32(axis)), mask
+	}
+	return x.multiplied(u, axis, constant(weights)), mask
+}
+
+// multiplied multiplies the vectors along an axis by a matrix.
+func (x *site) multiplied(u *value, axis int, by *value) *value {
+	rank := u.rank()
+	perm := append(without(rank, axis), axis)
+	return x.transpose(x.product(x.transpose(u, perm), by), inverse(perm))
+}
+
+// coordinate is the place in the input of element i of the result.
+func (r *resizing) coordinate(i int) float64 {
+	at, length := float64(i), float64(r.in)*r.scale
+	switch r.coordinates {
+	case "half_pixel":
+		return (at+0.5)/r.scale - 0.5
+	case "half_pixel_symmetric":
+		adjust := float64(r.out) / length
+		return float64(r.in)/2*(1-adjust) + (at+0.5)/r.scale - 0.5
+	case "pytorch_half_pixel":
+		if r.out == 1 {
+			return 0
+		}
+		return (at+0.5)/r.scale - 0.5
+	case "align_corners":
+		if r.out == 1 {
+			return 0
+		}
+		return at * float64(r.in-1) / float64(r.out-1)
+	case "asymmetric":
+		return at / r.scale
+	case "tf_crop_and_resize":
+		if r.out == 1 {
+			return 0.5 * (r.from + r.to) * float64(r.in-1)
+		}
+		return r.from*float64(r.in-1) + at*(r.to-r.from)*float64(r.in-1)/float64(r.out-1)
+	}
+	refuse("coordinate_transformation_mode %s", r.coordinates)
+	return 0
+}
+
+func (r *resizing) rounded(at float64) int {
+	switch r.nearest {
+	case "floor":
+		return int(math.Floor(at))
+	case "ceil":
+		return int(math.Ceil(at))
+	case "round_prefer_floor":
+		return int(math.Ceil(at - 0.5))
+	case "round_prefer_ceil":
+		return int(math.Floor(at + 0.5))
+	}
+	refuse("nearest_mode %s", r.nearest)
+	return 0
+}
+
+// taps are the weights of the elements of the input at a place. Places beyond the ends are those of the ends, or do not count.
+func (r *resizing) taps(at float64) map[int]float64 {
+	kernel, reach := func(t float64) float64 { return max(1-math.Abs(t), 0) }, 1.0
+	switch r.mode {
+	case "linear", "bilinear":
+	case "cubic":
+		kernel, reach = r.cubicWeight, 2
+	default:
+		refuse("mode %s", r.mode)
+	}
+	shrink := 1.0
+	if r.antialias && r.scale < 1 {
+		shrink = r.scale
+	}
+	taps, sum := map[int]float64{}, 0.0
+	for i := int(math.Floor(at - reach/shrink)); i <= int(math.Ceil(at+reach/shrink)); i++ {
+		w := kernel((float64(i) - at) * shrink)
+		inside := i >= 0 && i < r.in
+		if w == 0 || !inside && r.exclude {
+			continue
+		}
+		taps[min(max(i, 0), r.in-1)] += w
+		sum += w
+	}
+	for i := range taps {
+		taps[i] /= sum
+	}
+	return taps
+}
+
+// cubicWeight is Keys' kernel.
+func (r *resizing) cubicWeight(t float64) float64 {
+	a := r.cubic
+	switch t = math.Abs(t); {
+	case t <= 1:
+		return (a+2)*t*t*t - (a+3)*t*t + 1
+	case t < 2:
+		return a*t*t*t - 5*a*t*t + 8*a*t - 4*a
+	}
+	return 0
+}

@@ -1,0 +1,146 @@
+package onnxgraph
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// images is a value of images whose number is open.
+func images(name string, dims ...int) onnx.Value {
+	v := onnx.Value{Name: name, DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "batch"}}}
+	for _, d := range dims {
+		v.Dims = append(v.Dims, onnx.Dim{Size: d})
+	}
+	return v
+}
+
+func node(op, name string, in []string, out []string, attrs map[string]any) onnx.Node {
+	return onnx.Node{Op: op, Name: name, Inputs: in, Outputs: out, Attrs: attrs}
+}
+
+func model(g onnx.Graph) *onnx.Model { return &onnx.Model{Opsets: map[string]int{"": 17}, Graph: g} }
+
+// TestImagesStayAsTheyAre: a chain of convolutions, pools and elementwise operators is transposed where it begins and where it ends.
+func TestImagesStayAsTheyAre(t *testing.T) {
+	g := onnx.Graph{Inputs: []onnx.Value{images("x", 4, 16, 16)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}
+	for i := range 3 {
+		w := fmt.Sprintf("w%d", i)
+		g.Initializers = append(g.Initializers, onnx.Initializer{Name: w, Tensor: tensor.New(tensor.Float32, 4, 4, 3, 3)})
+		from := fmt.Sprintf("a%d", i)
+		if i == 0 {
+			from = "x"
+		}
+		g.Nodes = append(g.Nodes, node("Conv", "", []string{from, w}, []string{w + "c"}, map[string]any{"pads": []int{1, 1, 1, 1}}), node("Relu", "", []string{w + "c"}, []string{w + "r"}, nil),
+			node("Add", "", []string{w + "r", w + "c"}, []string{fmt.Sprintf("a%d", i+1)}, nil))
+	}
+	g.Nodes = append(g.Nodes, node("MaxPool", "", []string{"a3"}, []string{"p"}, map[string]any{"kernel_shape": []int{2, 2}}), node("GlobalAveragePool", "", []string{"p"}, []string{"y"}, nil))
+	m, err := Translate(model(g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, x := range m.Graph.Graph.Nodes() {
+		if x.Op == "Transpose" {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d transpositions: expected 2", n)
+	}
+}
+
+// TestListsAllGaps: everything that is missing is said at once, in graphs within the graph too, and nothing that only follows from it.
+func TestListsAllGaps(t *testing.T) {
+	inner := &onnx.Graph{Outputs: []onnx.Value{{Name: "z"}}, Nodes: []onnx.Node{node("Bogus", "deep", []string{"x"}, []string{"z"}, nil)}}
+	g := onnx.Graph{Inputs: []onnx.Value{images("x", 4), {Name: "c", DType: tensor.Bool}}, Outputs: []onnx.Value{{Name: "y"}}, Nodes: []onnx.Node{
+		node("Bogus", "first", []string{"x"}, []string{"a"}, nil), node("Bogus", "second", []string{"a"}, []string{"b"}, nil),
+		node("Relu", "third", []string{"x"}, []string{"d"}, map[string]any{"odd": 1}), node("If", "fourth", []string{"c"}, []string{"e"}, map[string]any{"then_branch": inner, "else_branch": inner}),
+		node("Add", "fifth", []string{"b", "e"}, []string{"y"}, nil)}}
+	_, err := Translate(model(g))
+	var u *UnsupportedError
+	if !errors.As(err, &u) || len(u.Gaps) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	if got := fmt.Sprint(u.Gaps); got != "[{Bogus the operator is not translated (version 17) [first second deep deep]} {Relu attribute odd is not supported [third]}]" {
+		t.Error(got)
+	}
+}
+
+func TestRefusesWhatIsNoModel(t *testing.T) {
+	x, y := []onnx.Value{images("x", 4)}, []onnx.Value{{Name: "y", DType: tensor.Float32}}
+	again := onnx.Function{Domain: "f", Name: "F", Inputs: []string{"a"}, Outputs: []string{"c"}, Opsets: map[string]int{"": 17, "f": 1},
+		Nodes: []onnx.Node{{Domain: "f", Op: "F", Inputs: []string{"a"}, Outputs: []string{"b"}}, {Domain: "f", Op: "F", Inputs: []string{"b"}, Outputs: []string{"c"}}}}
+	endless := model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{{Domain: "f", Op: "F", Inputs: []string{"x"}, Outputs: []string{"y"}}}})
+	endless.Opsets["f"], endless.Functions = 1, []onnx.Function{again}
+	new := model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"y"}, nil)}})
+	new.Opsets[""] = 99
+	for want, m := range map[string]*onnx.Model{
+		"no node before makes it": model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Add", "", []string{"x", "b"}, []string{"a"}, nil), node("Relu", "", []string{"a"}, []string{"b"}, nil)}}),
+		`output "y"`:              model(onnx.Graph{Inputs: x, Outputs: y}),
+		"defined twice":           model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"x"}, nil)}}),
+		"no outputs":              model(onnx.Graph{Inputs: x}),
+		"calls of functions":      endless,
+		"expected at most 21":     new,
+		"do not fit the operator": model(onnx.Graph{Inputs: x, Outputs: y, Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Float32, 1, 4, 3)}},
+			Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"kernel_shape": []int{3}, "strides": []int{}, "pads": []int{1, 1}})}}),
+		"values of kind sequence": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "sequence"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),
+	} {
+		if _, err := Translate(m); err == nil || !strings.Contains(err.Error(), want) && want != "do not fit the operator" {
+			t.Errorf("got %v, expected %q in it", err, want)
+		}
+	}
+}
+
+// TestConstantsDoNotMultiply: functions of constants are no constants any more where they would be many times what the model has.
+func TestConstantsDoNotMultiply(t *testing.T) {
+	const size = 1 << 20
+	g := onnx.Graph{Inputs: []onnx.Value{images("x", 1)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32}}, Initializers: []onnx.Initializer{{Name: "w0", Tensor: tensor.New(tensor.Float32, size/8, 8)}}}
+	last := "w0"
+	for i := range 200 {
+		next := fmt.Sprintf("w%d", i+1)
+		g.Nodes = append(g.Nodes, node("Transpose", "", []string{last}, []string{next}, nil))
+		last = next
+	}
+	g.Nodes = append(g.Nodes, node("ReduceSum", "", []string{last}, []string{"s"}, map[string]any{"keepdims": 0}), node("Add", "", []string{"x", "s"}, []string{"y"}, nil))
+	m, err := Translate(model(g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, n := range m.Graph.Graph.Nodes() {
+		if n.Op == "Transpose" {
+			left++
+		}
+	}
+	if made := 200 - left; left == 0 || made*4*size > minRoom+5*4*size {
+		t.Errorf("%d of 200 transpositions were made at once", made)
+	}
+}
+
+// FuzzTranslate: what strangers send is translated or refused.
+func FuzzTranslate(f *testing.F) {
+	seeds, _ := filepath.Glob("../../../.venv/lib/python3*/site-packages/onnx/backend/test/data/node/test_*/model.onnx")
+	for i, s := range seeds {
+		if data, err := os.ReadFile(s); err == nil && i%20 == 0 && len(data) < 1<<12 {
+			f.Add(data)
+		}
+	}
+	small, err := model(onnx.Graph{Inputs: []onnx.Value{images("x", 3, 8, 8)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32}}, Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Float32, 2, 3, 3, 3)}},
+		Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"c"}, nil), node("MaxPool", "", []string{"c"}, []string{"y"}, map[string]any{"kernel_shape": []int{2, 2}, "ceil_mode": 1})}}).Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(small)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, err := onnx.Unmarshal(data); err == nil {
+			_, _ = Translate(m)
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Bounds of an ensemble of trees.
+const (
+	maxTreeNodes = 1 << 22
+	maxTreeDepth = 256
+)
+
+// ensemble are trees as vectors: node i asks whether a feature of a row is as its mode says, and goes on at yes[i] or no[i]. Leaves go on
+// at themselves.
+type ensemble struct {
+	features, modes, yes, no []int32
+	thresholds               []float32
+	missing                  []bool // NaN goes to yes
+	roots                    []int32
+	depth                    int
+	at                       map[[2]int]int // nodes by tree and number
+}
+
+// The modes of nodes, of which a test is made.
+var treeModes = map[string]int32{"BRANCH_LEQ": 0, "BRANCH_LT": 1, "BRANCH_GTE": 2, "BRANCH_GT": 3, "BRANCH_EQ": 4, "BRANCH_NEQ": 5, "LEAF": 6}
+
+var treeTests = []*ops.Def{ops.LessEqual, ops.Less, ops.GreaterEqual, ops.Greater, ops.Equal, ops.NotEqual}
+
+// ensemble reads the nodes.
+func (x *site) ensemble() *ensemble {
+	trees, ids, features := x.intList("nodes_treeids", nil), x.intList("nodes_nodeids", nil), x.intList("nodes_featureids", nil)
+	yes, no, modes := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.strList("nodes_modes")
+	thresholds, missing := x.floatList("nodes_values"), x.intList("nodes_missing_value_tracks_true", nil)
+	x.attr("nodes_hitrates")
+	n := len(ids)
+	if n == 0 || n > maxTreeNodes {
+		refuse("%d nodes of trees: expected 1 to %d", n, maxTreeNodes)
+	}
+	for _, have := range []int{len(trees), len(features), len(yes), len(no), len(modes), len(thresholds)} {
+		if have != n {
+			refuse("lists of %d and %d nodes", n, have)
+		}
+	}
+	e := &ensemble{at: map[[2]int]int{}, thresholds: thresholds, missing: make([]bool, n)}
+	for i := range ids {
+		key := [2]int{trees[i], ids[i]}
+		if _, twice := e.at[key]; twice {
+			refuse("node %d of tree %d is there twice", ids[i], trees[i])
+		}
+		e.at[key] = i
+		mode, ok := treeModes[modes[i]]
+		if !ok || features[i] < 0 || features[i] > 1<<24 {
+			refuse("node %d of tree %d: mode %s, feature %d", ids[i], trees[i], modes[i], features[i])
+		}
+		e.modes, e.features = append(e.modes, mode), append(e.features, int32(features[i]))
+		e.missing[i] = i < len(missing) && missing[i] != 0
+	}
+	e.link(trees, yes, no)
+	return e
+}
+
+// link finds the nodes after each node, the roots, and how deep the trees are.
+func (e *ensemble) link(trees, yes, no []int) {
+	n := len(trees)
+	e.yes, e.no = make([]int32, n), make([]int32, n)
+	isChild := make([]bool, n)
+	for i := range trees {
+		e.yes[i], e.no[i] = int32(i), int32(i)
+		if e.modes[i] == treeModes["LEAF"] {
+			continue
+		}
+		a, okA := e.at[[2]int{trees[i], yes[i]}]
+		b, okB := e.at[[2]int{trees[i], no[i]}]
+		if !okA || !okB {
+			refuse("a node of tree %d goes on at %d and %d, which are not there", trees[i], yes[i], no[i])
+		}
+		e.yes[i], e.no[i], isChild[a], isChild[b] = int32(a), int32(b), true, true
+	}
+	seen := map[int]bool{}
+	var level []int32
+	for i, t := range trees {
+		if !isChild[i] {
+			if seen[t] {
+				refuse("tree %d has two roots", t)
+			}
+			seen[t] = true
+			level = append(level, int32(i))
+		}
+	}
+	e.roots = level
+	for left := n; len(level) > 0; e.depth++ {
+		if left -= len(level); left < 0 || e.depth > maxTreeDepth {
+			refuse("trees whose nodes share what follows, or that are deeper than %d", maxTreeDepth)
+		}
+		var next []int32
+		for _, i := range level {
+			if e.modes[i] != treeModes["LEAF"] {
+				next = append(next, e.yes[i], e.no[i])
+			}
+		}
+		level = next
+	}
+	e.depth--
+	if len(e.roots) == 0 {
+		refuse("trees without a root")
+	}
+}
+
+func (x *site) i32s(list []int32) *value {
+	t, _ := tensor.FromSlice(list, len(list))
+	return constant(t)
+}
+
+// leaves are the nodes where each row ends in each tree, [rows, trees].
+func (x *site) leaves(e *ensemble) *value {
+	u := x.at(0)
+	if u.dtype != tensor.Float64 {
+		u = x.cast(u, tensor.Float32)
+	}
+	rows := x.size(u, 0)
+	at := x.op(ops.BroadcastTo, nil, x.reshape(x.i32s(e.roots), 1, len(e.roots)), x.pack(rows, x.i32(len(e.roots))))
+	features, yes, no := x.i32s(e.features), x.i32s(e.yes), x.i32s(e.no)
+	thresholds := x.cast(x.floats(e.thresholds, len(e.thresholds)), u.dtype)
+	// In the flat form of the rows, feature f of row r is at r*columns + f.
+	columns := x.size(u, 1)
+	base := x.op(ops.Mul, nil, x.steps(rows, tensor.Int32, 1), columns)
+	flat := x.reshape(u, -1)
+	of := func(list *value) *value { return x.op(ops.GatherV2, nil, list, at, x.i32(0)) }
+	for range e.depth {
+		feature := x.op(ops.GatherV2, nil, flat, x.op(ops.AddV2, nil, base, of(features)), x.i32(0))
+		at = x.op(ops.SelectV2, nil, x.asked(e, feature, of(thresholds), of), of(yes), of(no))
+	}
+	return at
+}
+
+// asked reports for each row and tree whether it goes on at yes.
+func (x *site) asked(e *ensemble, feature, threshold *value, of func(*value) *value) *value {
+	var hit *value
+	modes := slices.Compact(slices.Sorted(slices.Values(e.modes)))
+	for _, m := range modes {
+		if int(m) >= len(treeTests) { // leaves go nowhere
+			continue
+		}
+		test := x.op(treeTests[m], nil, feature, threshold)
+		if hit == nil {
+			hit = test
+		} else {
+			hit = x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, of(x.i32s(e.modes)), x.i32(int(m))), test, hit)
+		}
+	}
+	if slices.Contains(e.missing, true) {
+		t := tensor.New(tensor.Bool, len(e.missing))
+		for i, m := range e.missing {
+			if m {
+				t.Bytes[i] = 1
+			}
+		}
+		lost := x.op(ops.LogicalAnd, nil, x.op(ops.IsNan, nil, feature), of(constant(t)))
+		hit = x.op(ops.LogicalOr, nil, hit, lost)
+	}
+	return hit
+}
+
+// summed is the sum, or another aggregate, of what the trees give for n targets, [rows, targets].
+func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
+	trees, nodes, targets, weights := x.intList(kind+"_treeids", nil), x.intList(kind+"_nodeids", nil), x.intList(kind+"_ids", nil), x.floatList(kind+"_weights")
+	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n*len(e.yes) > maxTreeNodes {
+		refuse("%d weights of %d targets", len(weights), n)
+	}
+	table := make([]float32, n*len(e.yes))
+	for i, w := range weights {
+		at, ok := e.at[[2]int{trees[i], nodes[i]}]
+		if !ok || targets[i] < 0 || targets[i] >= n {
+			refuse("a weight of node %d of tree %d for target %d", nodes[i], trees[i], targets[i])
+		}
+		table[at*n+targets[i]] += w
+	}
+	each := x.op(ops.GatherV2, nil, x.floats(table, len(e.yes), n), x.leaves(e), x.i32(0)) // [rows, trees, targets]
+	switch how {
+	case "SUM":
+		return x.op(ops.Sum, nil, each, x.i32(1))
+	case "AVERAGE":
+		return x.op(ops.Mean, nil, each, x.i32(1))
+	case "MIN":
+		return x.op(ops.Min, nil, each, x.i32(1))
+	case "MAX":
+		return x.op(ops.Max, nil, each, x.i32(1))
+	}
+	refuse("aggregate_function %s", how)
+	return nil
+}
+
+func treeRegressor(x *site) *value {
+	n := x.int("n_targets", 1)
+	y := x.summed(x.ensemble(), "target", n, x.str("aggregate_function", "SUM"))
+	if base := x.floatList("base_values"); len(base) > 0 {
+		y = x.op(ops.AddV2, nil, y, x.floats(base, len(base)))
+	}
+	return x.transformed(y)
+}
+
+// treeClassifier gives labels and scores as ONNX Runtime does. Of two classes the second is chosen where its score is above 0, or 0.5 where
+// only one class has weights, of which none is negative. Where that one is the first, its score s is that of the second, and the first one's is
+// 1-s or -s.
+func treeClassifier(x *site) []*value {
+	labels := x.labels()
+	n := labels.t.Len()
+	y := x.summed(x.ensemble(), "class", n, "SUM")
+	base := x.floatList("base_values")
+	ids := slices.Compact(slices.Sorted(slices.Values(x.intList("class_ids", nil))))
+	positive := len(ids) == 1 && !slices.ContainsFunc(x.floatList("class_weights"), func(w float32) bool { return w < 0 })
+	threshold := 0.0
+	if positive {
+		threshold = 0.5
+	}
+	alone := n == 2 && len(ids) == 1 && ids[0] == 0
+	if len(base) > 0 && len(base) != n && !(alone && len(base) == 1) || alone && len(base) == 2 {
+		refuse("%d base_values for %d classes", len(base), n)
+	}
+	if len(base) == n {
+		y = x.op(ops.AddV2, nil, y, x.floats(base, n))
+	}
+	column := func(i int) *value {
+		return x.op(ops.StridedSlice, graph.Attrs{"begin_mask": int64(1), "end_mask": int64(1)}, y, x.ints(0, i), x.ints(0, i+1), x.ints(1, 1))
+	}
+	switch {
+	case n != 2:
+		return []*value{x.named(labels, y), x.transformed(y)}
+	case !alone:
+		return []*value{x.above(labels, column(1), threshold), x.transformed(y)}
+	}
+	score := column(0)
+	if len(base) == 1 {
+		score = x.plus(score, float64(base[0]))
+	}
+	label := x.above(labels, score, threshold)
+	if positive {
+		x.attr("post_transform")
+		return []*value{label, x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score)}
+	}
+	scores := x.concat(1, x.op(ops.Neg, nil, score), score)
+	if x.str("post_transform", "NONE") == "LOGISTIC" {
+		scores = x.op(ops.Sigmoid, nil, scores)
+	}
+	return []*value{label, scores}
+}

@@ -1,0 +1,258 @@
+# Writes ONNX models and what ONNX Runtime answers, as folders in the form of ONNX's own tests: argv[1] is where.
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+root = sys.argv[1]
+rng = np.random.default_rng(3)
+
+
+def save(name, nodes, ins, outs, inits=(), ml=3, opset=17, feeds=None, functions=(), external=False):
+    g = h.make_graph(nodes, name, [h.make_tensor_value_info(*i) for i in ins], [h.make_tensor_value_info(*o) for o in outs], list(inits))
+    opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml)]
+    if functions:
+        opsets.append(h.make_opsetid("local", 1))
+    m = h.make_model(g, opset_imports=opsets, ir_version=8, functions=list(functions))
+    d = f"{root}/{name}"
+    os.makedirs(d + "/test_data_set_0")
+    s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    out = s.run([o[0] for o in outs], feeds)
+    onnx.save(m, d + "/model.onnx", save_as_external_data=external, location="weights.bin", size_threshold=16)
+    for kind, list_ in [("input", [feeds[i[0]] for i in ins]), ("output", out)]:
+        for i, v in enumerate(list_):
+            with open(f"{d}/test_data_set_0/{kind}_{i}.pb", "wb") as f:
+                f.write(nh.from_array(np.asarray(v)).SerializeToString())
+
+
+# Classic models.
+X=rng.normal(size=(7,4)).astype(np.float32); X[3]=0; X[2,1]=np.nan
+xin=[('x',T.FLOAT,['N',4])]
+clean=np.nan_to_num(X)
+def ml(op,name,outs,feeds=None,**a): save(name,[h.make_node(op,['x'],[o[0] for o in outs],domain='ai.onnx.ml',**a)],xin,outs,feeds={'x':clean if feeds is None else feeds})
+one=[('y',T.FLOAT,None)]
+ml('Scaler','scaler',one,offset=[1.,2.,3.,4.],scale=[.5,1.,2.,3.])
+for n in ['MAX','L1','L2']: ml('Normalizer','normalizer_'+n,one,norm=n)
+ml('Binarizer','binarizer',one,threshold=0.3)
+ml('Imputer','imputer',one,feeds=X,imputed_value_floats=[1.,2.,3.,4.],replaced_value_float=float('nan'))
+for p in ['NONE','LOGISTIC','SOFTMAX','SOFTMAX_ZERO']:
+    ml('LinearRegressor','regressor_'+p,one,coefficients=rng.normal(size=8).tolist(),intercepts=[.1,.2],targets=2,post_transform=p)
+    ml('LinearClassifier','classifier3_'+p,[('l',T.INT64,None),('y',T.FLOAT,None)],coefficients=rng.normal(size=12).tolist(),intercepts=[.1,.2,.3],classlabels_ints=[5,6,7],post_transform=p)
+    ml('LinearClassifier','classifier2_'+p,[('l',T.STRING,None),('y',T.FLOAT,None)],coefficients=rng.normal(size=8).tolist(),intercepts=[.1,.2],classlabels_strings=['a','b'],post_transform=p)
+ml('LinearClassifier','classifier1',[('l',T.INT64,None),('y',T.FLOAT,None)],coefficients=rng.normal(size=4).tolist(),intercepts=[.1],classlabels_ints=[0,1],post_transform='LOGISTIC')
+for p in ['NONE','SOFTMAX','SOFTMAX_ZERO']: ml('LinearClassifier','classifier1_'+p,[('l',T.INT64,None),('y',T.FLOAT,None)],coefficients=rng.normal(size=4).tolist(),intercepts=[.1],classlabels_ints=[0,1],post_transform=p)
+def trees(kind,ids,positive,modes=('BRANCH_LEQ',),n=3,depth=3):
+    a={k:[] for k in 'treeids nodeids featureids values modes truenodeids falsenodeids missing_value_tracks_true'.split()}
+    w={k:[] for k in 'treeids nodeids ids weights'.split()}
+    for t in range(n):
+        total=2**(depth+1)-1
+        for i in range(total):
+            leaf=i>=2**depth-1 or (i==2 and t==1)
+            j=i
+            while j>2: j=(j-1)//2
+            if t==1 and j==2 and i!=2: continue
+            a['treeids'].append(t);a['nodeids'].append(i);a['featureids'].append(int(rng.integers(4)));a['values'].append(float(rng.normal()*.7))
+            a['modes'].append('LEAF' if leaf else modes[int(rng.integers(len(modes)))])
+            a['truenodeids'].append(0 if leaf else 2*i+1);a['falsenodeids'].append(0 if leaf else 2*i+2);a['missing_value_tracks_true'].append(int(rng.integers(2)))
+            if leaf:
+                for c in ids:
+                    v=float(rng.normal()); w['treeids'].append(t);w['nodeids'].append(i);w['ids'].append(c);w['weights'].append(abs(v)/n if positive else v)
+    out={'nodes_'+k:v for k,v in a.items()}; out.update({kind+'_'+k:v for k,v in w.items()}); return out
+for agg in ['SUM','AVERAGE','MIN','MAX']:
+    ml('TreeEnsembleRegressor','trees_'+agg,one,feeds=X,n_targets=2,aggregate_function=agg,base_values=[.5,-.5],**trees('target',[0,1],False))
+ml('TreeEnsembleRegressor','trees_one',one,feeds=X,n_targets=1,**trees('target',[0],False))
+ml('TreeEnsembleRegressor','trees_modes',one,feeds=X,n_targets=1,**trees('target',[0],False,modes=['BRANCH_LEQ','BRANCH_LT','BRANCH_GT','BRANCH_GTE'],depth=4))
+lab=[('l',T.INT64,None),('y',T.FLOAT,None)]
+for p in ['NONE','LOGISTIC','SOFTMAX','SOFTMAX_ZERO']:
+    for positive in [True,False]:
+        ml('TreeEnsembleClassifier',f'forest3_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[4,5,6],**trees('class',[0,1,2],positive))
+        ml('TreeEnsembleClassifier',f'forest2_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],**trees('class',[0,1],positive))
+        ml('TreeEnsembleClassifier',f'forest1_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],**trees('class',[1],positive))
+        ml('TreeEnsembleClassifier',f'forest0_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],base_values=[.3],**trees('class',[0],positive))
+
+
+# Networks, as exporters write them.
+class Net:
+    """Collects nodes and weights."""
+
+    def __init__(self):
+        self.nodes, self.inits, self.n = [], [], 0
+
+    def w(self, *shape, scale=None, dtype=np.float32):
+        fan = np.prod(shape[1:]) if len(shape) > 1 else shape[0]
+        return self.const((rng.normal(size=shape) * (scale or 1 / np.sqrt(fan))).astype(dtype))
+
+    def const(self, v):
+        self.n += 1
+        self.inits.append(nh.from_array(np.asarray(v), f"w{self.n}"))
+        return f"w{self.n}"
+
+    def op(self, kind, *ins, outs=1, **attrs):
+        self.n += 1
+        names = [f"{kind}.{self.n}:{i}" for i in range(outs)]
+        self.nodes.append(h.make_node(kind, list(ins), names, name=f"/net/{kind}_{self.n}", **attrs))
+        return names[0] if outs == 1 else names
+
+    def conv(self, x, i, o, k=3, s=1, g=1, p=None, bias=True, **attrs):
+        p = k // 2 if p is None else p
+        return self.op("Conv", x, self.w(o, i // g, k, k), *([self.w(o, scale=0.1)] if bias else []), kernel_shape=[k, k], strides=[s, s], pads=[p] * 4, group=g, **attrs)
+
+    def norm(self, x, c):
+        return self.op("BatchNormalization", x, self.const(rng.uniform(0.5, 1.5, c).astype(np.float32)), self.w(c, scale=0.1), self.w(c, scale=0.1), self.const(rng.uniform(0.5, 1.5, c).astype(np.float32)))
+
+    def ints(self, *v):
+        return self.const(np.array(v, np.int64))
+
+    def done(self, name, ins, outs, feeds, **more):
+        rename = [h.make_node("Identity", [a], [f"y{i}"]) for i, (a, _) in enumerate(outs)]
+        save(name, self.nodes + rename, ins, [(f"y{i}", t, None) for i, (_, t) in enumerate(outs)], self.inits, feeds=feeds, **more)
+
+
+def f32(*shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def resnet():
+    n = Net()
+    x = n.op("Relu", n.norm(n.conv("x", 3, 8, 7, 2, bias=False), 8))
+    x = n.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    for i, o, s in [(8, 8, 1), (8, 16, 2)]:
+        y = n.norm(n.conv(n.op("Relu", n.norm(n.conv(x, i, o, 3, s, bias=False), o)), o, o, bias=False), o)
+        x = n.op("Relu", n.op("Add", y, x if i == o else n.norm(n.conv(x, i, o, 1, s, bias=False), o)))
+    x = n.op("Flatten", n.op("GlobalAveragePool", x))
+    x = n.op("Gemm", x, n.w(5, 16), n.w(5), transB=1)
+    n.done("resnet", [("x", T.FLOAT, ["N", 3, 32, 32])], [(x, T.FLOAT)], {"x": f32(2, 3, 32, 32)})
+
+
+def mobilenet():
+    n = Net()
+    six = [n.const(np.float32(0)), n.const(np.float32(6))]
+    x = n.op("Clip", n.conv("x", 3, 8, 3, 2), *six)
+    y = n.op("HardSwish", n.conv(x, 8, 16, 1))
+    y = n.op("Clip", n.conv(y, 16, 16, 3, 1, g=16), *six)
+    squeeze = n.op("HardSigmoid", n.conv(n.op("Relu", n.conv(n.op("ReduceMean", y, axes=[2, 3], keepdims=1), 16, 4, 1)), 4, 16, 1), alpha=1 / 6)
+    x = n.op("Add", x, n.conv(n.op("Mul", y, squeeze), 16, 8, 1))
+    x = n.op("Concat", *n.op("Split", x, n.ints(2, 6), outs=2, axis=1), axis=1)
+    x = n.op("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, ceil_mode=1)
+    shape = n.op("Shape", x)
+    rows = n.op("Unsqueeze", n.op("Gather", shape, n.const(np.int64(0)), axis=0), n.ints(0))
+    x = n.op("Reshape", x, n.op("Concat", rows, n.ints(-1), axis=0))
+    n.done("mobilenet", [("x", T.FLOAT, ["N", 3, 16, 16])], [(x, T.FLOAT)], {"x": f32(3, 3, 16, 16)})
+
+
+def unet():
+    n = Net()
+    a = n.op("LeakyRelu", n.conv("x", 1, 4), alpha=0.1)
+    b = n.op("Elu", n.conv(n.op("MaxPool", a, kernel_shape=[2, 2], strides=[2, 2]), 4, 8, dilations=[1, 1]))
+    c = n.op("InstanceNormalization", n.conv(n.op("AveragePool", b, kernel_shape=[2, 2], strides=[2, 2]), 8, 8, 3, 1, p=2, dilations=[2, 2]), n.w(8), n.w(8))
+    up = n.op("ConvTranspose", c, n.w(8, 8, 2, 2), n.w(8), kernel_shape=[2, 2], strides=[2, 2])
+    b = n.op("Concat", up, b, axis=1)
+    up = n.op("Resize", b, "", n.const(np.array([1, 1, 2, 2], np.float32)), mode="linear", coordinate_transformation_mode="half_pixel")
+    y = n.conv(n.op("Concat", up, a, axis=1), 20, 2, 1)
+    y = n.op("Pad", y, n.ints(0, 0, 1, 2, 0, 0, 1, 0), mode="reflect")
+    n.done("unet", [("x", T.FLOAT, ["N", 1, "H", "W"])], [(n.op("Sigmoid", y), T.FLOAT), (n.op("Softmax", y, axis=1), T.FLOAT)], {"x": f32(2, 1, 16, 24)})
+
+
+def transformer(dtype=np.float32, name="transformer"):
+    n, d, heads, t = Net(), 16, 4, T.FLOAT if dtype == np.float32 else T.FLOAT16
+    one = lambda v: n.const(np.array(v, dtype))
+    x = n.op("Gather", n.w(50, d, dtype=dtype, scale=1), "ids", axis=0)
+    length = n.op("Gather", n.op("Shape", "ids"), n.const(np.int64(1)), axis=0)
+    places = n.op("Range", n.const(np.int64(0)), length, n.const(np.int64(1)))
+    x = n.op("Add", x, n.op("Gather", n.w(32, d, dtype=dtype, scale=1), places, axis=0))
+
+    def norm(x):
+        c = n.op("Sub", x, n.op("ReduceMean", x, axes=[-1]))
+        v = n.op("ReduceMean", n.op("Pow", c, one(2)), axes=[-1])
+        return n.op("Add", n.op("Mul", n.op("Div", c, n.op("Sqrt", n.op("Add", v, one(1e-3)))), n.w(d, dtype=dtype, scale=1)), n.w(d, dtype=dtype))
+
+    def split(x):
+        return n.op("Transpose", n.op("Reshape", x, n.ints(0, 0, heads, d // heads)), perm=[0, 2, 1, 3])
+
+    q, k, v = n.op("Split", n.op("Add", n.op("MatMul", x, n.w(d, 3 * d, dtype=dtype)), n.w(3 * d, dtype=dtype)), outs=3, axis=-1)
+    scores = n.op("Div", n.op("MatMul", split(q), n.op("Transpose", split(k), perm=[0, 1, 3, 2])), one(2))
+    mask = n.op("Mul", n.op("Sub", one(1), n.op("Cast", n.op("Unsqueeze", n.op("Greater", "ids", n.const(np.int64(0))), n.ints(1, 2)), to=t)), one(-1e4))
+    a = n.op("MatMul", n.op("Softmax", n.op("Add", scores, mask), axis=-1), split(v))
+    a = n.op("Reshape", n.op("Transpose", a, perm=[0, 2, 1, 3]), n.ints(0, 0, d))
+    x = norm(n.op("Add", x, n.op("MatMul", a, n.w(d, d, dtype=dtype))))
+    y = n.op("MatMul", x, n.w(d, 32, dtype=dtype))
+    y = n.op("Mul", n.op("Mul", y, n.op("Add", n.op("Erf", n.op("Div", y, one(2**0.5))), one(1))), one(0.5))
+    x = n.op("LayerNormalization", n.op("Add", x, n.op("MatMul", y, n.w(32, d, dtype=dtype))), n.w(d, dtype=dtype, scale=1), n.w(d, dtype=dtype))
+    first = n.op("Gather", x, n.const(np.int64(0)), axis=1)
+    ids = rng.integers(0, 50, (3, 7))
+    n.done(name, [("ids", T.INT64, ["N", "L"])], [(first, t), (n.op("ArgMax", x, axis=-1, keepdims=0), T.INT64)], {"ids": ids})
+
+
+def recurrent():
+    n = Net()
+    x = n.op("Transpose", n.op("Gather", n.w(20, 6, scale=1), "ids"), perm=[1, 0, 2])
+    y, last, _ = n.op("LSTM", x, n.w(2, 32, 6), n.w(2, 32, 8), n.w(2, 64), outs=3, hidden_size=8, direction="bidirectional")
+    y = n.op("Reshape", n.op("Transpose", y, perm=[0, 2, 1, 3]), n.ints(0, 0, -1))
+    _, z = n.op("GRU", y, n.w(1, 15, 16), n.w(1, 15, 5), n.w(1, 30), outs=2, hidden_size=5, linear_before_reset=1)
+    n.done("recurrent", [("ids", T.INT64, ["N", "L"])], [(last, T.FLOAT), (n.op("Squeeze", z, n.ints(0)), T.FLOAT)], {"ids": rng.integers(0, 20, (3, 9))})
+
+
+def series():
+    n = Net()
+    x = n.op("Relu", n.op("Conv", "x", n.w(8, 2, 5), n.w(8), kernel_shape=[5], pads=[4, 0], dilations=[1]))
+    x = n.op("Conv", x, n.w(8, 4, 3), kernel_shape=[3], pads=[2, 2], dilations=[2], group=2)
+    x = n.op("PRelu", n.op("MaxPool", x, kernel_shape=[2], strides=[2]), n.w(8, 1, scale=1))
+    x = n.op("GlobalMaxPool", n.op("ConvTranspose", x, n.w(8, 3, 4), kernel_shape=[4], strides=[2], pads=[1, 1]))
+    n.done("series", [("x", T.FLOAT, ["N", 2, 30])], [(x, T.FLOAT)], {"x": f32(2, 2, 30)})
+
+
+def detector():
+    n = Net()
+    x = n.op("Sigmoid", n.conv("x", 3, 7, 3, 2))
+    x = n.op("Transpose", n.op("Reshape", x, n.ints(1, 7, -1)), perm=[0, 2, 1])
+    boxes = n.op("Slice", x, n.ints(0), n.ints(4), n.ints(2))
+    scores = n.op("Transpose", n.op("Slice", x, n.ints(4), n.ints(2**62), n.ints(-1)), perm=[0, 2, 1])
+    keep = n.op("NonMaxSuppression", boxes, scores, n.ints(5), n.const(np.array([0.5], np.float32)), n.const(np.array([0.4], np.float32)), center_point_box=1)
+    best, at = n.op("TopK", scores, n.ints(3), outs=2, axis=-1)
+    n.done("detector", [("x", T.FLOAT, [1, 3, 16, 16])], [(keep, T.INT64), (best, T.FLOAT), (at, T.INT64)], {"x": f32(1, 3, 16, 16)})
+
+
+def quantized():
+    n = Net()
+    q = lambda x, s, z, **a: n.op("DequantizeLinear", n.op("QuantizeLinear", x, n.const(np.float32(s)), n.const(np.uint8(z))), n.const(np.float32(s)), n.const(np.uint8(z)), **a)
+    w = n.op("DequantizeLinear", n.const(rng.integers(-128, 128, (4, 3, 3, 3)).astype(np.int8)), n.const(rng.uniform(0.005, 0.02, 4).astype(np.float32)), n.const(np.zeros(4, np.int8)), axis=0)
+    x = q(n.op("Relu", n.op("Conv", q("x", 0.03, 120), w, n.w(4), pads=[1] * 4)), 0.05, 0)
+    y = n.op("QLinearConv", n.op("QuantizeLinear", x, n.const(np.float32(0.05)), n.const(np.uint8(3))), n.const(np.float32(0.05)), n.const(np.uint8(3)), n.const(rng.integers(0, 255, (2, 4, 3, 3)).astype(np.uint8)), n.const(np.float32(0.01)),
+             n.const(np.uint8(127)), n.const(np.float32(0.07)), n.const(np.uint8(100)), n.const(rng.integers(-500, 500, 2).astype(np.int32)), pads=[1] * 4)
+    z, scale, point = n.op("DynamicQuantizeLinear", n.op("Flatten", x), outs=3)
+    m = n.op("MatMulInteger", z, n.const(rng.integers(-128, 128, (256, 5)).astype(np.int8)), point)
+    n.done("quantized", [("x", T.FLOAT, ["N", 3, 8, 8])], [(y, T.UINT8), (m, T.INT32)], {"x": f32(2, 3, 8, 8)})
+
+
+def control():
+    n = Net()
+    body = h.make_graph([h.make_node("Add", ["state", "step"], ["next"]), h.make_node("ReduceSum", ["next"], ["total"], keepdims=0), h.make_node("Less", ["total", "limit"], ["more"]),
+                         h.make_node("Identity", ["next"], ["each"])], "body",
+                        [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, []), h.make_tensor_value_info("state", T.FLOAT, [2])],
+                        [h.make_tensor_value_info("more", T.BOOL, []), h.make_tensor_value_info("next", T.FLOAT, [2]), h.make_tensor_value_info("each", T.FLOAT, [2])])
+    n.nodes.append(h.make_node("ReduceMean", ["x"], ["step"], axes=[0], keepdims=0))
+    n.inits.append(nh.from_array(np.float32(5), "limit"))
+    last, each = n.op("Loop", n.const(np.int64(50)), "", n.const(np.zeros(2, np.float32)), outs=2, body=body)
+    branch = lambda kind: h.make_graph([h.make_node(kind, ["x", "step"], ["r"])], kind, [], [h.make_tensor_value_info("r", T.FLOAT, None)])
+    cond = n.op("Greater", n.op("ReduceMax", "x", keepdims=0), n.const(np.float32(0)))
+    y = n.op("If", cond, then_branch=branch("Mul"), else_branch=branch("Sub"))
+    n.done("control", [("x", T.FLOAT, ["N", 2])], [(last, T.FLOAT), (each, T.FLOAT), (y, T.FLOAT)], {"x": np.abs(f32(3, 2))})
+
+
+def functions():
+    f = h.make_function("local", "Scaled", ["a", "b"], ["c"], [h.make_node("Mul", ["a", "b"], ["p"]), h.make_node("LeakyRelu", ["p"], ["c"])], [h.make_opsetid("", 17)], ["alpha"])
+    f.node[1].attribute.append(onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="alpha"))
+    n = Net()
+    x = n.op("Scaled", "x", n.w(3, scale=1), domain="local", alpha=0.25)
+    x = n.op("Einsum", n.op("Scaled", x, x, domain="local", alpha=0.5), n.w(4, 3), equation="bi,oi->bo")
+    n.done("functions", [("x", T.FLOAT, ["N", 3])], [(x, T.FLOAT)], {"x": f32(5, 3)}, functions=[f], external=True)
+
+
+for network in [resnet, mobilenet, unet, transformer, recurrent, series, detector, quantized, control, functions]:
+    network()
+transformer(np.float16, "transformer_half")
