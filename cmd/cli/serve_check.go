@@ -124,10 +124,13 @@ func (c modelCheck) String() string {
 	return b.String()
 }
 
-// noModels refuses models beside --check.
+// noModels refuses models, and how their requests are divided, beside --check.
 func (f *serveFlags) noModels() error {
 	if len(f.models) > 0 || f.configFile != "" || f.root != "" || f.basePath != "" {
 		return errors.New("--check looks at one folder and serves nothing: expected no --model, --model-config-file, --model-root or --model-base-path")
+	}
+	if len(f.traffic) > 0 || len(f.shadow) > 0 {
+		return errors.New("--check looks at one version, among which no traffic is divided: expected no --traffic and no --shadow")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package profiler
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ const Name = "tensorflow.ProfilerService"
 const (
 	MaxDuration = 5 * time.Minute // of a capture, and how far ahead it may begin
 	MaxEvents   = 1 << 17         // of a capture: about 40 MB until it is sent
+	maxHost     = 256             // bytes of the server's name in a capture
 	maxMonitors = 16              // calls of Monitor at the same time
 )
 
@@ -77,11 +79,12 @@ func (s *Service) Profile(ctx context.Context, r *pb.ProfileRequest) (*pb.Profil
 	if err := s.wait(ctx, d, c); err != nil {
 		return nil, err
 	}
-	return answer(recorder.End(), r.GetHostName())
+	host := r.GetHostName()
+	return answer(recorder.End(), host[:min(len(host), maxHost)])
 }
 
 func answer(c timeline.Capture, host string) (*pb.ProfileResponse, error) {
-	data, err := proto.Marshal(xspace.Of(c, host))
+	data, err := proto.Marshal(xspace.Of(c, strings.ToValidUTF8(host, "\uFFFD")))
 	if err != nil {
 		return nil, fmt.Errorf("the capture as a message: %w", err)
 	}

@@ -105,8 +105,8 @@ func TestProfile(t *testing.T) {
 		t.Errorf("captured %s of %v, empty %v", got, x.GetHostnames(), p.answer.GetEmptyTrace())
 	}
 	s.Done(call)
-	answer, err := s.Profile(t.Context(), &pb.ProfileRequest{DurationMs: 1})
-	if err != nil || !answer.GetEmptyTrace() {
+	answer, err := s.Profile(t.Context(), &pb.ProfileRequest{DurationMs: 1, HostName: strings.Repeat("ä", 1<<20) + "x"})
+	if err != nil || !answer.GetEmptyTrace() || proto.Size(answer) > 1000 {
 		t.Errorf("a capture of nothing: %v, %v", answer, err)
 	}
 }
