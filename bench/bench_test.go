@@ -323,3 +323,16 @@ func TestSpin(t *testing.T) {
 		t.Errorf("-spin: %+v, expected passive and spinning threads", cs)
 	}
 }
+
+// TestProcessorTime: the time of a process is that of its threads, whatever its name.
+func TestProcessorTime(t *testing.T) {
+	got, err := parseStat("7 (a ) b) S 1 7 7 0 -1 4194304 1 2 3 4 150 25 6 7 20 0 4 0 99")
+	if err != nil || got != 1.75 {
+		t.Errorf("got %v, %v, expected 1.75", got, err)
+	}
+	for _, text := range []string{"", "7 (a) S 1", "7 (a) S 1 7 7 0 -1 4194304 1 2 3 4 x 25 6"} {
+		if _, err := parseStat(text); err == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}

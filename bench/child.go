@@ -41,6 +41,7 @@ type child struct {
 	errs    strings.Builder
 	ready   reply
 	startup time.Duration // from exec to ready
+	cpu     bool          // a block's time is the processor time of the worker
 	stop    func() error  // asks the worker to end, and ends it if it does not; again it does nothing
 	limit   time.Duration // for each answer
 }
@@ -80,6 +81,24 @@ func start(ctx context.Context, c contender, threads int) (*child, error) {
 
 // run times a block of steps.
 func (w *child) run(steps int, name string) (reply, error) {
+	if !w.cpu {
+		return w.answer(steps, name)
+	}
+	before, err := processorTime(w.cmd.Process.Pid)
+	if err != nil {
+		return reply{}, err
+	}
+	r, err := w.answer(steps, name)
+	if err != nil {
+		return r, err
+	}
+	after, err := processorTime(w.cmd.Process.Pid)
+	r.Seconds = max(after-before, 1./ticks)
+	return r, err
+}
+
+// answer lets the worker time a block of steps.
+func (w *child) answer(steps int, name string) (reply, error) {
 	if _, err := fmt.Fprintln(w.in, "run", steps, name); err != nil {
 		return reply{}, fmt.Errorf("%s: %w", w.name, err)
 	}

@@ -12,6 +12,9 @@
 // -record keeps the results in bench/results; -compare shows what has become
 // slower since; "bench tables" writes docs/performance.md's tables from them.
 //
+// -cpu measures the processor time of workers in place of the time that passes, for
+// a machine that others use.
+//
 // The serving subjects run servers and their clients in processes of their own, each
 // end on one core where taskset is there to pin it.
 //

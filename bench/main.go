@@ -27,6 +27,7 @@ type settings struct {
 	record    bool
 	compare   bool
 	spin      bool
+	cpu       bool
 }
 
 func main() {
@@ -88,6 +89,7 @@ func parse(args []string) (settings, error) {
 	f.BoolVar(&s.record, "record", false, "keep the results")
 	f.BoolVar(&s.compare, "compare", false, "compare with the recorded results; fail where 5 % slower")
 	f.BoolVar(&s.spin, "spin", false, "measure PyTorch with OpenMP's spinning threads, too: for an idle machine")
+	f.BoolVar(&s.cpu, "cpu", false, "measure the processor time of workers in place of the time that passes: for a machine that others use, with one thread; blocks of 1s or more")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -106,6 +108,9 @@ func parse(args []string) (settings, error) {
 			return s, fmt.Errorf("threads %q: expected whole numbers >= 1", threads)
 		}
 		s.threads = append(s.threads, n)
+	}
+	if s.cpu && s.record {
+		return s, errors.New("processor time is not recorded: leave -cpu or -record out")
 	}
 	if s.rounds < 1 || s.processes < 1 {
 		return s, errors.New("rounds and processes must be at least 1")

@@ -119,6 +119,7 @@ func (s settings) process(ctx context.Context, j job) error {
 			j.r.miss(err.Error())
 			continue
 		}
+		w.cpu = s.cpu
 		ws = append(ws, w)
 		if err := j.correct(w); err != nil && c.name == ours {
 			return err

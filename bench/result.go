@@ -68,6 +68,9 @@ type result struct {
 }
 
 func newResult(s settings, sub subject) *result {
+	if s.cpu {
+		sub.title += ", by processor time"
+	}
 	return &result{Subject: sub.name, Title: sub.title, Unit: sub.unit, Time: time.Now().UTC().Format(time.RFC3339),
 		CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version(), Level: kernels.ActiveLevel().String(),
 		Load: [2]string{loadAverage(), ""}, Rounds: s.rounds, Fresh: s.processes, Versions: map[string]string{}}
