@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -27,7 +28,11 @@ func reshape(x *site) *value {
 		target = x.at(1)
 	}
 	if zero {
-		return x.op(ops.Reshape, nil, u, target)
+		y := x.op(ops.Reshape, nil, u, target)
+		if n := target.dims(); len(n) == 1 && n[0] >= 0 {
+			return x.sized(y, slices.Repeat([]int{-1}, n[0]))
+		}
+		return y
 	}
 	if t := target.fixed(); t != nil {
 		return x.reshaped(u, intsOf(t))
@@ -42,20 +47,37 @@ func reshape(x *site) *value {
 	} else {
 		have = x.concat(0, have, x.cast(x.ints(make([]int, n[0]-rank)...), target.dtype))
 	}
-	return x.op(ops.Reshape, nil, u, x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, target, x.scalar(target.dtype, 0)), have, target))
+	y := x.op(ops.Reshape, nil, u, x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, target, x.scalar(target.dtype, 0)), have, target))
+	return x.sized(y, slices.Repeat([]int{-1}, n[0]))
+}
+
+// sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.
+func (x *site) sized(y *value, sizes []int) *value {
+	if y.rank() >= 0 {
+		return y
+	}
+	said := onnx.Value{Name: y.out.String()}
+	for _, n := range sizes {
+		said.Dims = append(said.Dims, onnx.Dim{Size: n})
+	}
+	y.known = x.t.assumed(said)
+	return y
 }
 
 // reshaped gives u a shape of which some sizes may be 0, those of u.
 func (x *site) reshaped(u *value, shape []int) *value {
 	dims := u.dims()
 	var parts []*value
-	fixed := true
+	fixed, sizes := true, slices.Clone(shape)
 	for i, n := range shape {
 		if n == 0 {
 			if i >= u.rank() {
 				refuse("size %d of shape %v is that of the input, of rank %d", i, shape, u.rank())
 			}
-			if n = dims[i]; n < 0 {
+			if n = -1; dims != nil {
+				n = dims[i]
+			}
+			if sizes[i] = n; n < 0 {
 				fixed = false
 				parts = append(parts, x.size(u, i))
 				continue
@@ -66,7 +88,7 @@ func (x *site) reshaped(u *value, shape []int) *value {
 	if fixed && len(parts) == 0 {
 		return x.op(ops.Reshape, nil, u, x.ints())
 	}
-	return x.op(ops.Reshape, nil, u, x.pack(parts...))
+	return x.sized(x.op(ops.Reshape, nil, u, x.pack(parts...)), sizes)
 }
 
 func flatten(x *site) *value {
