@@ -21,6 +21,23 @@ func floats32(c *cursor, dst []float32) int {
 	return len(dst)
 }
 
+// halves takes numbers as floats32 does, and rounds them to 16 bits.
+func halves(c *cursor, dst []uint16, round func(float32) uint16) int {
+	var some [64]float32
+	done := 0
+	for done < len(dst) {
+		want := min(len(some), len(dst)-done)
+		n := floats32(c, some[:want])
+		for i, v := range some[:n] {
+			dst[done+i] = round(v)
+		}
+		if done += n; n < want {
+			break
+		}
+	}
+	return done
+}
+
 func floats64(c *cursor, dst []float64) int {
 	b := c.d.b
 	for i := range dst {

@@ -169,6 +169,11 @@ func (w *writer) someElements(v *values, count int) error {
 			w.before()
 			w.buf = appendFloat(w.buf, x, 64)
 		}
+	case tensor.Float16, tensor.BFloat16:
+		for i := from; i < to; i++ {
+			w.before()
+			w.buf = appendFloat(w.buf, v.t.Float(i), 32)
+		}
 	case tensor.Int32:
 		appendInts(w, tensor.Values[int32](v.t)[from:to])
 	case tensor.Int16:

@@ -69,6 +69,12 @@ func (s *sink) reserve(count int) error {
 // next returns where the next count elements go.
 func next[T tensor.Element](s *sink, count int) []T { return tensor.Values[T](s.t)[s.n : s.n+count] }
 
+// halves is next of a type whose elements are 16 bits.
+func (s *sink) halves(count int) []uint16 {
+	bits := &tensor.Tensor{DType: tensor.Uint16, Shape: s.t.Shape, Bytes: s.t.Bytes}
+	return tensor.Values[uint16](bits)[s.n : s.n+count]
+}
+
 // shapeOf returns the shape of a value, which its first elements give, in the room of shape; a value that is no
 // list is a scalar.
 func shapeOf(c cursor, shape []int) ([]int, error) {
@@ -132,6 +138,10 @@ func (s *sink) elements(c *cursor, count, rank int) error {
 		done = floats32(c, next[float32](s, count))
 	case tensor.Float64:
 		done = floats64(c, next[float64](s, count))
+	case tensor.Float16:
+		done = halves(c, s.halves(count), tensor.Float16Bits)
+	case tensor.BFloat16:
+		done = halves(c, s.halves(count), tensor.BFloat16Bits)
 	case tensor.Int32:
 		done = ints(c, next[int32](s, count), math.MinInt32, math.MaxInt32)
 	case tensor.Int16:
@@ -176,7 +186,7 @@ func (s *sink) refuse(c cursor) error {
 
 func supported(d tensor.DType) bool {
 	switch d {
-	case tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int16, tensor.Int8, tensor.Uint8, tensor.Int64, tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String:
+	case tensor.Float32, tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Int32, tensor.Int16, tensor.Int8, tensor.Uint8, tensor.Int64, tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String:
 		return true
 	}
 	return false
