@@ -329,3 +329,15 @@ def isolation_forest():
         return tf.pow(2.0, -tf.reduce_mean(tf.map_fn(tree, (feature, split, depth), fn_output_signature=F), 0))
 
     return one(f, {"x": ((None, 4), F)}, [f32(6, 4)])
+
+
+def crossed_columns():
+    def f(words, splits, numbers):
+        rows = tf.RaggedTensor.from_row_splits(words, splits, validate=False)
+        crossed = tf.ragged.cross_hashed([rows, numbers], num_buckets=50)
+        dense = tf.sparse.reorder(crossed.to_sparse())
+        return {"crossed": crossed.to_tensor(-1), "texts": tf.ragged.cross([rows, rows]).to_tensor("-"), "counts": tf.math.bincount(dense, minlength=50, maxlength=50, axis=-1),
+                "near": tf.raw_ops.NearestNeighbors(points=tf.cast(numbers, F), centers=tf.constant([[0.0, 1], [5, 5], [9, 2]]), k=2).nearest_center_indices}
+
+    return Served(serving_default=(f, {"words": ((None,), S), "splits": ((None,), tf.int64), "numbers": ((None, 2), tf.int64)},
+                                   [[text("a", "b", "c", "a"), np.array([0, 2, 2, 4], "int64"), np.array([[1, 2], [3, 4], [5, 6]], "int64")]]))

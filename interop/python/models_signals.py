@@ -358,3 +358,31 @@ def geography():
         return {"km": 12742 * tf.asin(tf.sqrt(h)), "bearing": tf.atan2(q[:, 1] - p[:, 1], q[:, 0] - p[:, 0]), "cell": tf.cast(tf.floor(a * 10), tf.int32)}
 
     return Served(serving_default=(f, {"a": ((None, 2), F), "b": ((None, 2), F)}, [[f32(4, 2) * 40, f32(4, 2) * 40]]))
+
+
+def fused_cells():
+    cells, width = 4, 3
+    w, b, peeps = tf.Variable(f32(width + cells, 4 * cells)), tf.Variable(f32(4 * cells)), [tf.Variable(f32(cells)) for _ in range(3)]
+    gates, candidate, bias = tf.Variable(f32(width + cells, 2 * cells)), tf.Variable(f32(width + cells, cells)), tf.Variable(f32(2 * cells))
+
+    def f(x, n):
+        zero = tf.zeros((tf.shape(x)[1], cells))
+        raw = tf.raw_ops
+        long = raw.BlockLSTM(seq_len_max=n, x=x, cs_prev=zero, h_prev=zero, w=w, wci=peeps[0], wcf=peeps[1], wco=peeps[2], b=b, use_peephole=True)
+        new = raw.BlockLSTMV2(seq_len_max=n, x=x, cs_prev=zero, h_prev=zero, w=w, wci=peeps[0], wcf=peeps[1], wco=peeps[2], b=b)
+        one = raw.LSTMBlockCell(x=x[0], cs_prev=zero, h_prev=zero, w=w, wci=peeps[0], wcf=peeps[1], wco=peeps[2], b=b)
+        gru = raw.GRUBlockCell(x=x[0], h_prev=one.h, w_ru=gates, w_c=candidate, b_ru=bias, b_c=b[:cells])
+        return {"long": long.h, "new": new.h, "one": one.cs, "gru": gru.h}
+
+    return kept(Served(serving_default=(f, {"x": ((None, None, width), F), "n": ((), tf.int64)}, [[f32(5, 2, width), np.int64(3)], [f32(2, 1, width), np.int64(2)]])), w, b, *peeps, gates, candidate, bias)
+
+
+def matrix_functions():
+    def f(x):
+        square = tf.matmul(x, x, transpose_b=True) + 2 * tf.eye(3)
+        e, v = tf.linalg.eig(square)
+        lu, p = tf.linalg.lu(x)
+        off = tf.matmul(tf.cast(square, tf.complex64), v) - v * e[:, tf.newaxis]
+        return {"values": tf.sort(tf.math.real(e)), "exact": tf.abs(off) < 1e-3, "root": tf.linalg.sqrtm(square), "log": tf.math.real(tf.linalg.logm(tf.cast(square, tf.complex64))), "lu": lu, "p": p, "norms": tf.linalg.svd(x, compute_uv=False)}
+
+    return Served(serving_default=(f, {"x": ((None, 3, 3), F)}, [[f32(2, 3, 3)]]))

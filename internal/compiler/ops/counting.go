@@ -22,5 +22,5 @@ var (
 		"T: {float16, bfloat16, float32, float64, int32, int64, uint8, int16, int8, uint16} = float32", "padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
 	MaxPoolGradV2 = define("MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> output: T",
 		"padding: {'SAME', 'VALID'}", "data_format: {'NHWC', 'NCHW'} = 'NHWC'", "T: reals = float32")
-	SparseBincount = define("SparseBincount(indices: int64, values: Tidx, dense_shape: int64, size: Tidx, weights: T) -> output: T", "Tidx: indices", "T: {int32, int64, float32, float64}", "binary_output: bool = false")
+	SparseBincount = define("SparseBincount(indices: int64, values: Tidx, dense_shape: int64, size: Tidx, weights: T) -> output: T", "Tidx: indices", "T: {int32, int64, float32, float64}", "binary_output: bool = false").grows()
 )

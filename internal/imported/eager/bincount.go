@@ -13,6 +13,7 @@ var bincountOps = map[*ops.Def]maker{
 	ops.Bincount:       bincount(0),
 	ops.DenseBincount:  bincount(0),
 	ops.RaggedBincount: bincount(1),
+	ops.SparseBincount: sparseBincount,
 }
 
 // bincount returns the maker of an op whose values are input `at`, after the row

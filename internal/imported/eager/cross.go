@@ -15,6 +15,7 @@ var crossOps = map[*ops.Def]maker{
 	ops.SparseCross:       sparseCross,
 	ops.SparseCrossV2:     sparseCrossV2,
 	ops.SparseCrossHashed: sparseCrossHashed,
+	ops.RaggedCross:       raggedCross,
 }
 
 // crossColumn is one column of a cross.
@@ -113,43 +114,40 @@ func sparseCrossColumn(indices, values, shape *tensor.Tensor, batch int) (crossC
 	return crossColumn{values: values, starts: starts}, nil
 }
 
-// cross makes the sparse outputs: for each row one value for each combination,
-// the last column's values changing fastest. emit appends the value of output k
-// for the given elements of the columns.
-func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out *tensor.Tensor, k int, at []int) error) error {
-	total, most := 0, 0
-	counts := make([]int, batch)
+// combinations counts the combinations of each row.
+func combinations(cols []crossColumn, batch int) (counts []int, total, most int, err error) {
+	counts = make([]int, batch)
 	for i := range batch {
 		n := 1
 		for _, col := range cols {
 			_, m := col.row(i)
 			if m > 0 && n > math.MaxInt32/m {
-				return fmt.Errorf("%w: row %d has too many combinations", ErrLimit, i)
+				return nil, 0, 0, fmt.Errorf("%w: row %d has too many combinations", ErrLimit, i)
 			}
 			n *= m
 		}
 		counts[i] = n
 		total, most = total+n, max(most, n)
 	}
-	index, err := outputOf[int64](c, 0, total, 2)
-	if err != nil {
-		return err
-	}
-	out, err := c.output(1, d, total)
-	if err != nil {
-		return err
-	}
+	return counts, total, most, nil
+}
+
+// combine calls emit for each combination of each row, the last column's values changing fastest: with its number in all, and in the
+// row, and the elements of the columns.
+func combine(c call, cols []crossColumn, counts []int, emit func(k, row, j int, at []int) error) error {
 	k := 0
 	at, sub := make([]int, len(cols)), make([]int, len(cols))
-	for i := range batch {
+	for i, n := range counts {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		clear(sub)
-		for j := range counts[i] {
+		for j := range n {
 			for x, col := range cols {
 				first, _ := col.row(i)
 				at[x] = first + sub[x]
 			}
-			index[2*k], index[2*k+1] = int64(i), int64(j)
-			if err := emit(out, k, at); err != nil {
+			if err := emit(k, i, j, at); err != nil {
 				return err
 			}
 			k++
@@ -161,6 +159,31 @@ func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out 
 				sub[x] = 0
 			}
 		}
+	}
+	return nil
+}
+
+// cross makes the sparse outputs: for each row one value for each combination. emit sets the value of output k
+// for the given elements of the columns.
+func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out *tensor.Tensor, k int, at []int) error) error {
+	counts, total, most, err := combinations(cols, batch)
+	if err != nil {
+		return err
+	}
+	index, err := outputOf[int64](c, 0, total, 2)
+	if err != nil {
+		return err
+	}
+	out, err := c.output(1, d, total)
+	if err != nil {
+		return err
+	}
+	err = combine(c, cols, counts, func(k, row, j int, at []int) error {
+		index[2*k], index[2*k+1] = int64(row), int64(j)
+		return emit(out, k, at)
+	})
+	if err != nil {
+		return err
 	}
 	return c.outputInts(2, tensor.Int64, []int{batch, most}, 2)
 }
@@ -195,14 +218,7 @@ func sparseCross(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return cross(c, cols, batch, tensor.Int64, func(out *tensor.Tensor, k int, at []int) error {
-			h := key
-			for x, i := range at {
-				h = fingerprint.Cat64(h, cols[x].hashOf(i, fingerprint.Hash64))
-			}
-			tensor.Values[int64](out)[k] = bucket(h, buckets)
-			return nil
-		})
+		return cross(c, cols, batch, tensor.Int64, hashedCross(cols, key, buckets))
 	}, nil
 }
 
@@ -212,8 +228,25 @@ func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 	if err != nil {
 		return err
 	}
+	return cross(c, cols, batch, tensor.String, c.joinedCross(cols, sep))
+}
+
+// hashedCross emits the hash of a combination, from a key on.
+func hashedCross(cols []crossColumn, key uint64, buckets int) func(out *tensor.Tensor, k int, at []int) error {
+	return func(out *tensor.Tensor, k int, at []int) error {
+		h := key
+		for x, i := range at {
+			h = fingerprint.Cat64(h, cols[x].hashOf(i, fingerprint.Hash64))
+		}
+		tensor.Values[int64](out)[k] = bucket(h, buckets)
+		return nil
+	}
+}
+
+// joinedCross emits the values of a combination, in decimal, with a separator between them.
+func (c call) joinedCross(cols []crossColumn, sep []byte) func(out *tensor.Tensor, k int, at []int) error {
 	room := c.textRoom()
-	return cross(c, cols, batch, tensor.String, func(out *tensor.Tensor, k int, at []int) error {
+	return func(out *tensor.Tensor, k int, at []int) error {
 		var s []byte
 		for x, i := range at {
 			if x > 0 {
@@ -227,7 +260,7 @@ func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 		}
 		out.Strings[k] = s
 		return room.take(len(s))
-	})
+	}
 }
 
 func sparseCrossV2(s *site) (kernel, error) {

@@ -13,7 +13,7 @@ import (
 const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py, eager_signals.py, eager_quantized.py and eager_served.py"
 
 func init() {
-	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps, fakeQuantOps, quantizeDequantizeOps, decompositionOps, warpOps, cellOps} {
+	for _, family := range []map[*ops.Def]maker{sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps, sequenceOps, fakeQuantOps, quantizeDequantizeOps, decompositionOps, spectralOps, warpOps, cellOps, clusterOps, inplaceOps, integralOps} {
 		for op := range family {
 			unrecorded[op.Name] = byFamilies
 		}
@@ -32,7 +32,7 @@ func init() {
 		ops.BesselY0, ops.BesselY1, ops.Ndtri} {
 		unrecorded[op.Name] = byFamilies
 	}
-	for _, op := range []*ops.Def{ops.SerializeTensor, ops.ParseTensor, ops.RaggedTensorToVariant, ops.RaggedTensorFromVariant, ops.RaggedTensorToVariantGradient} {
+	for _, op := range []*ops.Def{ops.RaggedCross, ops.SparseBincount, ops.SerializeTensor, ops.ParseTensor, ops.RaggedTensorToVariant, ops.RaggedTensorFromVariant, ops.RaggedTensorToVariantGradient} {
 		unrecorded[op.Name] = byFamilies
 	}
 }

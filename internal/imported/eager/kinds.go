@@ -139,7 +139,7 @@ var onComplex = sync.OnceValue(func() map[string]bool {
 	for op := range complexBinary {
 		all[op.Name] = true
 	}
-	for _, family := range []map[*ops.Def]maker{complexOps, fourierOps} {
+	for _, family := range []map[*ops.Def]maker{complexOps, fourierOps, spectralOps} {
 		for op := range family {
 			all[op.Name] = true
 		}

@@ -1,0 +1,174 @@
+package eager
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// integralOps are functions of one number that are integrals, computed in float64.
+var integralOps = map[*ops.Def]maker{
+	ops.Dawsn:      special1(dawson),
+	ops.Expint:     special1(exponentialIntegral),
+	ops.FresnelCos: special1(func(x float64) float64 { _, c := fresnel(x); return c }),
+	ops.FresnelSin: special1(func(x float64) float64 { s, _ := fresnel(x); return s }),
+	ops.Spence:     special1(spence),
+}
+
+// special1 makes a maker of a kernel on single numbers.
+func special1(f func(x float64) float64) maker {
+	return plain(floats(each1(func(x float32) float32 { return float32(f(float64(x))) }), each1(f)).on(0))
+}
+
+func each1[T float](f func(T) T) kernel {
+	return func(c call) error {
+		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
+		if err != nil {
+			return err
+		}
+		for i, v := range tensor.Values[T](c.t(0)) {
+			if i%1024 == 0 && c.ctx.Err() != nil {
+				return c.ctx.Err()
+			}
+			dst[i] = f(v)
+		}
+		return nil
+	}
+}
+
+// dawson is exp(-x²)·∫₀ˣ exp(t²) dt: Rybicki's sum over a grid of odd steps, exponentially exact (Computers in Physics 3, 1989); the series
+// near 0.
+func dawson(x float64) float64 {
+	switch a := math.Abs(x); {
+	case x != x:
+		return x
+	case a < 0.2:
+		y := x * x
+		sum, term := 1.0, 1.0
+		for k := 1; k < 12; k++ {
+			term *= -2 * y / float64(2*k+1)
+			sum += term
+		}
+		return x * sum
+	case a > 1e8:
+		return 0.5 / x
+	}
+	const step = 0.2
+	near := 2 * math.Round(x/step/2)
+	rest := x - near*step
+	sum := 0.0
+	for k := -41; k <= 41; k += 2 { // the grid points are odd, near is even
+		d := rest - float64(k)*step
+		sum += math.Exp(-d*d) / (near + float64(k))
+	}
+	return sum / math.Sqrt(math.Pi)
+}
+
+// exponentialIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
+// TensorFlow has none for numbers below 0, nor for infinity.
+func exponentialIntegral(x float64) float64 {
+	switch {
+	case x < 0 || x != x || math.IsInf(x, 1):
+		return math.NaN()
+	case x == 0:
+		return math.Inf(-1)
+	case x < 40:
+		sum, term := 0.0, 1.0
+		for k := 1.0; k < 200; k++ {
+			term *= x / k
+			sum += term / k
+		}
+		return eulerGamma + math.Log(x) + sum
+	}
+	sum, term := 1.0, 1.0
+	for k := 1.0; k < x && math.Abs(term) > 1e-17; k++ {
+		term *= k / x
+		sum += term
+	}
+	return math.Exp(x) / x * sum
+}
+
+const eulerGamma = 0.57721566490153286060651209008240243
+
+// fresnel are the integrals of sin(πt²/2) and cos(πt²/2) from 0 to x: power series (DLMF 7.6.4 and 7.6.6), and for large numbers the
+// auxiliary functions' asymptotic ones (7.12.2 and 7.12.3).
+func fresnel(x float64) (s, c float64) {
+	a := math.Abs(x)
+	switch {
+	case x != x:
+		return x, x
+	case a > 1e7:
+		s, c = 0.5, 0.5
+	case a < 3.2:
+		s, c = fresnelSeries(a)
+	default:
+		f, g := fresnelTail(a)
+		sin, cos := math.Sincos(math.Pi * math.Mod(a*a, 4) / 2)
+		s, c = 0.5-f*cos-g*sin, 0.5+f*sin-g*cos
+	}
+	return math.Copysign(s, x), math.Copysign(c, x)
+}
+
+func fresnelSeries(x float64) (s, c float64) {
+	y := math.Pi / 2 * x * x
+	term := x
+	for k := 0; k < 120 && term != 0; k++ {
+		v := term / float64(2*k+1)
+		switch k % 4 {
+		case 0:
+			c += v
+		case 1:
+			s += v
+		case 2:
+			c -= v
+		default:
+			s -= v
+		}
+		term *= y / float64(k+1)
+	}
+	return s, c
+}
+
+// fresnelTail are the auxiliary functions f and g.
+func fresnelTail(x float64) (f, g float64) {
+	y := math.Pi * x * x
+	f, g = 1, 1
+	ft, gt := 1.0, 1.0
+	for k := 1.0; k < 30; k++ {
+		nf, ng := ft*-(4*k-3)*(4*k-1)/(y*y), gt*-(4*k-1)*(4*k+1)/(y*y)
+		if math.Abs(nf) > math.Abs(ft) || math.Abs(ng) > math.Abs(gt) || math.Abs(nf) < 1e-18 {
+			break
+		}
+		ft, gt = nf, ng
+		f, g = f+ft, g+gt
+	}
+	return f / (math.Pi * x), g / (math.Pi * x * y)
+}
+
+// spence is -∫ ln(t)/(t-1) dt from 1 to x, the dilogarithm of 1-x.
+func spence(x float64) float64 {
+	const sixth = math.Pi * math.Pi / 6
+	switch {
+	case x < 0 || x != x || math.IsInf(x, 1): // infinity as TensorFlow has it
+		return math.NaN()
+	case x == 0:
+		return sixth
+	case x == 1:
+		return 0
+	case x > 2: // by 1/x
+		l := math.Log(x)
+		return -l*l/2 - spence(1/x)
+	case x < 0.5: // by 1-x
+		return sixth - math.Log(x)*math.Log1p(-x) - spence(1-x)
+	}
+	// The series of Bernoulli's numbers in u = ln(x), DLMF 25.12: -u·Σ B(k)/(k+1)!·(±u)^k.
+	u := math.Log(x)
+	square := u * u
+	sum, power := 0.0, u
+	for k, b := range bernoulliOver { // B(2k+2)/(2k+2)!
+		power *= square
+		sum += b * power / float64(2*k+3)
+	}
+	return -(u + square/4 + sum)
+}

@@ -1,0 +1,203 @@
+package eager
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// schur is the decomposition q·t·qᴴ of a square complex matrix: t is upper triangular, with the eigenvalues on its diagonal, and q unitary.
+// It is found by the QR method with Wilkinson's shifts, on the matrix in Hessenberg's form (Golub and Van Loan, Matrix Computations, 7.4 and 7.5).
+type schur struct {
+	n    int
+	t, q []complex128 // by rows
+}
+
+// turnsPerValue bounds the steps for one eigenvalue; a few are the rule.
+const turnsPerValue = 60
+
+// schurOf decomposes a matrix, which it overwrites; false where it does not converge, as with numbers that are not finite, or has ended.
+func schurOf(a []complex128, n int, ended func() bool) (s schur, ok bool) {
+	s = schur{n, a, make([]complex128, n*n)}
+	for i := range n {
+		s.q[i*n+i] = 1
+	}
+	for _, v := range a {
+		if cmplx.IsNaN(v) || cmplx.IsInf(v) {
+			return s, false
+		}
+	}
+	s.hessenberg(ended)
+	turns := 0
+	for last := n - 1; last > 0; {
+		if ended() || turns > turnsPerValue {
+			return s, false
+		}
+		first := last
+		for ; first > 0 && !s.small(first); first-- {
+		}
+		if first > 0 {
+			s.t[first*n+first-1] = 0
+		}
+		if first == last {
+			last, turns = last-1, 0
+			continue
+		}
+		turns++
+		s.step(first, last, turns)
+	}
+	return s, true
+}
+
+// small reports whether the element below the diagonal in row i is nothing beside its neighbors.
+func (s *schur) small(i int) bool {
+	near := cmplx.Abs(s.t[(i-1)*s.n+i-1]) + cmplx.Abs(s.t[i*s.n+i])
+	return cmplx.Abs(s.t[i*s.n+i-1]) <= 1e-16*near || s.t[i*s.n+i-1] == 0
+}
+
+// hessenberg makes all elements zero that are more than one below the diagonal, by rotations.
+func (s *schur) hessenberg(ended func() bool) {
+	for k := 0; k < s.n-2 && !ended(); k++ {
+		for i := s.n - 1; i > k+1; i-- {
+			if c, r := givens(s.t[(i-1)*s.n+k], s.t[i*s.n+k]); r != 0 {
+				s.rotate(i-1, c, r, 0, s.n)
+				s.t[i*s.n+k] = 0
+			}
+		}
+	}
+}
+
+// givens returns the rotation that makes the second of two numbers zero: [c r; -r̄ c].
+func givens(a, b complex128) (c float64, r complex128) {
+	if b == 0 {
+		return 1, 0
+	}
+	if a == 0 {
+		return 0, cmplx.Conj(b) / complex(cmplx.Abs(b), 0)
+	}
+	length := math.Hypot(cmplx.Abs(a), cmplx.Abs(b))
+	size := cmplx.Abs(a)
+	return size / length, a / complex(size, 0) * cmplx.Conj(b) / complex(length, 0)
+}
+
+// rotate turns rows i and i+1 of t, the columns from on, and its columns, the rows up to to; and q.
+func (s *schur) rotate(i int, c float64, r complex128, from, to int) {
+	s.turnRows(i, c, r, from)
+	s.turnColumns(i, c, r, to)
+}
+
+func (s *schur) turnRows(i int, c float64, r complex128, from int) {
+	n, f := s.n, complex(c, 0)
+	for j := from; j < n; j++ {
+		x, y := s.t[i*n+j], s.t[(i+1)*n+j]
+		s.t[i*n+j], s.t[(i+1)*n+j] = f*x+r*y, f*y-cmplx.Conj(r)*x
+	}
+}
+
+func (s *schur) turnColumns(i int, c float64, r complex128, to int) {
+	n, f := s.n, complex(c, 0)
+	turn := func(m []complex128, rows int) {
+		for j := range rows {
+			x, y := m[j*n+i], m[j*n+i+1]
+			m[j*n+i], m[j*n+i+1] = f*x+cmplx.Conj(r)*y, f*y-r*x
+		}
+	}
+	turn(s.t, to)
+	turn(s.q, n)
+}
+
+// step is one step of the QR method on rows first to last.
+func (s *schur) step(first, last, turns int) {
+	n := s.n
+	shift := s.shift(last)
+	if turns%10 == 0 { // an exceptional one, against cycles
+		shift = complex(cmplx.Abs(s.t[last*n+last-1])+cmplx.Abs(s.t[(last-1)*n+max(last-2, 0)]), 0)
+	}
+	for i := range n {
+		s.t[i*n+i] -= shift
+	}
+	type rotation struct {
+		c float64
+		r complex128
+	}
+	turned := make([]rotation, 0, last-first)
+	for i := first; i < last; i++ {
+		c, r := givens(s.t[i*n+i], s.t[(i+1)*n+i])
+		s.turnRows(i, c, r, i)
+		s.t[(i+1)*n+i] = 0
+		turned = append(turned, rotation{c, r})
+	}
+	for k, g := range turned {
+		s.turnColumns(first+k, g.c, g.r, first+k+2)
+	}
+	for i := range n {
+		s.t[i*n+i] += shift
+	}
+}
+
+// shift is the eigenvalue of the last two rows that is nearer to the last element.
+func (s *schur) shift(last int) complex128 {
+	n := s.n
+	a, b := s.t[(last-1)*n+last-1], s.t[(last-1)*n+last]
+	c, d := s.t[last*n+last-1], s.t[last*n+last]
+	half := (a - d) / 2
+	root := cmplx.Sqrt(half*half + b*c)
+	x, y := d+half+root, d+half-root
+	if cmplx.Abs(x-d) < cmplx.Abs(y-d) {
+		return x
+	}
+	return y
+}
+
+// vectors returns the eigenvectors as columns, each of length 1.
+func (s *schur) vectors() []complex128 {
+	n := s.n
+	out, v := make([]complex128, n*n), make([]complex128, n)
+	largest := 0.0
+	for _, x := range s.t {
+		largest = max(largest, cmplx.Abs(x))
+	}
+	for k := range n {
+		clear(v)
+		v[k] = 1
+		for i := k - 1; i >= 0; i-- {
+			sum := complex128(0)
+			for j := i + 1; j <= k; j++ {
+				sum += s.t[i*n+j] * v[j]
+			}
+			gap := s.t[i*n+i] - s.t[k*n+k]
+			if cmplx.Abs(gap) < 1e-16*largest {
+				gap = complex(1e-16*max(largest, 1e-280), 0)
+			}
+			v[i] = -sum / gap
+		}
+		length := 0.0
+		for i := range n {
+			sum := complex128(0)
+			for j := range k + 1 {
+				sum += s.q[i*n+j] * v[j]
+			}
+			out[i*n+k] = sum
+			length = math.Hypot(length, cmplx.Abs(sum))
+		}
+		for i := range n {
+			out[i*n+k] /= complex(length, 0)
+		}
+	}
+	return out
+}
+
+// back returns q·f·qᴴ for an upper triangular f.
+func (s *schur) back(f []complex128) []complex128 {
+	n := s.n
+	right := make([]complex128, n*n)
+	for i := range n {
+		for j := range n {
+			right[i*n+j] = cmplx.Conj(s.q[j*n+i])
+		}
+	}
+	half, out := make([]complex128, n*n), make([]complex128, n*n)
+	p := product2{m: n, n: n, k: n}
+	whole(p, half, f, right)
+	whole(p, out, s.q, half)
+	return out
+}
