@@ -57,7 +57,7 @@ func ordered(byLine map[timeline.Line][]timeline.Event) []timeline.Line {
 type builder struct {
 	plane        *pb.XPlane
 	names, stats map[string]int64 // their metadata
-	start        time.Time // which readers take for 0: they count in picoseconds, in which today is no 64-bit number
+	start        time.Time        // which readers take for 0: they count in picoseconds, in which today is no 64-bit number
 }
 
 func (b *builder) add(l *lane) {
