@@ -206,13 +206,22 @@ func isBasePath(name, dir string) error {
 	switch {
 	case has("saved_model.pb"), has("saved_model.pbtxt"):
 		return fmt.Errorf("--model %s: %s is a SavedModel itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
-	case has(onnx.File):
+	case has(onnx.File) && !hasVersions(dir):
 		return fmt.Errorf("--model %s: %s holds an ONNX model itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
 	case has("checkpoint") && has("config.yaml"):
 		return fmt.Errorf("--model %s: %s is a model_dir, of checkpoints: expected the folder that `goestimator export --config %s --to exports/%s` makes",
 			name, dir, filepath.Join(dir, "config.yaml"), name)
 	}
 	return nil
+}
+
+// hasVersions reports whether a folder has folders named by numbers.
+func hasVersions(dir string) bool {
+	children, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(children, func(c os.DirEntry) bool {
+		n, err := strconv.ParseInt(c.Name(), 10, 64)
+		return err == nil && n >= 0
+	})
 }
 
 func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
