@@ -125,6 +125,9 @@ func TestClusterStandingServers(t *testing.T) {
 	third.await("chief-0", "taking over the variables")
 	third.ended("chief-0", 3000, 3000)
 	first.running(servers...)
+	for _, name := range servers {
+		first.await(name, "(?s)(free for the next job.*){3}")
+	}
 	first.signal(syscall.SIGTERM, servers...)
 	for _, name := range servers {
 		first.exit(name, 143)
