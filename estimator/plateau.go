@@ -148,7 +148,7 @@ func (h *plateau) count(step int64, value float64) error {
 func (h *plateau) better(value float64) bool {
 	best := h.state.Best
 	switch {
-	case math.IsNaN(value):
+	case math.IsNaN(value), math.IsInf(value, 0):
 		return false
 	case best == nil:
 		return true

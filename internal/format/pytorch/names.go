@@ -21,6 +21,9 @@ type walk struct {
 	left  int // bytes of names, and values, that may follow
 }
 
+// perTensor is about what a tensor in a list takes besides its name, in bytes.
+const perTensor = 256
+
 // namedOf returns the tensors of a pickle's value by their paths, as "state_dict.conv1.weight": keys and the numbers of
 // items of lists with dots between. What is no tensor is left out. A value is visited a few times at most on average:
 // budget is a multiple of what was received.
@@ -39,10 +42,13 @@ func namedOf(value any, budget int64) ([]named, error) {
 
 func (w *walk) value(name string, v any, depth int) error {
 	if w.left -= len(name) + 1; w.left < 0 {
-		return tensorfile.Errorf("dicts that are there again and again at %.200q", name)
+		return again(name)
 	}
 	switch v := v.(type) {
 	case *view:
+		if w.left -= perTensor; w.left < 0 {
+			return again(name)
+		}
 		w.found = append(w.found, named{name, v})
 	case *list:
 		for i, x := range v.items {
@@ -52,6 +58,9 @@ func (w *walk) value(name string, v any, depth int) error {
 		}
 	case *dict:
 		for i := 0; i+1 < len(v.items); i += 2 {
+			if w.left--; w.left < 0 {
+				return again(name)
+			}
 			key, ok := keyName(v.items[i])
 			if _, tensor := v.items[i+1].(*view); !ok && tensor {
 				return tensorfile.Errorf("a tensor in %.200q has %s as its key, expected a text", name, kindOf(v.items[i]))
@@ -67,11 +76,17 @@ func (w *walk) value(name string, v any, depth int) error {
 	return nil
 }
 
+func again(name string) error {
+	return tensorfile.Errorf("dicts that are there again and again at %.200q", name)
+}
+
 func (w *walk) child(name, key string, v any, depth int) error {
 	switch v.(type) {
 	case *dict, *list, *view:
 	default:
-		w.left--
+		if w.left--; w.left < 0 {
+			return again(name)
+		}
 		return nil
 	}
 	if depth == maxDepth {

@@ -218,8 +218,11 @@ func (m *machine) reduce() error {
 		return tensorfile.Errorf("the pickle calls %s %s with %s", kindOf(call[0]), g, kindOf(call[1]))
 	}
 	v, err := do(args.items)
-	if d, ok := v.(*dict); ok {
-		m.values += len(d.items) // arguments may be taken again and again
+	switch v := v.(type) { // arguments may be taken again and again
+	case *dict:
+		m.values += len(v.items)
+	case *view:
+		m.values += len(v.dims) + len(v.strides)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", g, err)

@@ -153,6 +153,9 @@ func TestReadRefuses(t *testing.T) {
 		{"dicts in dicts deeper than 64", proto + strings.Repeat("}K\x01", 100) + "}" + strings.Repeat("s", 100) + "."},
 		{"dicts that are there again and again", proto + "}q\x00K\x01h\x00s."}, // a dict in itself
 		{"again and again", proto + "}q\x00" + bomb(40) + "."},
+		{"again and again", proto + "]q\x00(}q\x01(" + strings.Repeat("NN", 1000) + "u" + strings.Repeat("h\x01", 3000) + "e."}, // keys that name nothing
+		{"again and again", proto + "]q\x00(" + tensorOf(floats6, matrix) + "q\x01" + strings.Repeat("h\x01", 1000) + "e."},     // one tensor, many times
+		{"the conjugate or the negative of another one", dictOf(rebuilder + "(" + floats6 + matrix + "\x89ccollections\nOrderedDict\n)R}X\x04\x00\x00\x00conj\x88stR")},
 		{"again and again", proto + "}" + long + "q\x01" + strings.Repeat("}h\x01", 60) + "]" + strings.Repeat("s", 61) + "."},
 	} {
 		data := six(t, c.pickle)
@@ -177,6 +180,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct{ want, pickle string }{
 		{"or 65536 at a time", strings.Repeat("]", maxStack+1)},
 		{"more than 4194304 values", strings.Repeat("]0", maxValues+1)},
+		{"more than 4194304 values", floats6 + "q\x00(" + strings.Repeat("K\x01", 64) + "tq\x01" + strings.Repeat(rebuilder+"(h\x00K\x00h\x01h\x01tR0", 33000)},
 		{"more than 4194304 values", "](" + strings.Repeat("K\x01K\x01\x86", 1000) + "eq\x00" + strings.Repeat("ccollections\nOrderedDict\nh\x00\x85R0", 3000)},
 	} {
 		if _, err := unpickle(strings.NewReader(proto+c.pickle+"."), 1<<40); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -216,6 +220,23 @@ func TestReadArchiveRefuses(t *testing.T) {
 		if _, err := read(data); !errors.Is(err, tensorfile.ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
+	}
+}
+
+// TestLyingSizes: a member is not larger than the file, whatever the archive says.
+func TestLyingSizes(t *testing.T) {
+	data := six(t, dictOf(tensorOf(floats6, matrix)))
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		if f.Name == "n/data/0" {
+			f.UncompressedSize64, f.CompressedSize64 = 1<<52, 1<<52
+		}
+	}
+	if _, err := ReadArchive(z, bytes.NewReader(data), int64(len(data))); !errors.Is(err, tensorfile.ErrFormat) || !strings.Contains(err.Error(), "of a file of") {
+		t.Errorf("got %v", err)
 	}
 }
 

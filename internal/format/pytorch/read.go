@@ -50,6 +50,7 @@ func folderOf(z *zip.Reader) string {
 // archive is a ZIP file in r.
 type archive struct {
 	r         io.ReaderAt
+	size      int64 // of the file
 	members   map[string]*zip.File
 	folder    string
 	bigEndian bool
@@ -58,7 +59,7 @@ type archive struct {
 // ReadArchive lists the tensors of an archive of size bytes that r reads, sorted by name. Damage, and what is refused, are
 // errors that wrap tensorfile.ErrFormat.
 func ReadArchive(z *zip.Reader, r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
-	a := &archive{r: r, members: map[string]*zip.File{}, folder: folderOf(z)}
+	a := &archive{r: r, size: size, members: map[string]*zip.File{}, folder: folderOf(z)}
 	for _, f := range z.File {
 		if a.members[f.Name] != nil {
 			return nil, tensorfile.Errorf("member %q is there twice", f.Name)
@@ -79,7 +80,7 @@ func ReadArchive(z *zip.Reader, r io.ReaderAt, size int64) ([]tensorfile.Entry, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", pickleFile, err)
 	}
-	return entries(made.value, a, limits{file: size, pickle: n})
+	return entries(made.value, a, limits{file: size, pickle: made.size})
 }
 
 // open returns the content of a member, which has to be in the file as it is.
@@ -95,7 +96,10 @@ func (a *archive) open(name string) (*io.SectionReader, int64, error) {
 	if err != nil {
 		return nil, 0, tensorfile.Errorf("member %s: %w", f.Name, err)
 	}
-	n := int64(min(f.UncompressedSize64, 1<<62))
+	if at < 0 || at > a.size || f.UncompressedSize64 > uint64(a.size-at) {
+		return nil, 0, tensorfile.Errorf("member %s of %d bytes at byte %d of a file of %d", f.Name, f.UncompressedSize64, at, a.size)
+	}
+	n := int64(f.UncompressedSize64)
 	return io.NewSectionReader(a.r, at, n), n, nil
 }
 

@@ -54,7 +54,7 @@ func rebuild(args []any) (any, error) {
 	if s.bytes {
 		return nil, tensorfile.Errorf("a tensor of storage %q without an element type", s.key)
 	}
-	return viewOf(s, s.dtype, args)
+	return viewOf(s, s.dtype, args, 6)
 }
 
 // rebuildTyped is rebuild with the element type as argument 6, for types that have no class of storages.
@@ -71,10 +71,16 @@ func rebuildTyped(args []any) (any, error) {
 	if !ok || !s.bytes {
 		return nil, tensorfile.Errorf("a tensor of %v and a storage of %v", g, s.dtype)
 	}
-	return viewOf(s, d, args)
+	return viewOf(s, d, args, 7)
 }
 
-func viewOf(s *storage, d tensor.DType, args []any) (any, error) {
+// viewOf makes a tensor. Argument flags says what is to be done to the elements, as to take the conjugate of each.
+func viewOf(s *storage, d tensor.DType, args []any, flags int) (any, error) {
+	if len(args) > flags {
+		if f, ok := args[flags].(*dict); ok && len(f.items) > 0 {
+			return nil, tensorfile.Errorf("a tensor that is saved as the conjugate or the negative of another one: save it after resolve_conj and resolve_neg")
+		}
+	}
 	offset, err := argument[int64](args, 1)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const maxSelections = 512
 func nonMaxSuppression(x *site) *value {
 	boxes, scores := x.at(0), x.at(1)
 	dims := scores.dims()
-	if len(dims) != 3 || dims[0] < 1 || dims[1] < 1 || dims[0]*dims[1] > maxSelections {
+	if len(dims) != 3 || dims[0] < 1 || dims[1] < 1 || dims[1] > maxSelections/dims[0] {
 		refuse("scores of shape %v: expected known numbers of images and classes, of at most %d together", dims, maxSelections)
 	}
 	most := x.i32(0)

@@ -95,8 +95,12 @@ func (b *builder) add(v *value) *value {
 	return v
 }
 
+// maxName bounds names, which the nodes that a node becomes all have.
+const maxName = 200
+
 // nodeName makes a name that any graph and function may have.
 func (b *builder) nodeName(name string) string {
+	name = name[:min(len(name), maxName)]
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
@@ -125,6 +129,9 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 		in[i] = b.plain(b.own(v))
 	}
 	complete(d, n, in)
+	if b.t.made += 1 + len(in) + len(n.Outputs); b.t.made > maxMade {
+		refuse("it becomes too many nodes: those of the model with their inputs and results are more than %d", maxMade)
+	}
 	if err := eager.Check(n); err != nil {
 		refuse("%s", reason(err))
 	}
@@ -156,6 +163,9 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
+
+// maxParts bounds the results of one node.
+const maxParts = 1 << 16
 
 // complete sets the attributes that follow from the inputs, and the types of the outputs.
 func complete(d *ops.Def, n *graph.Node, in []*value) {
@@ -190,7 +200,9 @@ func complete(d *ops.Def, n *graph.Node, in []*value) {
 			}
 		}
 		if o.Count != "" {
-			count = n.Int(o.Count, 0)
+			if count = n.Int(o.Count, 0); count < 0 || count > maxParts {
+				refuse("%d results of a node: expected at most %d", count, maxParts)
+			}
 		}
 		for range count {
 			n.Outputs = append(n.Outputs, unranked(t))
@@ -215,6 +227,9 @@ func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 		}
 		size += v.t.MemoryBytes()
 		values[i].T = v.t
+	}
+	if b.t.work -= size; b.t.work < 0 {
+		return nil
 	}
 	results := compute(n, values, int64(max(size, maxFolded)))
 	if results == nil {

@@ -236,10 +236,16 @@ func (x *site) conv3(u, filter *value, w windowed, groups int, dims []int) *valu
 	})
 }
 
+// maxGroups bounds groups that become nodes of their own.
+const maxGroups = 4096
+
 // inGroups does f with each group of channels and its filters, and joins the results along the last axis.
 func (x *site) inGroups(groups int, u, filter *value, channels, filters int, f func(u, filter *value) *value) *value {
 	if groups == 1 {
 		return f(u, filter)
+	}
+	if groups < 1 || groups > maxGroups {
+		refuse("%d groups: expected 1 to %d", groups, maxGroups)
 	}
 	parts := x.ops(ops.Split, graph.Attrs{"num_split": int64(groups)}, x.i32(channels), u)
 	each := x.ops(ops.Split, graph.Attrs{"num_split": int64(groups)}, x.i32(filters), filter)
@@ -304,7 +310,7 @@ func transposedPads(w windowed, more, want, sizes []int) windowed {
 			more[i], total = more[i]-total, 0
 		}
 		w.before[i], w.after[i] = total/2, total-total/2
-		if w.same && w.sameLower {
+		if !w.same || w.sameLower { // only SAME_UPPER has the smaller half first
 			w.before[i], w.after[i] = w.after[i], w.before[i]
 		}
 	}

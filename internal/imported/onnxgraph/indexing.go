@@ -25,6 +25,9 @@ func slice(x *site) *value {
 	if len(n) != 1 || n[0] < 0 {
 		refuse("the number of starts is not known")
 	}
+	if n[0] > max(rank, 0) {
+		refuse("%d starts for rank %d", n[0], rank)
+	}
 	list := without(n[0])
 	if axes != nil {
 		t := axes.fixed()

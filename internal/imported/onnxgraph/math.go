@@ -140,7 +140,7 @@ func divide(x *site) *value {
 func power(x *site) *value {
 	u, v := x.at(0), x.at(1)
 	d := u.dtype
-	if e, ok := constantOf(v); ok && e == 2 && d.Float() {
+	if e, ok := constantOf(v); ok && e == 2 && d.Float() && v.rank() <= u.rank() {
 		return x.each(ops.Square, nil, u)
 	}
 	if u.dtype == v.dtype && takesType(ops.Pow, d) && d.Float() {

@@ -107,6 +107,9 @@ func (x *site) shifted(u *value, w windowed) *value {
 	if n := product(w.kernel); n > maxShifted {
 		refuse("dilated windows of %d elements: expected at most %d", n, maxShifted)
 	}
+	if w.same {
+		refuse("auto_pad with dilations, of images whose sizes are not known")
+	}
 	u = x.padLast(u, w, lowest(u.dtype))
 	var y *value
 	at := make([]int, w.n)
@@ -143,6 +146,9 @@ func (x *site) shifted(u *value, w windowed) *value {
 func product(list []int) int {
 	n := 1
 	for _, v := range list {
+		if v > 0 && n > math.MaxInt32/v {
+			return math.MaxInt32
+		}
 		n *= v
 	}
 	return n
@@ -178,6 +184,9 @@ func averagePool(x *site) *value {
 
 // average: the padding counts or not; what completes the last window does not.
 func (x *site) average(u *value, w windowed, include bool) *value {
+	if w.same && include {
+		refuse("auto_pad with count_include_pad, of images whose sizes are not known")
+	}
 	if w.same || !w.padded() && !w.ceil {
 		return x.avg(u, w)
 	}

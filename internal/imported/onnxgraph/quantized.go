@@ -23,6 +23,9 @@ func (x *site) along(v *value, axis, rank int) *value {
 	case 0:
 		return v
 	case 1:
+		if rank < 0 {
+			refuse("the rank is not known")
+		}
 		shape := slices.Repeat([]int{1}, rank)
 		if n := v.dims(); n[0] == 1 {
 			return x.reshape(v)

@@ -194,7 +194,10 @@ const maxTaps = 1 << 22
 
 // alongAxis resizes one axis: it gathers elements, or multiplies by a matrix of weights. mask says where a result lies outside.
 func (x *site) alongAxis(u *value, r resizing, axis int) (y, mask *value) {
-	if x.t.room -= 4 * r.in * r.out; r.in*r.out > maxTaps || x.t.room < 0 {
+	if r.in < 0 || r.out < 0 || r.out > maxTaps/max(r.in, 1) {
+		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)
+	}
+	if x.t.room -= 4 * r.in * r.out; x.t.room < 0 {
 		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)
 	}
 	index := make([]int, r.out)

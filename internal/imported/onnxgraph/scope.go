@@ -147,10 +147,8 @@ func (s *scope) operands(n *onnx.Node, name string) (in []*value, whole bool) {
 
 // translator returns what translates a node and the version of its operators, or why there is none.
 func (s *scope) translator(n *onnx.Node) (do func(x *site) []*value, version int, why string) {
-	for i := range s.t.m.Functions {
-		if f := &s.t.m.Functions[i]; f.Domain == n.Domain && f.Name == n.Op {
-			return func(x *site) []*value { return x.call(f) }, 0, ""
-		}
+	if f := s.t.functions[[2]string{n.Domain, n.Op}]; f != nil {
+		return func(x *site) []*value { return x.call(f) }, 0, ""
 	}
 	table, ok := domains()[n.Domain]
 	if !ok {

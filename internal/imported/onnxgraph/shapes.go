@@ -17,6 +17,9 @@ var shapeOperators = operators{
 	"EyeLike": one(eyeLike), "Trilu": one(trilu),
 }
 
+// maxDims bounds the dimensions of tensors.
+const maxDims = 64
+
 // reshape: a 0 means the size that the input has there, unless allowzero says otherwise.
 func reshape(x *site) *value {
 	u := x.at(0)
@@ -26,6 +29,9 @@ func reshape(x *site) *value {
 		target = x.ints(x.intList("shape", nil)...)
 	} else {
 		target = x.at(1)
+	}
+	if n := target.dims(); len(n) == 1 && n[0] > maxDims {
+		refuse("a shape of %d dimensions: expected at most %d", n[0], maxDims)
 	}
 	if zero {
 		y := x.op(ops.Reshape, nil, u, target)
@@ -158,7 +164,12 @@ func unsqueeze(x *site) *value {
 			axes[i] = a + rank + len(axes)
 		}
 	}
-	slices.Sort(axes)
+	if max(rank, 0)+len(axes) > maxDims {
+		refuse("%d axes: expected results of at most %d dimensions", len(axes), maxDims)
+	}
+	if slices.Sort(axes); len(axes) > 0 && axes[0] < 0 || len(slices.Compact(slices.Clone(axes))) < len(axes) {
+		refuse("axes %v", axes)
+	}
 	for _, a := range axes {
 		y = x.op(ops.ExpandDims, nil, y, x.i32(a))
 	}

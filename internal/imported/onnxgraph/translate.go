@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -62,30 +63,45 @@ func Open(dir string) (*Model, error) {
 
 // translation is the state of one model.
 type translation struct {
-	m       *onnx.Model
-	values  map[string]*tensor.Tensor
-	holders map[holderKey]*holder
-	library *function_go_proto.FunctionDefLibrary
-	gaps    map[[2]string][]string
-	open    map[string]int // open dimensions by symbol
-	calls   int            // of the model's functions that lie in each other
-	budget  int            // nodes that may still be translated
-	room    int            // bytes of constants that may still be made
+	m         *onnx.Model
+	values    map[string]*tensor.Tensor
+	holders   map[holderKey]*holder
+	library   *function_go_proto.FunctionDefLibrary
+	gaps      map[[2]string][]string
+	open      map[string]int               // open dimensions by symbol
+	functions map[[2]string]*onnx.Function // by domain and name
+	calls     int                          // of the model's functions that lie in each other
+	budget    int                          // nodes that may still be translated
+	made      int                          // nodes, with their inputs and results
+	room      int                          // bytes of constants that may still be made
+	work      int                          // bytes of constants that may still be read to make others
 }
 
 // Bounds of what functions and unrolled loops may make of a model.
 const (
 	maxCalls      = 64
 	maxTranslated = 1 << 18
+	maxMade       = 1 << 21
+	maxWork       = 16 << 30
 	minRoom       = 256 << 20 // bytes of constants that may be made, beside four times those that there are
 )
 
 // Translate makes a graph of a model.
 func Translate(m *onnx.Model) (_ *Model, err error) {
 	t := &translation{m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
-		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated, room: minRoom}
+		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}
+	for i := range m.Functions {
+		f := &m.Functions[i]
+		if key := [2]string{f.Domain, f.Name}; t.functions[key] == nil {
+			t.functions[key] = f
+		}
+	}
+	once := map[*byte]bool{} // initializers may share memory
 	for _, i := range m.Graph.Initializers {
-		t.room += 4 * i.Tensor.MemoryBytes()
+		if at := unsafe.SliceData(i.Tensor.Bytes); !once[at] {
+			once[at] = true
+			t.room += 4 * i.Tensor.MemoryBytes()
+		}
 	}
 	defer func() {
 		if r := recover(); r != nil {

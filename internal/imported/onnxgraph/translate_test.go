@@ -124,6 +124,43 @@ func TestConstantsDoNotMultiply(t *testing.T) {
 	}
 }
 
+// TestHugeSizesAreRefused: what a model states is compared with bounds before it is multiplied, and before lists of its length are made.
+func TestHugeSizesAreRefused(t *testing.T) {
+	sized := func(name string, d tensor.DType, sizes ...int) onnx.Value {
+		v := onnx.Value{Name: name, DType: d}
+		for _, n := range sizes {
+			v.Dims = append(v.Dims, onnx.Dim{Size: n})
+		}
+		return v
+	}
+	list := func(name string, values *tensor.Tensor) onnx.Initializer {
+		return onnx.Initializer{Name: name, Tensor: values}
+	}
+	const f, huge = tensor.Float32, 1 << 34
+	y := []onnx.Value{{Name: "y", DType: f, Unranked: true}}
+	scales := tensor.New(f, 1)
+	tensor.Values[float32](scales)[0] = 16
+	for name, g := range map[string]onnx.Graph{
+		"groups": {Inputs: []onnx.Value{sized("x", f, 1, huge, 1, 1, 1), sized("w", f, huge, 1, 1, 1, 1)}, Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"group": huge})}},
+		"boxes":  {Inputs: []onnx.Value{sized("x", f, 1<<32, 1, 4), sized("w", f, 1<<32, 1<<32, 1)}, Nodes: []onnx.Node{node("NonMaxSuppression", "", []string{"x", "w"}, []string{"y"}, nil)}},
+		"window": {Inputs: []onnx.Value{sized("x", f, 1, 1, 1<<30, 1<<30, 1<<30)},
+			Nodes: []onnx.Node{node("MaxPool", "", []string{"x"}, []string{"y"}, map[string]any{"kernel_shape": []int{1 << 24, 1 << 24, 1 << 16}, "dilations": []int{2, 1, 1}})}},
+		"resize": {Inputs: []onnx.Value{sized("x", f, 1<<30)}, Initializers: []onnx.Initializer{list("s", scales)},
+			Nodes: []onnx.Node{node("Resize", "", []string{"x", "", "s"}, []string{"y"}, map[string]any{"mode": "nearest", "nearest_mode": "floor"})}},
+		"parts":   {Inputs: []onnx.Value{sized("x", f, 1<<40)}, Nodes: []onnx.Node{node("SplitToSequence", "", []string{"x"}, []string{"s"}, nil), node("SequenceLength", "", []string{"s"}, []string{"y"}, nil)}},
+		"starts":  {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Slice", "", []string{"x", "i", "i"}, []string{"y"}, nil)}},
+		"shape":   {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Reshape", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"axes":    {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 100_000))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"twice":   {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 2))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"no rank": {Inputs: []onnx.Value{{Name: "x", DType: tensor.Uint8, Unranked: true}, sized("s", f, 3), sized("z", tensor.Uint8, 3)}, Nodes: []onnx.Node{node("DequantizeLinear", "", []string{"x", "s", "z"}, []string{"y"}, nil)}},
+	} {
+		g.Outputs = y
+		if _, err := Translate(model(g)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
 // FuzzTranslate: what strangers send is translated or refused.
 func FuzzTranslate(f *testing.F) {
 	seeds, _ := filepath.Glob("../../../.venv/lib/python3*/site-packages/onnx/backend/test/data/node/test_*/model.onnx")

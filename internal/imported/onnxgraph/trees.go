@@ -168,8 +168,11 @@ func (x *site) asked(e *ensemble, feature, threshold *value, of func(*value) *va
 // summed is the sum, or another aggregate, of what the trees give for n targets, [rows, targets].
 func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	trees, nodes, targets, weights := x.intList(kind+"_treeids", nil), x.intList(kind+"_nodeids", nil), x.intList(kind+"_ids", nil), x.floatList(kind+"_weights")
-	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n*len(e.yes) > maxTreeNodes {
+	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n > maxTreeNodes/max(len(e.yes), 1) {
 		refuse("%d weights of %d targets", len(weights), n)
+	}
+	if x.t.room -= 4 * n * len(e.yes); x.t.room < 0 {
+		refuse("a table of %d targets and %d nodes beside those that there are", n, len(e.yes))
 	}
 	table := make([]float32, n*len(e.yes))
 	for i, w := range weights {

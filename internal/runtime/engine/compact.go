@@ -11,10 +11,13 @@ const compactFrom = 64 << 10
 
 // Compact gives back to the system the memory of variables that programs read in a packed form alone, where that form has
 // the value to the last bit. Whatever reads such a variable later gets the value out of the packed form. Addresses stay
-// as they are, since programs are bound to them.
+// as they are, since programs are bound to them. While programs run or variables are read it does nothing.
 func (v *Variables) Compact() {
-	v.lock(nil)
+	if !v.mu.TryLock() { // to wait for it would keep new runs waiting behind the longest one
+		return
+	}
 	defer v.mu.Unlock()
+	v.inFlight.wait(nil, true)
 	s := &v.weights
 	s.mu.Lock()
 	defer s.mu.Unlock()

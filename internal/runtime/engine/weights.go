@@ -127,7 +127,10 @@ type packer[T kernels.Float] struct {
 // packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
 func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
 	p := &packer[T]{shared: c.shared, w: c.in[1], trans: trans, norm: t.norm}
-	p.taps = p.scaled
+	p.taps = func() []T { // also later, for another form, when Compact may have given the variable's memory back
+		p.shared.need(p.sources...)
+		return p.scaled()
+	}
 	key := weightsKey{transposed: trans, level: kernels.ActiveLevel()}
 	parts := []**variable{&key.w}
 	inputs := c.op.in[1:2]

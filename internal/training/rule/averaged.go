@@ -79,6 +79,10 @@ func (r Averaged) Update(a *Application) []*graph.Node {
 func (r Averaged) decay(c Scalars, updates graph.Output) graph.Output {
 	zero, one := c.Number(0), c.Number(1)
 	since := c.Op("Sub", updates, c.Number(float64(r.Start)))
+	raw := since
+	if r.Start > 0 { // before it what follows is not used, and must be no fault of its own
+		since = c.Op("Maximum", since, zero)
+	}
 	n := since
 	var decay graph.Output
 	if r.Every > 1 {
@@ -97,7 +101,7 @@ func (r Averaged) decay(c Scalars, updates graph.Output) graph.Output {
 		decay = c.WhenLess(left, c.Number(0.5), decay, one)
 	}
 	if r.Start > 0 {
-		decay = c.WhenLess(since, zero, zero, decay)
+		decay = c.WhenLess(raw, zero, zero, decay)
 	}
 	return decay
 }
