@@ -127,6 +127,12 @@ func shapeOps() []opCase {
 		{"GatherV2", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32, "Taxis": tensor.Int32, "batch_dims": int64(0)},
 			[]operand{random(4, 3), given(tensor.Int32, 3, 0, 3, 1).as(2, 2), number(tensor.Int32, 0)}, float(2, 2, 3), 0},
 		{"UnsortedSegmentSum", of("Tindices", tensor.Int32, "Tnumsegments", tensor.Int32), []operand{random(5, 2), ids, number(tensor.Int32, 4)}, float(4, 2), 0},
+		{"UnsortedSegmentProd", of("Tindices", tensor.Int32, "Tnumsegments", tensor.Int32), []operand{random(5, 2), ids, number(tensor.Int32, 4)}, float(4, 2), 0},
+		{"UnsortedSegmentMax", of("Tindices", tensor.Int32, "Tnumsegments", tensor.Int32), []operand{random(5, 2), ids, number(tensor.Int32, 4)}, float(4, 2), 0},
+		{"UnsortedSegmentMin", of("Tindices", tensor.Int32, "Tnumsegments", tensor.Int32), []operand{random(5, 2), ids, number(tensor.Int32, 4)}, float(4, 2), 0},
+		{"TensorScatterUpdate", of("Tindices", tensor.Int32), []operand{random(4, 2), given(tensor.Int32, 2, 0, 2).as(3, 1), random(3, 2)}, float(4, 2), 0},
+		{"Cholesky", of(), []operand{given(tensor.Float32, 4, 2, 2, 5, 9, -3, -3, 2).as(2, 2, 2)}, float(2, 2, 2), 0},
+		{"MatrixInverse", of("adjoint", true), []operand{given(tensor.Float32, 4, 2, 1, 5, 9, -3, -3, 2).as(2, 2, 2)}, float(2, 2, 2), 0},
 		{"StridedSlice", strided, append([]operand{random(3, 5, 4)}, bounds...), float(2, 3), 0},
 		{"StridedSliceGrad", strided, append(append([]operand{fixed(tensor.Int32, 3, 5, 4)}, bounds...), random(2, 3)), float(3, 5, 4), 0},
 		{"PadV2", of("Tpaddings", tensor.Int32), []operand{random(2, 3), fixed(tensor.Int32, 1, 0, 0, 2).as(2, 2), number(tensor.Float32, -1)}, float(3, 5), 0},
@@ -146,6 +152,10 @@ func randomOps() []opCase {
 		all = append(all, opCase{"StatelessRandomUniformV2 " + d.String(), attrs, in, []graph.Type{typ(d, 5, 7)}, 0})
 		all = append(all, opCase{"StatelessRandomNormalV2 " + d.String(), attrs, in, []graph.Type{typ(d, 5, 7)}, 0})
 		all = append(all, opCase{"StatelessTruncatedNormalV2 " + d.String(), attrs, in, []graph.Type{typ(d, 5, 7)}, 0})
+	}
+	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
+		in := []operand{fixed(tensor.Int32, 5, 7), fixed(tensor.Uint64, 81985529216486895), fixed(tensor.Uint64, 7, 1<<40), number(tensor.Int32, 1), number(d, -3), number(d, 9)}
+		all = append(all, opCase{"StatelessRandomUniformIntV2 " + d.String(), graph.Attrs{"dtype": d, "Tshape": tensor.Int32}, in, []graph.Type{typ(d, 5, 7)}, 0})
 	}
 	return all
 }

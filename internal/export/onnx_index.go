@@ -3,23 +3,28 @@ package export
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // indexOps choose elements by their places, or count.
 var indexOps = map[*ops.Def]func(*site) error{
-	ops.GatherV2:           gather,
-	ops.OneHot:             oneHot,
-	ops.UnsortedSegmentSum: segmentSum,
-	ops.UpperBound:         upperBound,
-	ops.LowerBound:         upperBound,
-	ops.Bucketize:          bucketize,
-	ops.Where:              func(s *site) error { return s.yield(s.swapped(s.step("NonZero", nil, s.in(0)), 1, 0)) },
+	ops.GatherV2:            gather,
+	ops.OneHot:              oneHot,
+	ops.UnsortedSegmentSum:  segments("add", 0),
+	ops.UnsortedSegmentProd: segments("mul", 1),
+	ops.UpperBound:          upperBound,
+	ops.LowerBound:          upperBound,
+	ops.Bucketize:           bucketize,
+	ops.Where:               func(s *site) error { return s.yield(s.swapped(s.step("NonZero", nil, s.in(0)), 1, 0)) },
 	ops.GatherNd: func(s *site) error {
 		return s.emit("GatherND", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType()))
 	},
 	ops.ScatterNd: scatterNd,
+	ops.TensorScatterUpdate: func(s *site) error {
+		return s.emit("ScatterND", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType()), s.in(2))
+	},
 	ops.Cumsum: func(s *site) error {
 		return s.emit("CumSum", map[string]any{"exclusive": flag(s.node.Bool("exclusive")), "reverse": flag(s.node.Bool("reverse"))}, s.in(0), s.in(1))
 	},
@@ -64,8 +69,12 @@ func (s *site) notNegative(ids, otherwise string) (string, error) {
 	return s.step("Where", nil, s.step("Less", nil, ids, zero), otherwise, ids), nil
 }
 
-// segmentSum adds into one row more than asked for, which takes what has a negative id.
-func segmentSum(s *site) error {
+// segments reduces into one row more than asked for, of the number empty; it takes what has a negative id.
+func segments(reduction string, empty float64) func(s *site) error {
+	return func(s *site) error { return s.segments(reduction, empty) }
+}
+
+func (s *site) segments(reduction string, empty float64) error {
 	rank, err := s.rank(1)
 	if err != nil {
 		return err
@@ -81,9 +90,15 @@ func segmentSum(s *site) error {
 	}
 	row := s.step("Slice", nil, s.step("Shape", nil, s.in(0)), one, s.int64s("end", 1<<31-1))
 	shape := s.step("Concat", map[string]any{"axis": 0}, s.step("Add", nil, count, one), row)
-	zero := tensor.New(s.node.Outputs[0].DType, 1)
-	rows := s.step("ConstantOfShape", map[string]any{"value": zero}, shape)
-	sums := s.step("ScatterND", map[string]any{"reduction": "add"}, rows, s.step("Unsqueeze", nil, ids, s.int64s("last", -1)), s.in(0))
+	g := graph.NewBuilder(graph.New())
+	g.Scalar("empty", s.node.Outputs[0].DType, empty)
+	if g.Err() != nil {
+		return g.Err()
+	}
+	start := g.Graph.Node("empty").Attrs["value"].(*tensor.Tensor).Clone()
+	start.Shape = []int{1}
+	rows := s.step("ConstantOfShape", map[string]any{"value": start}, shape)
+	sums := s.step("ScatterND", map[string]any{"reduction": reduction}, rows, s.step("Unsqueeze", nil, ids, s.int64s("last", -1)), s.in(0))
 	return s.emit("Slice", nil, sums, s.int64s("start", 0), count)
 }
 

@@ -1,8 +1,6 @@
 package networks
 
 import (
-	"math"
-
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
@@ -40,7 +38,7 @@ func (a Autoencoder) Encode(c models.Context, x *G.Node) (code, divergence *G.No
 		each := ops.Sub(c, ops.Add(c, ops.Square(c, code), ops.Exp(c, logVariance)), ops.Add(c, logVariance, ops.Scalar(c, d, 1)))
 		divergence = ops.Mul(c, ops.Sum(c, each, ops.Axes(1)), ops.Scalar(c, d, 0.5))
 		if c.Core().Training() {
-			code = ops.Add(c, code, ops.Mul(c, normal(c, code), ops.Exp(c, ops.Mul(c, logVariance, ops.Scalar(c, d, 0.5)))))
+			code = ops.Add(c, code, ops.Mul(c, ops.RandomNormal(c, code, 0, 1), ops.Exp(c, ops.Mul(c, logVariance, ops.Scalar(c, d, 0.5)))))
 		}
 	})
 	return code, divergence
@@ -77,13 +75,6 @@ func (a Autoencoder) usable(c models.Context, x *G.Node) bool {
 		return false
 	}
 	return true
-}
-
-// normal draws standard normal numbers of x's shape, by Box and Muller's method.
-func normal(c models.Context, x *G.Node) *G.Node {
-	d := models.GraphType(x.Dtype())
-	radius := ops.Sqrt(c, ops.Mul(c, ops.Log(c, ops.Sub(c, ops.Scalar(c, d, 1), ops.RandomUniform(c, x))), ops.Scalar(c, d, -2)))
-	return ops.Mul(c, radius, ops.Cos(c, ops.Mul(c, ops.RandomUniform(c, x), ops.Scalar(c, d, 2*math.Pi))))
 }
 
 // autoencoder is Autoencoder on all features, under a head whose labels are what it makes of the code, as the features themselves.

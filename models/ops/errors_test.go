@@ -57,6 +57,21 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"FusedBatchNormV3: operand 1 has shape (4): expected [2]", func(b bench) {
 			ops.FusedBatchNorm(b, b.image, ops.Norm{Scale: b.row, Offset: b.row, Training: true})
 		}},
+		{"UnsortedSegmentSum: ids of shape (3, 4) for data of shape (4, 3)", func(b bench) {
+			ops.UnsortedSegmentSum(b, b.matrix, ops.Cast(b, ops.Transpose(b, b.matrix, 1, 0), tensor.Int32), 4)
+		}},
+		{"UnsortedSegmentMax: ids are float32: expected int32 or int64", func(b bench) { ops.UnsortedSegmentMax(b, b.matrix, b.row, 4) }},
+		{"UnsortedSegmentProd: -1 segments", func(b bench) { ops.UnsortedSegmentProd(b, b.row, b.ids, -1) }},
+		{"UnsortedSegmentMean: operand is int64", func(b bench) { ops.UnsortedSegmentMean(b, b.ids, b.ids, 2) }},
+		{"Cholesky: shape (4, 3): expected square matrices", func(b bench) { ops.Cholesky(b, b.matrix) }},
+		{"MatrixInverse: shape (4): expected square matrices", func(b bench) { ops.MatrixInverse(b, b.row) }},
+		{"RandomUniformIn: from 1 to 1: expected", func(b bench) { ops.RandomUniformIn(b, b.row, 1, 1) }},
+		{"RandomNormal: mean 0, standard deviation -1: expected", func(b bench) { ops.RandomNormal(b, b.row, 0, -1) }},
+		{"RandomInts: type float32: expected int32 or int64", func(b bench) { ops.RandomInts(b, b.row, 0, 1, tensor.Float32) }},
+		{"RandomInts: from 3 to 3: expected numbers of type int32", func(b bench) { ops.RandomInts(b, b.row, 3, 3, tensor.Int32) }},
+		{"TensorScatterUpdate: updates have shape (4, 3): expected [4]", func(b bench) {
+			ops.TensorScatterUpdate(b, b.row, ops.ExpandDims(b, b.ids, 1), b.matrix)
+		}},
 		{"GatherV2: indices are float32", func(b bench) { ops.Gather(b, b.matrix, b.row) }},
 		{"OneHot: float32 indices", func(b bench) { ops.OneHot(b, b.row, 3, tensor.Float32) }},
 		{"TopKV2: k is 4: expected 1..3", func(b bench) { ops.TopK(b, b.matrix, 4) }},

@@ -55,10 +55,7 @@ func ungather(a *adjoint, k int) *G.Node {
 	if a.Failed() {
 		return nil
 	}
-	t := with(typeAttr(x.Dtype()), "Tindices", models.GraphType(ids.Dtype()), "Tnumsegments", tensor.Int32)
-	s := []int(x.Shape())
-	sums := apply(a, spec{op: "UnsortedSegmentSum", outs: []kind{{x.Dtype(), slices.Concat(s[k:k+1], s[:k], s[k+1:])}}, attrs: t,
-		emit: func(e *emission) []graph.Output { return e.all(e.in[0], e.in[1], e.sizeAt(e.in[2], k)) }}, g, ids, x)
+	sums := segmentsLike(x, k).sum(a, g, ids)
 	return permuted(a, sums, back)
 }
 
@@ -85,12 +82,7 @@ func scatterLast(c models.Context, g, cols, x *G.Node) *G.Node {
 	if !ready(c, "UnsortedSegmentSum", g, cols, x) {
 		return nil
 	}
-	t := with(typeAttr(x.Dtype()), "Tindices", models.GraphType(cols.Dtype()), "Tnumsegments", tensor.Int32)
-	flat := apply(c, spec{op: "UnsortedSegmentSum", outs: []kind{{x.Dtype(), []int{elements(x.Shape())}}}, attrs: t,
-		emit: func(e *emission) []graph.Output {
-			n := e.Op("Size", e.Name+"/Size", graph.Type{DType: tensor.Int32}, graph.Attrs{"T": e.in[2].DType(), "out_type": tensor.Int32}, e.in[2])
-			return e.all(e.in[0], e.in[1], n)
-		}}, Reshape(c, g, -1), Reshape(c, flatPlaces(c, cols, x), -1), x)
+	flat := elementsOf(x).sum(c, Reshape(c, g, -1), Reshape(c, flatPlaces(c, cols, x), -1))
 	return reshapeLike(c, flat, x)
 }
 

@@ -27,19 +27,35 @@ func GatherNd(c models.Context, x, indices *G.Node) *G.Node {
 // depth dimensions; updates have the shape indices[:-1] + like[depth:]. No gradient flows to like.
 func ScatterNd(c models.Context, indices, updates, like *G.Node) *G.Node {
 	const name = "ScatterNd"
-	depth, ok := depthOf(c, name, indices, like)
-	if !ok || !sameType(c, name, updates, like) {
-		return nil
-	}
-	want := slices.Concat([]int(indices.Shape()[:len(indices.Shape())-1]), []int(like.Shape()[depth:]))
-	if !slices.Equal(want, []int(updates.Shape())) {
-		c.Core().Failf("%s: updates have shape %v: expected %v", name, updates.Shape(), want)
+	if !fitParts(c, name, indices, updates, like) {
 		return nil
 	}
 	ids := models.GraphType(indices.Dtype())
 	return apply(c, spec{op: name, outs: []kind{kindOf(like)}, fixed: []int{2}, attrs: with(typeAttr(like.Dtype()), "Tindices", ids),
 		emit: func(e *emission) []graph.Output { return e.all(e.in[0], e.in[1], e.cast(e.shapeOf(e.in[2]), ids)) },
 		grad: func(a *adjoint) []*G.Node { return []*G.Node{nil, GatherNd(a, a.grad, a.in[0]), nil} }}, indices, updates, like)
+}
+
+// TensorScatterUpdate returns x with each part of updates at the place that indices
+// [..., depth] (int32 or int64) name in the first depth dimensions; updates have the
+// shape indices[:-1] + x[depth:]. Of updates of one place the last stays. No gradient
+// flows to replaced parts of x, and to each update that of its place, as in TensorFlow.
+func TensorScatterUpdate(c models.Context, x, indices, updates *G.Node) *G.Node {
+	const name = "TensorScatterUpdate"
+	if !fitParts(c, name, indices, updates, x) {
+		return nil
+	}
+	ids := models.GraphType(indices.Dtype())
+	return apply(c, spec{op: name, outs: []kind{kindOf(x)}, attrs: with(typeAttr(x.Dtype()), "Tindices", ids),
+		grad: func(a *adjoint) []*G.Node {
+			return []*G.Node{TensorScatterUpdate(a, a.grad, a.in[1], ZerosLike(a, a.in[2])), nil, GatherNd(a, a.grad, a.in[1])}
+		}}, x, indices, updates)
+}
+
+// TensorScatterAdd returns x with each part of updates added at its place, as
+// TensorScatterUpdate puts them there. Updates of one place are added up.
+func TensorScatterAdd(c models.Context, x, indices, updates *G.Node) *G.Node {
+	return Add(c, x, ScatterNd(c, indices, updates, x))
 }
 
 // depthOf checks the indices of parts of x and returns how many dimensions they name.
@@ -53,4 +69,18 @@ func depthOf(c models.Context, op string, indices, x *G.Node) (int, bool) {
 		return 0, false
 	}
 	return s[len(s)-1], true
+}
+
+// fitParts reports whether updates are parts of x at indices.
+func fitParts(c models.Context, op string, indices, updates, x *G.Node) bool {
+	depth, ok := depthOf(c, op, indices, x)
+	if !ok || !sameType(c, op, updates, x) {
+		return false
+	}
+	want := slices.Concat([]int(indices.Shape()[:len(indices.Shape())-1]), []int(x.Shape()[depth:]))
+	if !slices.Equal(want, []int(updates.Shape())) {
+		c.Core().Failf("%s: updates have shape %v: expected %v", op, updates.Shape(), want)
+		return false
+	}
+	return true
 }

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
@@ -41,7 +40,8 @@ func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner 
 		rows = Mul(c, rows, column(c, weights, rows))
 	}
 	numbers := rowNumbers(c, kept, ids.Offsets)
-	out := segmentSum(c, rows, numbers, ids.Offsets)
+	examples := rowsOfOffsets(ids.Offsets)
+	out := examples.sum(c, rows, numbers)
 	if combiner == "sum" || c.Core().Failed() {
 		return out
 	}
@@ -51,7 +51,7 @@ func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner 
 	if combiner == "sqrtn" {
 		weights = Square(c, weights)
 	}
-	by := segmentSum(c, weights, numbers, ids.Offsets)
+	by := examples.sum(c, weights, numbers)
 	if combiner == "sqrtn" {
 		by = Sqrt(c, by)
 	}
@@ -134,35 +134,4 @@ func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
 // notNegative emits x with 0 in the place of negative elements.
 func (e *emission) notNegative(x graph.Output) graph.Output {
 	return e.Op("Maximum", e.Name+"/Maximum", x.Type(), graph.Attrs{"T": x.DType()}, x, e.Scalar(e.Name+"/zero", x.DType(), 0))
-}
-
-// segmentSum sums the rows of x with equal row numbers: [batch, ...].
-func segmentSum(c models.Context, x, numbers, offsets *G.Node) *G.Node {
-	if !ready(c, "UnsortedSegmentSum", x, numbers, offsets) {
-		return nil
-	}
-	out := append([]int{offsets.Shape()[0] - 1}, x.Shape()[1:]...)
-	return apply(c, spec{op: "UnsortedSegmentSum", outs: []kind{{x.Dtype(), out}},
-		attrs: with(typeAttr(x.Dtype()), "Tindices", tensor.Int32, "Tnumsegments", tensor.Int32),
-		emit: func(e *emission) []graph.Output {
-			return e.all(e.in[0], e.in[1], e.rowCount(e.in[2]))
-		},
-		grad: func(a *adjoint) []*G.Node { return []*G.Node{toValues(a), nil, nil} }}, x, numbers, offsets)
-}
-
-// rowCount emits the number of rows that offsets describe.
-func (e *emission) rowCount(offsets graph.Output) graph.Output {
-	t := graph.Type{DType: tensor.Int32}
-	n := e.Op("Size", e.Name+"/Size", t, graph.Attrs{"T": offsets.DType(), "out_type": tensor.Int32}, offsets)
-	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": tensor.Int32}, n, e.Scalar(e.Name+"/one", tensor.Int32, 1))
-}
-
-// toValues gives every value the gradient of its example, and zeros to values without
-// an example.
-func toValues(a *adjoint) *G.Node {
-	x, numbers := a.in[0], a.in[1]
-	return apply(a, spec{op: "GatherV2", outs: []kind{kindOf(x)}, emit: func(e *emission) []graph.Output {
-		dy, at := e.in[0], e.in[1]
-		return []graph.Output{lower.GatherPadded(e.Builder, e.Name, dy, at)}
-	}}, a.grad, numbers)
 }

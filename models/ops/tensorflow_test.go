@@ -51,6 +51,11 @@ func TestTensorFlowAgrees(t *testing.T) {
 			return ops.Mul(c, ops.Attention(c, in[0], in[1], in[2], ops.Attending{Causal: true, Dropout: 0.4}), ops.Scalar(c, models.GraphType(in[0].Dtype()), 1))
 		}},
 		{fn: "RandomUniform", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(ops.RandomUniform)},
+		{fn: "RandomUniformIn", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(func(c models.Context, x *G.Node) *G.Node { return ops.RandomUniformIn(c, x, -1, 2) })},
+		{fn: "RandomNormal", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(func(c models.Context, x *G.Node) *G.Node { return ops.RandomNormal(c, x, 1, 2) })},
+		{fn: "TruncatedNormal", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(func(c models.Context, x *G.Node) *G.Node { return ops.TruncatedNormal(c, x, 1, 2) })},
+		{fn: "RandomInts", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(func(c models.Context, x *G.Node) *G.Node { return ops.RandomInts(c, x, -3, 9, tensor.Int32) })},
+		{fn: "RandomInts", detail: "wide numbers", in: []operand{batch(7)}, noGrad: true, build: first(func(c models.Context, x *G.Node) *G.Node { return ops.RandomInts(c, x, -3, 9, tensor.Int64) })},
 		{fn: "Dropout", in: []operand{batch(9)}, build: func(c models.Context, in []*G.Node) *G.Node { return ops.Dropout(c, in[0], 0.4) }},
 	}
 	for i, c := range append(cases(), random...) {

@@ -34,11 +34,11 @@ var (
 		"T: reals", "Tidx: indices = int32", "Tsegmentids: indices = int32", "sparse_gradient: bool = false")
 	SparseSegmentSumWithNumSegments = define("SparseSegmentSumWithNumSegments(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> output: T",
 		"T: reals", "Tidx: indices = int32", "Tnumsegments: indices = int32", "Tsegmentids: indices = int32", "sparse_gradient: bool = false")
-	UnsortedSegmentMax = define("UnsortedSegmentMax(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T",
+	UnsortedSegmentMax = define("UnsortedSegmentMax(data: T, segment_ids: Tindices, num_segments: Tnumsegments size) -> output: T",
 		"T: reals", "Tindices: indices", "Tnumsegments: indices = int32").grows()
-	UnsortedSegmentMin = define("UnsortedSegmentMin(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T",
+	UnsortedSegmentMin = define("UnsortedSegmentMin(data: T, segment_ids: Tindices, num_segments: Tnumsegments size) -> output: T",
 		"T: reals", "Tindices: indices", "Tnumsegments: indices = int32").grows()
-	UnsortedSegmentProd = define("UnsortedSegmentProd(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T",
+	UnsortedSegmentProd = define("UnsortedSegmentProd(data: T, segment_ids: Tindices, num_segments: Tnumsegments size) -> output: T",
 		"T: numbers", "Tindices: indices", "Tnumsegments: indices = int32").grows()
 	UnsortedSegmentSum = define("UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments size) -> output: T",
 		"T: numbers", "Tindices: {int16, int32, int64}", "Tnumsegments: indices = int32").grows()

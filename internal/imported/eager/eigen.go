@@ -30,20 +30,20 @@ func eigenEach[T float](vectors bool) kernel {
 		}
 		return eachSquare[T](c, func(i int, m square) error {
 			turned := jacobi(m)
-			order := make([]int, m.n)
+			order := make([]int, m.N)
 			for k := range order {
 				order[k] = k
 			}
 			slices.SortStableFunc(order, func(a, b int) int {
-				if *m.at(a, a) < *m.at(b, b) {
+				if *m.At(a, a) < *m.At(b, b) {
 					return -1
 				}
 				return 1
 			})
 			for k, from := range order {
-				values[i*m.n+k] = T(*m.at(from, from))
-				for row := 0; vectors && row < m.n; row++ {
-					v[(i*m.n+row)*m.n+k] = T(*turned.at(row, from))
+				values[i*m.N+k] = T(*m.At(from, from))
+				for row := 0; vectors && row < m.N; row++ {
+					v[(i*m.N+row)*m.N+k] = T(*turned.At(row, from))
 				}
 			}
 			return nil
@@ -56,26 +56,26 @@ const sweeps = 64
 
 // jacobi makes a symmetric matrix diagonal by rotations, and returns their product.
 func jacobi(m square) square {
-	v := m.zeros()
-	for i := range m.n {
-		*v.at(i, i) = 1
+	v := m.Zeros()
+	for i := range m.N {
+		*v.At(i, i) = 1
 		for j := range i {
-			*m.at(j, i) = *m.at(i, j)
+			*m.At(j, i) = *m.At(i, j)
 		}
 	}
 	for range sweeps {
 		off, all := 0.0, 0.0
-		for k, x := range m.a {
+		for k, x := range m.A {
 			all += x * x
-			if k/m.n != k%m.n {
+			if k/m.N != k%m.N {
 				off += x * x
 			}
 		}
-		if !(off > 1e-30*all) || m.ended() {
+		if !(off > 1e-30*all) || m.Ended() {
 			break
 		}
-		for p := 0; p < m.n && !m.ended(); p++ {
-			for q := p + 1; q < m.n; q++ {
+		for p := 0; p < m.N && !m.Ended(); p++ {
+			for q := p + 1; q < m.N; q++ {
 				rotate(m, v, p, q)
 			}
 		}
@@ -85,22 +85,22 @@ func jacobi(m square) square {
 
 // rotate makes element (p, q) zero.
 func rotate(m, v square, p, q int) {
-	apq := *m.at(p, q)
+	apq := *m.At(p, q)
 	if apq == 0 {
 		return
 	}
-	theta := (*m.at(q, q) - *m.at(p, p)) / (2 * apq)
+	theta := (*m.At(q, q) - *m.At(p, p)) / (2 * apq)
 	t := math.Copysign(1, theta) / (math.Abs(theta) + math.Sqrt(theta*theta+1))
 	c := 1 / math.Sqrt(t*t+1)
 	s := t * c
 	mix := func(x, y *float64) { *x, *y = c**x-s**y, s**x+c**y }
-	for k := range m.n {
-		mix(m.at(k, p), m.at(k, q))
+	for k := range m.N {
+		mix(m.At(k, p), m.At(k, q))
 	}
-	for k := range m.n {
-		mix(m.at(p, k), m.at(q, k))
+	for k := range m.N {
+		mix(m.At(p, k), m.At(q, k))
 	}
-	for k := range m.n {
-		mix(v.at(k, p), v.at(k, q))
+	for k := range m.N {
+		mix(v.At(k, p), v.At(k, q))
 	}
 }

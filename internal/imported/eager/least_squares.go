@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -89,19 +90,16 @@ func (q system) normal() ([]float64, error) {
 
 // symmetric solves a system of a positive definite matrix of n rows, with the regularizer on its diagonal.
 func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
-	m := square{n, a, q.ended}
+	m := square{N: n, A: a, Ended: q.ended}
 	for i := range n {
-		*m.at(i, i) += q.l2
+		*m.At(i, i) += q.l2
 	}
-	l, err := cholesky(m)
-	if err != nil {
-		return nil, err
-	}
-	if n > 0 && math.IsNaN(*l.at(n-1, n-1)) {
+	l := kernels.Cholesky(m)
+	if n > 0 && math.IsNaN(*l.At(n-1, n-1)) {
 		return nil, fmt.Errorf("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.")
 	}
-	substitute(l, b, q.k, true, false)
-	substitute(l.transposed(), b, q.k, false, false)
+	kernels.Substitute(l, b, q.k, true, false)
+	kernels.Substitute(l.Transposed(), b, q.k, false, false)
 	return b, nil
 }
 
@@ -165,14 +163,14 @@ func luEach[T float](c call, d tensor.DType) error {
 	}
 	rows := make([]int, count)
 	err = eachSquare[T](c, func(i int, m square) error {
-		f := lu(m)
-		for k := range f.n {
-			if *f.at(k, k) == 0 {
-				return errSingular
+		f := kernels.LU(m)
+		for k := range f.N {
+			if *f.At(k, k) == 0 {
+				return kernels.ErrSingular
 			}
 		}
-		narrowTo(dst[i*len(f.a):(i+1)*len(f.a)], f.a)
-		copy(rows[i*f.n:], f.rows)
+		narrowTo(dst[i*len(f.A):(i+1)*len(f.A)], f.A)
+		copy(rows[i*f.N:], f.Rows)
 		return nil
 	})
 	if err != nil {

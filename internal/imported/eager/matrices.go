@@ -1,19 +1,19 @@
 package eager
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // matrixOps are on matrices [..., m, n], computed in float64.
 var matrixOps = map[*ops.Def]maker{
-	ops.Cholesky:              onMatrices(cholesky),
-	ops.MatrixInverse:         adjoint(inverseOf),
+	ops.Cholesky:              onMatrices(func(m square) (square, error) { return kernels.Cholesky(m), nil }),
+	ops.MatrixInverse:         adjoint(kernels.Inverse),
 	ops.MatrixDeterminant:     plain(floats(determinants[float32], determinants[float64]).on(0)),
 	ops.LogMatrixDeterminant:  plain(floats(logDeterminants[float32], logDeterminants[float64]).on(0)),
 	ops.MatrixSolve:           matrixSolve,
@@ -21,30 +21,8 @@ var matrixOps = map[*ops.Def]maker{
 	ops.SelfAdjointEigV2:      eigen,
 }
 
-// square is a square matrix of n rows, by rows.
-type square struct {
-	n     int
-	a     []float64
-	ended func() bool // nobody waits for the result any more: it need not be right
-}
-
-// of returns a matrix of the same size with other elements.
-func (m square) of(a []float64) square { return square{m.n, a, m.ended} }
-
-// zeros returns a matrix of the same size.
-func (m square) zeros() square { return m.of(make([]float64, len(m.a))) }
-
-func (m square) at(i, j int) *float64 { return &m.a[i*m.n+j] }
-
-func (m square) transposed() square {
-	t := m.zeros()
-	for i := range m.n {
-		for j := range m.n {
-			*t.at(j, i) = *m.at(i, j)
-		}
-	}
-	return t
-}
+// square is a square matrix.
+type square = kernels.Matrix
 
 // eachSquare calls f for each matrix of input 0, in turn, after it has paid for scratch of as many matrices.
 func eachSquare[T float](c call, f func(i int, m square) error) error {
@@ -62,11 +40,11 @@ func eachSquare[T float](c call, f func(i int, m square) error) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		m := square{n, make([]float64, n*n), func() bool { return c.ctx.Err() != nil }}
+		m := square{N: n, A: make([]float64, n*n), Ended: func() bool { return c.ctx.Err() != nil }}
 		for k, v := range src[i*n*n : (i+1)*n*n] {
-			m.a[k] = float64(v)
+			m.A[k] = float64(v)
 		}
-		if err := f(i, m); err != nil && !m.ended() {
+		if err := f(i, m); err != nil && !m.Ended() {
 			return err
 		}
 	}
@@ -89,8 +67,8 @@ func mapSquares[T float](f func(m square) (square, error)) kernel {
 			if err != nil {
 				return err
 			}
-			for k, v := range out.a {
-				dst[i*len(out.a)+k] = T(v)
+			for k, v := range out.A {
+				dst[i*len(out.A)+k] = T(v)
 			}
 			return nil
 		})
@@ -103,130 +81,8 @@ func adjoint(f func(m square) (square, error)) maker {
 		if !s.boolean("adjoint", false) {
 			return onMatrices(f)(s)
 		}
-		return onMatrices(func(m square) (square, error) { return f(m.transposed()) })(s)
+		return onMatrices(func(m square) (square, error) { return f(m.Transposed()) })(s)
 	}
-}
-
-// cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none. It reads the lower triangle.
-func cholesky(m square) (square, error) {
-	l := m.zeros()
-	for j := 0; j < m.n && !m.ended(); j++ {
-		for i := j; i < m.n; i++ {
-			sum := *m.at(i, j)
-			for k := range j {
-				sum -= *l.at(i, k) * *l.at(j, k)
-			}
-			switch {
-			case i > j:
-				*l.at(i, j) = sum / *l.at(j, j)
-			case sum > 0:
-				*l.at(j, j) = math.Sqrt(sum)
-			default:
-				return l.undefined(), nil
-			}
-		}
-	}
-	return l, nil
-}
-
-// undefined makes the lower triangle NaN.
-func (m square) undefined() square {
-	for i := range m.n {
-		for j := range i + 1 {
-			*m.at(i, j) = math.NaN()
-		}
-	}
-	return m
-}
-
-// factors are an LU decomposition with pivots, in place: L without its diagonal of ones, and U.
-type factors struct {
-	square
-	rows []int // which row of the matrix each row is
-	sign float64
-}
-
-// lu decomposes m, which it overwrites. A column without a pivot is left.
-func lu(m square) factors {
-	f := factors{m, make([]int, m.n), 1}
-	for i := range f.rows {
-		f.rows[i] = i
-	}
-	for k := 0; k < m.n && !m.ended(); k++ {
-		p := k
-		for i := k + 1; i < m.n; i++ {
-			if math.Abs(*m.at(i, k)) > math.Abs(*m.at(p, k)) {
-				p = i
-			}
-		}
-		if p != k {
-			f.sign = -f.sign
-			f.rows[p], f.rows[k] = f.rows[k], f.rows[p]
-			for j := range m.n {
-				*m.at(p, j), *m.at(k, j) = *m.at(k, j), *m.at(p, j)
-			}
-		}
-		pivot := *m.at(k, k)
-		if pivot == 0 {
-			continue
-		}
-		for i := k + 1; i < m.n; i++ {
-			*m.at(i, k) /= pivot
-			for j := k + 1; j < m.n; j++ {
-				*m.at(i, j) -= *m.at(i, k) * *m.at(k, j)
-			}
-		}
-	}
-	return f
-}
-
-var errSingular = errors.New("Input matrix is not invertible.")
-
-// solve returns x of m·x = b, for b of k columns.
-func (f factors) solve(b []float64, k int) ([]float64, error) {
-	x := make([]float64, len(b))
-	for i, from := range f.rows {
-		copy(x[i*k:(i+1)*k], b[from*k:(from+1)*k])
-	}
-	for i := range f.n {
-		if *f.at(i, i) == 0 {
-			return nil, errSingular
-		}
-	}
-	substitute(f.square, x, k, true, true)
-	substitute(f.square, x, k, false, false)
-	return x, nil
-}
-
-// substitute solves the triangular system of m in place.
-func substitute(m square, x []float64, k int, lower, unit bool) {
-	for step := 0; step < m.n && !m.ended(); step++ {
-		i, from, to := step, 0, step
-		if !lower {
-			i = m.n - 1 - step
-			from, to = i+1, m.n
-		}
-		row := x[i*k : (i+1)*k]
-		for j := from; j < to; j++ {
-			for c := range row {
-				row[c] -= *m.at(i, j) * x[j*k+c]
-			}
-		}
-		if !unit {
-			for c := range row {
-				row[c] /= *m.at(i, i)
-			}
-		}
-	}
-}
-
-func inverseOf(m square) (square, error) {
-	one := m.zeros()
-	for i := range m.n {
-		*one.at(i, i) = 1
-	}
-	x, err := lu(m).solve(one.a, m.n)
-	return m.of(x), err
 }
 
 func determinants[T float](c call) error {
@@ -236,10 +92,10 @@ func determinants[T float](c call) error {
 		return err
 	}
 	return eachSquare[T](c, func(i int, m square) error {
-		f := lu(m)
-		d := f.sign
-		for k := range m.n {
-			d *= *f.at(k, k)
+		f := kernels.LU(m)
+		d := f.Sign
+		for k := range m.N {
+			d *= *f.At(k, k)
 		}
 		dst[i] = T(d)
 		return nil
@@ -257,10 +113,10 @@ func logDeterminants[T float](c call) error {
 		return err
 	}
 	return eachSquare[T](c, func(i int, m square) error {
-		f := lu(m)
-		sign, sum := f.sign, 0.0
-		for k := range m.n {
-			v := *f.at(k, k)
+		f := kernels.LU(m)
+		sign, sum := f.Sign, 0.0
+		for k := range m.N {
+			v := *f.At(k, k)
 			if v < 0 {
 				sign = -sign
 			}
@@ -279,9 +135,9 @@ func matrixSolve(s *site) (kernel, error) {
 	flip := s.boolean("adjoint", false)
 	solve := func(m square, b []float64, k int) ([]float64, error) {
 		if flip {
-			m = m.transposed()
+			m = m.Transposed()
 		}
-		return lu(m).solve(b, k)
+		return kernels.LU(m).Solve(b, k)
 	}
 	return floats(solveEach[float32](solve), solveEach[float64](solve)).on(0), nil
 }
@@ -292,9 +148,9 @@ func triangularSolve(s *site) (kernel, error) {
 	solve := func(m square, b []float64, k int) ([]float64, error) {
 		below := lower
 		if flip {
-			m, below = m.transposed(), !lower
+			m, below = m.Transposed(), !lower
 		}
-		substitute(m, b, k, below, false)
+		kernels.Substitute(m, b, k, below, false)
 		return b, nil
 	}
 	each := floats(solveEach[float32](solve), solveEach[float64](solve)).on(0)

@@ -117,7 +117,7 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 			return err
 		}
 		w := product(t.Shape[k:])
-		s := segments[T]{r, dst, make([]int, n), w}
+		s := segments[T]{r, unsorted, dst, make([]int, n), w}
 		s.start(unsorted)
 		if w > 0 {
 			src := tensor.Values[T](t)
@@ -134,10 +134,11 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 
 // segments are rows of dst on the way to their reductions.
 type segments[T number] struct {
-	r      reduction
-	dst    []T
-	counts []int
-	width  int
+	r        reduction
+	unsorted bool
+	dst      []T
+	counts   []int
+	width    int
 }
 
 // start gives each row its neutral element, where empty segments show it. An infinity does not get past that of a maximum or
@@ -175,11 +176,19 @@ func (s *segments[T]) add(v int, row []T) {
 	switch s.r {
 	case maxOf:
 		for i, x := range row {
-			dst[i] = max(dst[i], x)
+			if s.unsorted && !(x < dst[i]) { // a number takes the place of a NaN
+				dst[i] = x
+			} else {
+				dst[i] = max(dst[i], x)
+			}
 		}
 	case minOf:
 		for i, x := range row {
-			dst[i] = min(dst[i], x)
+			if s.unsorted && !(dst[i] < x) {
+				dst[i] = x
+			} else {
+				dst[i] = min(dst[i], x)
+			}
 		}
 	case prodOf:
 		for i, x := range row {

@@ -53,10 +53,32 @@ func indexCases() []*opCase {
 		}
 		return []nd{r}
 	}
+	folded := func(empty float64, f func(a, v float64) float64) func(in []nd, out [][]int) []nd {
+		return func(in []nd, out [][]int) []nd {
+			r := newND(out[0])
+			inner := len(r.data) / out[0][0]
+			for i := range r.data {
+				r.data[i] = empty
+			}
+			for i, e := range in[0].data {
+				if k := int(in[1].data[i/inner]); k >= 0 {
+					r.data[k*inner+i%inner] = f(r.data[k*inner+i%inner], e)
+				}
+			}
+			return []nd{r}
+		}
+	}
+	for d, far := range map[tensor.DType]float64{tensor.Float32: math.MaxFloat32, tensor.Float64: math.MaxFloat64} {
+		in := []operand{feedOf("B,2,3"), signed(tensor.Int32, "B,2"), ints2(4)}
+		all = append(all,
+			&opCase{op: "UnsortedSegmentMax", in: in, out: []graph.Type{fl("4,3")}, ref: folded(-far, math.Max), only: d},
+			&opCase{op: "UnsortedSegmentMin", in: in, out: []graph.Type{fl("4,3")}, ref: folded(far, math.Min), only: d},
+			&opCase{op: "UnsortedSegmentProd", in: in, out: []graph.Type{fl("4,3")}, ref: folded(1, func(a, v float64) float64 { return a * v }), only: d, tol: 8})
+	}
 	for _, c := range [][3]string{{"2B,3", "2B", "4,3"}, {"B,2,3", "B,2", "4,3"}, {"B", "B", "4"}} {
 		all = append(all, &opCase{op: "UnsortedSegmentSum", in: []operand{feedOf(c[0]), signed(tensor.Int64, c[1]), ints2(4)}, out: []graph.Type{fl(c[2])}, ref: segments, tol: 2})
 	}
-	return append(append(append(all, argCases()...), topCases()...), nestedCases()...)
+	return append(append(append(all, argCases()...), topCases()...), append(nestedCases(), squareCases()...)...)
 }
 
 func argCases() []*opCase {

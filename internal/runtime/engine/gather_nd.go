@@ -105,3 +105,28 @@ func scatterNd[T number](c *binding) (runFunc, error) {
 		return nil
 	}, nil
 }
+
+// scatterUpdate takes a tensor, indices and updates, which replace parts of the tensor; the last of equal places stays.
+func scatterUpdate(c *binding) (runFunc, error) {
+	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	ids, err := c.integers(1)
+	if err != nil {
+		return nil, err
+	}
+	x, by, out := c.in[0], c.in[2], c.out[0]
+	n, err := newNested(ids, out, by)
+	return func() error {
+		copy(out.bytes(), x.bytes())
+		count, size := n.parts()
+		for r := range count {
+			at, err := n.at(r, size)
+			if err != nil {
+				return err
+			}
+			copy(out.mem[at*out.elem:(at+size)*out.elem], by.mem[r*size*by.elem:(r+1)*size*by.elem])
+		}
+		return nil
+	}, errors.Join(err, checkSame(x, out), checkShape("result", out, x.typ.Shape.Dims))
+}

@@ -12,14 +12,15 @@ import (
 
 // generateOps make tensors out of shapes and scalars.
 var generateOps = map[*ops.Def]opDef{
-	ops.Fill:                       {compile: compileFill},
-	ops.ZerosLike:                  {compile: compileZeros},
-	ops.OnesLike:                   {compile: onesOf()},
-	ops.Range:                      {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: compileRange[float32], tensor.Float64: compileRange[float64], tensor.Int32: compileRange[int32], tensor.Int64: compileRange[int64]}, out0)},
-	ops.OneHot:                     {compile: compileOneHot},
-	ops.StatelessRandomUniformV2:   {compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
-	ops.StatelessRandomNormalV2:    {compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
-	ops.StatelessTruncatedNormalV2: {compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
+	ops.Fill:                        {compile: compileFill},
+	ops.ZerosLike:                   {compile: compileZeros},
+	ops.OnesLike:                    {compile: onesOf()},
+	ops.Range:                       {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: compileRange[float32], tensor.Float64: compileRange[float64], tensor.Int32: compileRange[int32], tensor.Int64: compileRange[int64]}, out0)},
+	ops.OneHot:                      {compile: compileOneHot},
+	ops.StatelessRandomUniformV2:    {compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
+	ops.StatelessRandomNormalV2:     {compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
+	ops.StatelessRandomUniformIntV2: {compile: byType(map[tensor.DType]compileFunc{tensor.Int32: randomInts[int32], tensor.Int64: randomInts[int64]}, out0)},
+	ops.StatelessTruncatedNormalV2:  {compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
 }
 
 // compileFill takes dims, which are not read, and the value.
@@ -155,19 +156,51 @@ func setter(v, k *value) (func(i int), error) {
 // random takes shape (not read), key uint64[1], counter uint64[2], alg.
 func random[T kernels.Float](f func(dst []T, r kernels.Rand)) compileFunc {
 	return func(c *binding) (runFunc, error) {
-		if err := c.need(4, 1); err != nil {
+		state, err := stateOf(c)
+		if err != nil {
 			return nil, err
 		}
-		key, counter, out := c.in[1], c.in[2], c.out[0]
-		for i, v := range []*value{key, counter} {
-			if v.typ.DType != tensor.Uint64 || !v.typ.Shape.Equal(graph.ShapeOf(i+1)) {
-				return nil, fmt.Errorf("expected key uint64 [1] and counter uint64 [2], got %v %v", v.typ.DType, v.typ.Shape)
-			}
-		}
+		out := c.out[0]
 		return func() error {
-			k := view[uint64](counter)
-			f(view[T](out), kernels.Rand{Key: view[uint64](key)[0], Counter: [2]uint64{k[0], k[1]}})
+			f(view[T](out), state())
 			return nil
 		}, nil
 	}
+}
+
+// randomInts takes minval and maxval besides, scalars; the latter is not drawn.
+func randomInts[T int32 | int64](c *binding) (runFunc, error) {
+	if err := c.need(6, 1); err != nil {
+		return nil, err
+	}
+	state, err := stateOf(c)
+	lo, hi, out := c.in[4], c.in[5], c.out[0]
+	if err := errors.Join(err, checkTypes[T](lo, hi, out), checkRank("minval", lo, 0), checkRank("maxval", hi, 0)); err != nil {
+		return nil, err
+	}
+	return func() error {
+		from, to := view[T](lo)[0], view[T](hi)[0]
+		if from >= to && out.n > 0 {
+			return fmt.Errorf("need minval < maxval, got %d >= %d", from, to)
+		}
+		kernels.UniformInts(view[T](out), state(), from, to)
+		return nil
+	}, nil
+}
+
+// stateOf returns what gives the state of random numbers, from operands 1 and 2.
+func stateOf(c *binding) (func() kernels.Rand, error) {
+	if err := c.need(4, 1); err != nil {
+		return nil, err
+	}
+	key, counter := c.in[1], c.in[2]
+	for i, v := range []*value{key, counter} {
+		if v.typ.DType != tensor.Uint64 || !v.typ.Shape.Equal(graph.ShapeOf(i+1)) {
+			return nil, fmt.Errorf("expected key uint64 [1] and counter uint64 [2], got %v %v", v.typ.DType, v.typ.Shape)
+		}
+	}
+	return func() kernels.Rand {
+		k := view[uint64](counter)
+		return kernels.Rand{Key: view[uint64](key)[0], Counter: [2]uint64{k[0], k[1]}}
+	}, nil
 }

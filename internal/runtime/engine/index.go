@@ -15,14 +15,14 @@ import (
 
 // indexOps select by index, or make indices.
 var indexOps = map[*ops.Def]opDef{
-	ops.GatherV2:           {compile: compileGather},
-	ops.GatherNd:           {compile: compileGatherNd},
-	ops.ScatterNd:          {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: scatterNd[float32], tensor.Float64: scatterNd[float64], tensor.Int32: scatterNd[int32], tensor.Int64: scatterNd[int64]}, out0)},
-	ops.UnsortedSegmentSum: {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: segmentSum[float32], tensor.Float64: segmentSum[float64], tensor.Int32: segmentSum[int32], tensor.Int64: segmentSum[int64]}, out0)},
-	ops.ArgMax:             {compile: argExtreme(false)},
-	ops.ArgMin:             {compile: argExtreme(true)},
-	ops.TopKV2:             {compile: floats(compileTopK[float32], compileTopK[float64])},
-	ops.InTopKV2:           {compile: floatsIn(compileInTopK[float32], compileInTopK[float64])},
+	ops.GatherV2:            {compile: compileGather},
+	ops.GatherNd:            {compile: compileGatherNd},
+	ops.TensorScatterUpdate: {compile: scatterUpdate},
+	ops.ScatterNd:           {compile: byType(map[tensor.DType]compileFunc{tensor.Float32: scatterNd[float32], tensor.Float64: scatterNd[float64], tensor.Int32: scatterNd[int32], tensor.Int64: scatterNd[int64]}, out0)},
+	ops.ArgMax:              {compile: argExtreme(false)},
+	ops.ArgMin:              {compile: argExtreme(true)},
+	ops.TopKV2:              {compile: floats(compileTopK[float32], compileTopK[float64])},
+	ops.InTopKV2:            {compile: floatsIn(compileInTopK[float32], compileInTopK[float64])},
 }
 
 // compileGather takes params, indices and a constant axis.
@@ -99,46 +99,6 @@ func rowBytes(x *value, axis int) int {
 		n *= d
 	}
 	return n
-}
-
-// segmentSum takes data, segment_ids and num_segments (not read); rows with a negative id are dropped.
-func segmentSum[T number](c *binding) (runFunc, error) {
-	if err := c.need(2, 1); err != nil {
-		return nil, err
-	}
-	x, out := c.in[0], c.out[0]
-	ids, err := c.integers(1)
-	if err != nil {
-		return nil, err
-	}
-	if len(out.dims) == 0 {
-		return nil, fmt.Errorf("expected a result of rank >= 1, got a scalar")
-	}
-	if err := errors.Join(checkTypes[T](x, out), checkShape("data", x, ids.v.typ.Shape.Dims, out.typ.Shape.Dims[1:])); err != nil {
-		return nil, err
-	}
-	return func() error {
-		d, data := view[T](out), view[T](x)
-		clear(d)
-		if x.n == 0 {
-			return nil // TensorFlow does not look at the indices
-		}
-		inner := rowBytes(out, 0)
-		for r := range ids.v.n {
-			k := ids.at(r)
-			if k >= out.dims[0] {
-				return &IndexError{k, r, out.dims[0]}
-			}
-			if k < 0 {
-				continue
-			}
-			row := d[k*inner : (k+1)*inner]
-			for i, e := range data[r*inner : (r+1)*inner] {
-				row[i] += e
-			}
-		}
-		return nil
-	}, nil
 }
 
 // argExtreme takes a tensor and a constant axis.

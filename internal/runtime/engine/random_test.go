@@ -49,3 +49,28 @@ func TestRandomOps(t *testing.T) {
 		}
 	})
 }
+
+// TestRandomInts: integers of a range, each about as often; an empty range is refused.
+func TestRandomInts(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	key, counter := b.Const("key", dense([]uint64{42}, 1)), b.Const("counter", dense([]uint64{0, 3}, 2))
+	limit := b.Placeholder("limit", fixedType(tensor.Int64))
+	out := b.Op("StatelessRandomUniformIntV2", "r", fixedType(tensor.Int64, 5000), nil, b.Const("shape", dense([]int32{5000}, 1)), key, counter,
+		b.Const("alg", tensor.Scalar(int32(1))), b.Const("low", tensor.Scalar(int64(-2))), limit)
+	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{limit}, Fetches: []graph.Output{out}}, device.NewHost(), ok(NewVariables(device.NewHost())), Options{Capacity: 1}))
+	if err := p.Run(bg, 1, []*tensor.Tensor{tensor.Scalar(int64(3))}); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[float64]int{}
+	for _, v := range toND(p.Value(0)).data {
+		seen[v]++
+	}
+	for v := -2.0; v < 3; v++ {
+		if n := seen[v]; n < 900 || n > 1100 || len(seen) != 5 {
+			t.Errorf("%v was drawn %d times of 5000, of %d numbers: expected about 1000 each of 5", v, n, len(seen))
+		}
+	}
+	if err := p.Run(bg, 1, []*tensor.Tensor{tensor.Scalar(int64(-2))}); err == nil {
+		t.Error("a range without numbers was not refused")
+	}
+}

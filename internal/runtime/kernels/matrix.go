@@ -1,0 +1,166 @@
+package kernels
+
+import (
+	"errors"
+	"math"
+)
+
+// Matrix is a square matrix of N rows, by rows.
+type Matrix struct {
+	N     int
+	A     []float64
+	Ended func() bool // nobody waits for the result any more: it need not be right; nil: never
+}
+
+// ended reports whether nobody waits for the result.
+func (m Matrix) ended() bool { return m.Ended != nil && m.Ended() }
+
+// Of returns a matrix of the same size with other elements.
+func (m Matrix) Of(a []float64) Matrix { return Matrix{m.N, a, m.Ended} }
+
+// Zeros returns a matrix of the same size.
+func (m Matrix) Zeros() Matrix { return m.Of(make([]float64, len(m.A))) }
+
+// At returns the element of row i and column j.
+func (m Matrix) At(i, j int) *float64 { return &m.A[i*m.N+j] }
+
+// row returns the elements of row i.
+func (m Matrix) row(i int) []float64 { return m.A[i*m.N : (i+1)*m.N] }
+
+// Transposed returns the transpose.
+func (m Matrix) Transposed() Matrix {
+	t := m.Zeros()
+	for i := range m.N {
+		for j := range m.N {
+			*t.At(j, i) = *m.At(i, j)
+		}
+	}
+	return t
+}
+
+// Cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none. It reads the lower triangle.
+func Cholesky(m Matrix) Matrix {
+	l := m.Zeros()
+	for j := 0; j < m.N && !m.ended(); j++ {
+		for i := j; i < m.N; i++ {
+			sum, x, y := *m.At(i, j), l.row(i)[:j], l.row(j)[:j]
+			for k, v := range x {
+				sum -= v * y[k]
+			}
+			switch {
+			case i > j:
+				*l.At(i, j) = sum / *l.At(j, j)
+			case sum > 0:
+				*l.At(j, j) = math.Sqrt(sum)
+			default:
+				return l.undefined()
+			}
+		}
+	}
+	return l
+}
+
+// undefined makes the lower triangle NaN.
+func (m Matrix) undefined() Matrix {
+	for i := range m.N {
+		for j := range i + 1 {
+			*m.At(i, j) = math.NaN()
+		}
+	}
+	return m
+}
+
+// Factors are an LU decomposition with pivots, in place: L without its diagonal of ones, and U.
+type Factors struct {
+	Matrix
+	Rows []int   // which row of the matrix each row is
+	Sign float64 // of the permutation
+}
+
+// LU decomposes m, which it overwrites. A column without a pivot is left.
+func LU(m Matrix) Factors {
+	f := Factors{m, make([]int, m.N), 1}
+	for i := range f.Rows {
+		f.Rows[i] = i
+	}
+	for k := 0; k < m.N && !m.ended(); k++ {
+		p := k
+		for i := k + 1; i < m.N; i++ {
+			if math.Abs(*m.At(i, k)) > math.Abs(*m.At(p, k)) {
+				p = i
+			}
+		}
+		if p != k {
+			f.Sign = -f.Sign
+			f.Rows[p], f.Rows[k] = f.Rows[k], f.Rows[p]
+			for j, v := range m.row(p) {
+				*m.At(p, j), *m.At(k, j) = *m.At(k, j), v
+			}
+		}
+		pivot := *m.At(k, k)
+		if pivot == 0 {
+			continue
+		}
+		from := m.row(k)[k+1:]
+		for i := k + 1; i < m.N; i++ {
+			*m.At(i, k) /= pivot
+			by, row := *m.At(i, k), m.row(i)[k+1:]
+			for j, v := range from {
+				row[j] -= by * v
+			}
+		}
+	}
+	return f
+}
+
+// ErrSingular is what a singular matrix gives, in TensorFlow's words.
+var ErrSingular = errors.New("Input matrix is not invertible.")
+
+// Solve returns x of m·x = b, for b of k columns.
+func (f Factors) Solve(b []float64, k int) ([]float64, error) {
+	x := make([]float64, len(b))
+	for i, from := range f.Rows {
+		copy(x[i*k:(i+1)*k], b[from*k:(from+1)*k])
+	}
+	for i := range f.N {
+		if *f.At(i, i) == 0 {
+			return nil, ErrSingular
+		}
+	}
+	Substitute(f.Matrix, x, k, true, true)
+	Substitute(f.Matrix, x, k, false, false)
+	return x, nil
+}
+
+// Substitute solves the triangular system of m in place, for x of k columns. A unit triangle has ones in the diagonal, which is not read.
+func Substitute(m Matrix, x []float64, k int, lower, unit bool) {
+	for step := 0; step < m.N && !m.ended(); step++ {
+		i, from, to := step, 0, step
+		if !lower {
+			i = m.N - 1 - step
+			from, to = i+1, m.N
+		}
+		row := x[i*k : (i+1)*k]
+		for j := from; j < to; j++ {
+			by := *m.At(i, j)
+			for c, v := range x[j*k : (j+1)*k] {
+				row[c] -= by * v
+			}
+		}
+		if !unit {
+			for c := range row {
+				row[c] /= *m.At(i, i)
+			}
+		}
+	}
+}
+
+// Inverse returns the inverse of m, which it overwrites.
+func Inverse(m Matrix) (Matrix, error) {
+	one := m.Zeros()
+	for i := range m.N {
+		*one.At(i, i) = 1
+	}
+	x, err := LU(m).Solve(one.A, m.N)
+	return m.Of(x), err
+}

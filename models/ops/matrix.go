@@ -1,0 +1,62 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Cholesky returns, for each symmetric positive definite matrix of x [..., n, n],
+// the lower triangle L with L·Lᵀ = x; it reads the lower triangle. A matrix with
+// no such triangle gives NaN. The gradient is symmetric, as TensorFlow's.
+func Cholesky(c models.Context, x *G.Node) *G.Node {
+	return ofMatrices(c, "Cholesky", x, choleskyGrad)
+}
+
+// MatrixInverse returns the inverse of each matrix of x [..., n, n]. A singular
+// matrix is an error of the step.
+func MatrixInverse(c models.Context, x *G.Node) *G.Node {
+	return ofMatrices(c, "MatrixInverse", x, func(a *adjoint) *G.Node {
+		return Neg(a, BatchMatMul(a, a.out, BatchMatMul(a, a.grad, a.out, false, true), true, false))
+	})
+}
+
+func ofMatrices(c models.Context, op string, x *G.Node, grad func(a *adjoint) *G.Node) *G.Node {
+	if !floats(c, op, x) {
+		return nil
+	}
+	if s, r := x.Shape(), len(x.Shape()); r < 2 || s[r-1] != s[r-2] {
+		c.Core().Failf("%s: shape %v: expected square matrices [..., n, n]", op, s)
+		return nil
+	}
+	attrs := typeAttr(x.Dtype())
+	if op == "MatrixInverse" {
+		attrs["adjoint"] = false
+	}
+	return apply(c, spec{op: op, attrs: attrs, outs: []kind{kindOf(x)}, grad: one(grad)}, x)
+}
+
+// choleskyGrad is half the sum of S and Sᵀ, for S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ keeps
+// the lower triangle and half the diagonal (Iain Murray, arXiv:1602.07527).
+func choleskyGrad(a *adjoint) *G.Node {
+	l := a.out
+	r := len(l.Shape())
+	at := places(a, l, r-1)
+	rows, cols := ExpandDims(a, at, 1), ExpandDims(a, at, 0)
+	half := scalarLike(a, l, 0.5)
+	p := BatchMatMul(a, l, a.grad, true, false)
+	p = Where(a, Equal(a, rows, cols), Mul(a, p, half), p)
+	p = Where(a, GreaterEqual(a, rows, cols), p, scalarLike(a, l, 0))
+	inverse := MatrixInverse(a, l)
+	s := BatchMatMul(a, inverse, BatchMatMul(a, p, inverse, false, false), true, false)
+	if a.Failed() {
+		return nil
+	}
+	perm := make([]int, r)
+	for i := range perm {
+		perm[i] = i
+	}
+	slices.Reverse(perm[r-2:])
+	return Mul(a, Add(a, s, Transpose(a, s, perm...)), half)
+}
