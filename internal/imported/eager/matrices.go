@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,11 +46,17 @@ func eachSquare[T float](c call, f func(i int, m square) error) error {
 			m.A[k] = float64(v)
 		}
 		if err := f(i, m); err != nil && !m.Ended() {
+			if errors.Is(err, kernels.ErrSingular) {
+				return errSingular
+			}
 			return err
 		}
 	}
 	return c.ctx.Err()
 }
+
+// errSingular is what a singular matrix gives, in TensorFlow's words.
+var errSingular = errors.New("Input matrix is not invertible.")
 
 // onMatrices makes a matrix of each matrix.
 func onMatrices(f func(m square) (square, error)) maker {

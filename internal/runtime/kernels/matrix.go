@@ -113,8 +113,8 @@ func LU(m Matrix) Factors {
 	return f
 }
 
-// ErrSingular is what a singular matrix gives, in TensorFlow's words.
-var ErrSingular = errors.New("Input matrix is not invertible.")
+// ErrSingular is what a singular matrix gives.
+var ErrSingular = errors.New("the matrix is not invertible")
 
 // Solve returns x of m·x = b, for b of k columns.
 func (f Factors) Solve(b []float64, k int) ([]float64, error) {
