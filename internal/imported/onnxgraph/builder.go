@@ -149,7 +149,7 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 		all[i] = b.add(&value{dtype: o.DType, out: n.Out(i)})
 	}
 	for p := range probes(all[0].known) {
-		for i, k := range probe(d, n, in, p) {
+		for i, k := range probe(b.t.ctx, d, n, in, p) {
 			all[i].known[p] = k
 		}
 	}
@@ -231,7 +231,7 @@ func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 	if b.t.work -= size; b.t.work < 0 {
 		return nil
 	}
-	results := compute(n, values, int64(max(size, maxFolded)))
+	results := compute(b.t.ctx, n, values, int64(max(size, maxFolded)))
 	if results == nil {
 		return nil
 	}
@@ -249,20 +249,20 @@ func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 }
 
 // compute runs a node, nil where that fails: it does so again, with its message, once there is a request.
-func compute(n *graph.Node, in []eager.Value, limit int64) []eager.Value {
+func compute(ctx context.Context, n *graph.Node, in []eager.Value, limit int64) []eager.Value {
 	k, err := eager.Prepare(n)
 	if err != nil {
 		return nil
 	}
 	out := make([]eager.Value, len(n.Outputs))
-	if err := k(context.Background(), &eager.Env{Limit: limit}, in, out); err != nil {
+	if err := k(ctx, &eager.Env{Limit: limit}, in, out); err != nil {
 		return nil
 	}
 	return out
 }
 
 // probe returns what is known of a node's results under one assumption.
-func probe(d *ops.Def, n *graph.Node, in []*value, p int) []infer.Value {
+func probe(ctx context.Context, d *ops.Def, n *graph.Node, in []*value, p int) []infer.Value {
 	known, values := make([]infer.Value, len(in)), make([]eager.Value, len(in))
 	total := 0
 	for i, v := range in {
@@ -280,7 +280,7 @@ func probe(d *ops.Def, n *graph.Node, in []*value, p int) []infer.Value {
 	if total > maxProbed || d.State != ops.Pure || len(in) == 0 || out[0].T != nil {
 		return out
 	}
-	for i, r := range compute(n, values, maxProbed*8) {
+	for i, r := range compute(ctx, n, values, maxProbed*8) {
 		if r.T != nil {
 			out[i] = infer.Of(r.T)
 		}

@@ -1,6 +1,7 @@
 package onnxgraph_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
@@ -10,7 +11,7 @@ import (
 
 func ExampleTranslate() {
 	x := onnx.Value{Name: "x", DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "batch"}, {Size: 3}}}
-	m, err := onnxgraph.Translate(&onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{
+	m, err := onnxgraph.Translate(context.Background(), &onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{
 		Inputs: []onnx.Value{x}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
 		Nodes: []onnx.Node{{Op: "HardSwish", Inputs: []string{"x"}, Outputs: []string{"h"}}, {Op: "ReduceMax", Inputs: []string{"h"}, Outputs: []string{"y"}}},
 	}})

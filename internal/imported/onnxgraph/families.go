@@ -7,4 +7,4 @@ func families() []operators {
 }
 
 // mlFamilies are those of the domain of classic models.
-func mlFamilies() []operators { return []operators{classicOperators} }
+func mlFamilies() []operators { return []operators{classicOperators, labelOperators, vectorOperators} }

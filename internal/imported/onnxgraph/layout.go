@@ -29,6 +29,9 @@ func (b *builder) plain(v *value) *value {
 	if v.seq {
 		refuse("a sequence where a tensor is expected")
 	}
+	if v.keys != nil {
+		refuse("maps where a tensor is expected")
+	}
 	if v.t != nil || v.out.Valid() || v.last == nil {
 		return v
 	}

@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -228,10 +229,31 @@ func (x *site) converted(v *value, to tensor.DType) *value {
 		return x.cast(x.op(ops.StringToNumber, graph.Attrs{"out_type": as}, v), to)
 	case to == tensor.String && !v.dtype.Float():
 		return x.op(ops.AsString, nil, v)
-	case to == tensor.String, v.dtype == tensor.String:
+	case to == tensor.String:
+		return x.written(v)
+	case v.dtype == tensor.String:
 		refuse("from %v to %v", v.dtype, to)
 	}
 	return x.cast(v, to)
+}
+
+// written are floats in decimal, as ONNX Runtime writes them: in 8 digits, those of 64 bits too.
+func (x *site) written(v *value) *value {
+	if v.dtype != tensor.Float64 {
+		v = x.cast(v, tensor.Float32)
+	}
+	y := x.op(ops.AsString, graph.Attrs{"shortest": true, "precision": int64(8)}, v)
+	for _, special := range []struct {
+		name string
+		hit  *value
+	}{
+		{"NaN", x.op(ops.IsNan, nil, v)},
+		{"INF", x.op(ops.Equal, nil, v, x.scalar(v.dtype, math.Inf(1)))},
+		{"-INF", x.op(ops.Equal, nil, v, x.scalar(v.dtype, math.Inf(-1)))},
+	} {
+		y = x.op(ops.SelectV2, nil, special.hit, x.item(constant(texts(special.name)), 0), y)
+	}
+	return y
 }
 
 // prelu: slopes are broadcast to the shape of the input; before version 7 they are of channels.

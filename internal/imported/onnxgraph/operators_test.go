@@ -29,7 +29,7 @@ func operatorsPage() string {
 	var b strings.Builder
 	b.WriteString("# Operators of ONNX\n\nWritten by `go test ./internal/imported/onnxgraph -update` from the table of what is translated. [Serving](serving.md#onnx-models) says how models are served.\n\n" +
 		"Versions 7 to 21 of the operators of the default domain, and up to 5 of `ai.onnx.ml`; older versions where they mean the same. Functions of a model (`local functions`) are translated as what they are made of.\n" +
-		"Sparse tensors, sequences, maps and optional values as inputs or outputs of a model, types of 8-bit floats and of 4 bits, and the other domains are refused.\n\n| domain | operator | refused of it |\n|---|---|---|\n")
+		"Sparse tensors and optional values, sequences and maps as inputs of a model, types of 8-bit floats and of 4 bits, and the other domains are refused.\n\n| domain | operator | refused of it |\n|---|---|---|\n")
 	for _, o := range Operators() {
 		domain := o.Domain
 		if domain == "" {

@@ -80,6 +80,9 @@ func (s *scope) run(nodes []onnx.Node) {
 
 // node translates one node.
 func (s *scope) node(n *onnx.Node) {
+	if s.t.ctx.Err() != nil {
+		refuse("the load has ended")
+	}
 	if s.t.budget--; s.t.budget < 0 {
 		refuse("more than %d nodes, those of functions counted where they are called", maxTranslated)
 	}

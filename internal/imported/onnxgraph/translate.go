@@ -2,13 +2,13 @@ package onnxgraph
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
-	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
@@ -46,14 +46,14 @@ func (e *UnsupportedError) Error() string {
 	return "the model needs operators of ONNX that are not supported: " + strings.Join(parts, ", ")
 }
 
-// Open reads and translates the model in dir/model.onnx. The error wraps fs.ErrNotExist where there is none, onnx.ErrInvalid where it is
+// Open reads and translates the model in dir/model.onnx, until ctx is done. The error wraps fs.ErrNotExist where there is none, onnx.ErrInvalid where it is
 // damaged, and *UnsupportedError where it needs more than is translated.
-func Open(dir string) (*Model, error) {
+func Open(ctx context.Context, dir string) (*Model, error) {
 	m, err := onnx.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	t, err := Translate(m)
+	t, err := Translate(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", dir, err)
 	}
@@ -63,6 +63,7 @@ func Open(dir string) (*Model, error) {
 
 // translation is the state of one model.
 type translation struct {
+	ctx       context.Context // of the load, which constants are computed under
 	m         *onnx.Model
 	values    map[string]*tensor.Tensor
 	holders   map[holderKey]*holder
@@ -86,9 +87,9 @@ const (
 	minRoom       = 256 << 20 // bytes of constants that may be made, beside four times those that there are
 )
 
-// Translate makes a graph of a model.
-func Translate(m *onnx.Model) (_ *Model, err error) {
-	t := &translation{m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
+// Translate makes a graph of a model. It ends with the error of ctx once that is done.
+func Translate(ctx context.Context, m *onnx.Model) (_ *Model, err error) {
+	t := &translation{ctx: ctx, m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
 		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}
 	for i := range m.Functions {
 		f := &m.Functions[i]
@@ -109,6 +110,9 @@ func Translate(m *onnx.Model) (_ *Model, err error) {
 			if !ok {
 				panic(r)
 			}
+			if err = ctx.Err(); err != nil {
+				return
+			}
 			err = fmt.Errorf("%w: %s", onnx.ErrInvalid, why.why)
 		}
 	}()
@@ -117,6 +121,9 @@ func Translate(m *onnx.Model) (_ *Model, err error) {
 	s := t.scope(b, nil, m.Opsets)
 	t.inputs(s, sig)
 	s.run(m.Graph.Nodes)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if len(t.gaps) > 0 {
 		return nil, t.unsupported()
 	}
@@ -208,29 +215,6 @@ func (t *translation) assumed(in onnx.Value) (p probes) {
 		p[k] = infer.Shaped(shape...)
 	}
 	return p
-}
-
-// outputs names the model's results.
-func (t *translation) outputs(s *scope, sig *pb.SignatureDef) {
-	if len(t.m.Graph.Outputs) == 0 {
-		refuse("the model has no outputs")
-	}
-	for _, out := range t.m.Graph.Outputs {
-		v, err := s.find(out.Name)
-		if err != nil {
-			refuse("output %q: %v", out.Name, err)
-		}
-		if v == nil || v.seq {
-			t.gap("output", "it is a sequence, or no tensor", out.Name)
-			continue
-		}
-		s.b.name = out.Name
-		v = s.b.plain(s.b.own(v))
-		o := s.b.operand(v, ops.RoleConstant)
-		o = s.b.g.Op("Identity", s.b.nodeName(out.Name), o.Type(), graph.Attrs{"T": v.dtype}, o)
-		out.DType = v.dtype
-		sig.Outputs[out.Name] = info(out, &value{dtype: v.dtype, out: o})
-	}
 }
 
 // info describes a tensor of the signature.

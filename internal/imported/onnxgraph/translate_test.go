@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
 // images is a value of images whose number is open.
@@ -25,7 +27,9 @@ func node(op, name string, in []string, out []string, attrs map[string]any) onnx
 	return onnx.Node{Op: op, Name: name, Inputs: in, Outputs: out, Attrs: attrs}
 }
 
-func model(g onnx.Graph) *onnx.Model { return &onnx.Model{Opsets: map[string]int{"": 17}, Graph: g} }
+func model(g onnx.Graph) *onnx.Model {
+	return &onnx.Model{Opsets: map[string]int{"": 17, mlDomain: 3}, Graph: g}
+}
 
 // TestImagesStayAsTheyAre: a chain of convolutions, pools and elementwise operators is transposed where it begins and where it ends.
 func TestImagesStayAsTheyAre(t *testing.T) {
@@ -41,7 +45,7 @@ func TestImagesStayAsTheyAre(t *testing.T) {
 			node("Add", "", []string{w + "r", w + "c"}, []string{fmt.Sprintf("a%d", i+1)}, nil))
 	}
 	g.Nodes = append(g.Nodes, node("MaxPool", "", []string{"a3"}, []string{"p"}, map[string]any{"kernel_shape": []int{2, 2}}), node("GlobalAveragePool", "", []string{"p"}, []string{"y"}, nil))
-	m, err := Translate(model(g))
+	m, err := Translate(t.Context(), model(g))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +67,7 @@ func TestListsAllGaps(t *testing.T) {
 		node("Bogus", "first", []string{"x"}, []string{"a"}, nil), node("Bogus", "second", []string{"a"}, []string{"b"}, nil),
 		node("Relu", "third", []string{"x"}, []string{"d"}, map[string]any{"odd": 1}), node("If", "fourth", []string{"c"}, []string{"e"}, map[string]any{"then_branch": inner, "else_branch": inner}),
 		node("Add", "fifth", []string{"b", "e"}, []string{"y"}, nil)}}
-	_, err := Translate(model(g))
+	_, err := Translate(t.Context(), model(g))
 	var u *UnsupportedError
 	if !errors.As(err, &u) || len(u.Gaps) != 2 {
 		t.Fatalf("got %v", err)
@@ -92,7 +96,7 @@ func TestRefusesWhatIsNoModel(t *testing.T) {
 			Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"kernel_shape": []int{3}, "strides": []int{}, "pads": []int{1, 1}})}}),
 		"values of kind sequence": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "sequence"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),
 	} {
-		if _, err := Translate(m); err == nil || !strings.Contains(err.Error(), want) && want != "do not fit the operator" {
+		if _, err := Translate(t.Context(), m); err == nil || !strings.Contains(err.Error(), want) && want != "do not fit the operator" {
 			t.Errorf("got %v, expected %q in it", err, want)
 		}
 	}
@@ -109,7 +113,7 @@ func TestConstantsDoNotMultiply(t *testing.T) {
 		last = next
 	}
 	g.Nodes = append(g.Nodes, node("ReduceSum", "", []string{last}, []string{"s"}, map[string]any{"keepdims": 0}), node("Add", "", []string{"x", "s"}, []string{"y"}, nil))
-	m, err := Translate(model(g))
+	m, err := Translate(t.Context(), model(g))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +159,46 @@ func TestHugeSizesAreRefused(t *testing.T) {
 		"no rank": {Inputs: []onnx.Value{{Name: "x", DType: tensor.Uint8, Unranked: true}, sized("s", f, 3), sized("z", tensor.Uint8, 3)}, Nodes: []onnx.Node{node("DequantizeLinear", "", []string{"x", "s", "z"}, []string{"y"}, nil)}},
 	} {
 		g.Outputs = y
-		if _, err := Translate(model(g)); err == nil {
+		if _, err := Translate(t.Context(), model(g)); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestTranslationEnds with its context.
+func TestTranslationEnds(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	g := onnx.Graph{Inputs: []onnx.Value{images("x", 1)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32}}, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"y"}, nil)}}
+	if _, err := Translate(ctx, model(g)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMapsEndAtOutputs: ZipMap's result is two outputs, and nothing else may take it.
+func TestMapsEndAtOutputs(t *testing.T) {
+	zip := node("ZipMap", "", []string{"x"}, []string{"m"}, map[string]any{"classlabels_strings": []string{"a", "b", "c"}})
+	zip.Domain = mlDomain
+	graphOf := func(outputs []string, nodes ...onnx.Node) onnx.Graph {
+		g := onnx.Graph{Inputs: []onnx.Value{{Name: "x", DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "n"}, {Size: 3}}}}, Nodes: append([]onnx.Node{zip}, nodes...)}
+		for _, name := range outputs {
+			g.Outputs = append(g.Outputs, onnx.Value{Name: name, Kind: "sequence"})
+		}
+		return g
+	}
+	m, err := Translate(t.Context(), model(graphOf([]string{"m"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Graph.Signatures["serving_default"].GetOutputs(); len(got) != 2 || got["m"] == nil || got["m_keys"].GetDtype() != types_go_proto.DataType_DT_STRING {
+		t.Errorf("outputs %v", got)
+	}
+	for want, g := range map[string]onnx.Graph{
+		"maps where a tensor is expected": graphOf([]string{"y"}, node("Relu", "", []string{"m"}, []string{"y"}, nil)),
+		"two outputs \"m_keys\"":          graphOf([]string{"m_keys", "m"}, node("Relu", "", []string{"x"}, []string{"m_keys"}, nil)),
+	} {
+		if _, err := Translate(t.Context(), model(g)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q in it", err, want)
 		}
 	}
 }
@@ -177,7 +219,7 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(small)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if m, err := onnx.Unmarshal(data); err == nil {
-			_, _ = Translate(m)
+			_, _ = Translate(t.Context(), m)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type value struct {
 
 	items []*value // of a sequence, whose length is known
 	seq   bool
+	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none
 }
 
 // probes is what is known of a value under several assumptions of the sizes that the model leaves open.

@@ -29,7 +29,7 @@ func openONNX(ctx context.Context, dir string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := onnxgraph.Open(abs)
+	m, err := onnxgraph.Open(ctx, abs)
 	if e := (*onnxgraph.UnsupportedError)(nil); errors.As(err, &e) {
 		return nil, ofModel(abs, untranslated(e))
 	}

@@ -15,6 +15,10 @@ rng = np.random.default_rng(3)
 
 def save(name, nodes, ins, outs, inits=(), ml=3, opset=17, feeds=None, functions=(), external=False):
     g = h.make_graph(nodes, name, [h.make_tensor_value_info(*i) for i in ins], [h.make_tensor_value_info(*o) for o in outs], list(inits))
+    save_graph(name, g, feeds, ml, opset, functions, external)
+
+
+def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
     opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
@@ -22,12 +26,14 @@ def save(name, nodes, ins, outs, inits=(), ml=3, opset=17, feeds=None, functions
     d = f"{root}/{name}"
     os.makedirs(d + "/test_data_set_0")
     s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
-    out = s.run([o[0] for o in outs], feeds)
+    out = s.run([o.name for o in g.output], feeds)
     onnx.save(m, d + "/model.onnx", save_as_external_data=external, location="weights.bin", size_threshold=16)
-    for kind, list_ in [("input", [feeds[i[0]] for i in ins]), ("output", out)]:
+    for kind, list_ in [("input", [feeds[i.name] for i in g.input]), ("output", out)]:
         for i, v in enumerate(list_):
             with open(f"{d}/test_data_set_0/{kind}_{i}.pb", "wb") as f:
-                f.write(nh.from_array(np.asarray(v)).SerializeToString())
+                if isinstance(v, list) and isinstance(v[0], dict):  # what ZipMap makes: rows
+                    v = np.array([list(row.values()) for row in v], np.float32)
+                f.write((nh.from_list(v) if isinstance(v, list) else nh.from_array(np.asarray(v))).SerializeToString())
 
 
 # Classic models.
@@ -74,6 +80,69 @@ for p in ['NONE','LOGISTIC','SOFTMAX','SOFTMAX_ZERO']:
         ml('TreeEnsembleClassifier',f'forest2_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],**trees('class',[0,1],positive))
         ml('TreeEnsembleClassifier',f'forest1_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],**trees('class',[1],positive))
         ml('TreeEnsembleClassifier',f'forest0_{p}_{positive}',lab,feeds=X,post_transform=p,classlabels_int64s=[0,1],base_values=[.3],**trees('class',[0],positive))
+
+
+def of(op, name, x, outs, ml=3, **a):
+    """One classic operator of inputs of any type."""
+    xs = x if isinstance(x, list) else [x]
+    kinds = {"f": T.FLOAT, "O": T.STRING, "i": T.INT64}
+    ins = [(f"x{i}", T.DOUBLE if v.dtype == np.float64 else kinds[v.dtype.kind], ["N", *v.shape[1:]]) for i, v in enumerate(xs)]
+    save(name, [h.make_node(op, [i[0] for i in ins], [o[0] for o in outs], domain="ai.onnx.ml", **a)], ins, outs, ml=ml, feeds={i[0]: v for i, v in zip(ins, xs)})
+
+
+words = np.array([["a", "b"], ["", "q"], ["b", "ä"]], object)
+numbers = np.array([[3, -1], [5, 2**40]], np.int64)
+reals = np.array([[0.5, np.nan], [-0.0, 1e30]], np.float32)
+strings, longs, floats = [("y", T.STRING, None)], [("y", T.INT64, None)], [("y", T.FLOAT, None)]
+of("LabelEncoder", "label_words", words, longs, ml=2, keys_strings=["a", "b", "a"], values_int64s=[7, 8, 9], default_int64=-5)
+of("LabelEncoder", "label_numbers", numbers, strings, ml=2, keys_int64s=[5, 3], values_strings=["five", "three"], default_string="other")
+of("LabelEncoder", "label_reals", reals, floats, ml=2, keys_floats=[0.0, float("nan"), 0.5], values_floats=[1.0, 2.0, 3.0])
+of("LabelEncoder", "label_reals4", reals, floats, ml=4, keys_floats=[0.0, float("nan"), 0.5], values_floats=[1.0, 2.0, 3.0])
+of("LabelEncoder", "label_same", words, strings, ml=2, keys_strings=["a"], values_strings=["A"])
+of("LabelEncoder", "label_tensors", numbers, [("y", T.DOUBLE, None)], ml=4, keys_tensor=nh.from_array(np.array([5, 3])), values_tensor=nh.from_array(np.array([0.1, 0.2])), default_tensor=nh.from_array(np.array([0.3])))
+of("LabelEncoder", "label_first", words, longs, ml=1, classes_strings=["b", "a"], default_int64=9)
+of("LabelEncoder", "label_names", numbers, strings, ml=1, classes_strings=["zero", "one", "two", "three"])
+of("CategoryMapper", "categories", words, longs, cats_strings=["b", "a"], cats_int64s=[20, 10])
+of("CategoryMapper", "categories_back", numbers, strings, cats_strings=["b", "a"], cats_int64s=[5, 3], default_string="none")
+of("OneHotEncoder", "one_hot_words", words, floats, cats_strings=["a", "b"], zeros=1)
+of("OneHotEncoder", "one_hot_numbers", numbers, floats, cats_int64s=[5, 7, 3])
+of("OneHotEncoder", "one_hot_known", np.array([1, 0, 1]), floats, cats_int64s=[0, 1], zeros=0)
+of("FeatureVectorizer", "vectors", [clean, clean[:, 1:3], clean[:, :1]], floats, inputdimensions=[4, 2, 1])
+
+support = rng.normal(size=(9, 4)).astype(np.float32)
+for kind in ["LINEAR", "POLY", "RBF", "SIGMOID"]:
+    a = dict(kernel_type=kind, kernel_params=[0.3, 0.4, 3.0], support_vectors=support.ravel().tolist())
+    ml("SVMRegressor", "vector_" + kind, one, coefficients=rng.normal(size=9).tolist(), rho=[0.2], n_supports=9, **a)
+    for n, per in [(2, [4, 5]), (3, [2, 3, 4]), (4, [2, 2, 4, 1])]:
+        a |= dict(coefficients=rng.normal(size=9 * (n - 1)).tolist(), rho=rng.normal(size=n * (n - 1) // 2).tolist(), vectors_per_class=per, classlabels_ints=list(range(5, 5 + n)))
+        ml("SVMClassifier", f"vectors{n}_{kind}", lab, **a)
+        ml("SVMClassifier", f"vectors{n}_{kind}_probabilities", lab, prob_a=rng.normal(size=n * (n - 1) // 2).tolist(), prob_b=rng.normal(size=n * (n - 1) // 2).tolist(), **a)
+ml("SVMRegressor", "vector_one_class", one, coefficients=rng.normal(size=9).tolist(), rho=[0.2], n_supports=9, one_class=1, kernel_type="RBF", kernel_params=[0.3, 0.0, 0.0], support_vectors=support.ravel().tolist())
+ml("SVMRegressor", "vector_linear", one, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=rng.normal(size=4).tolist(), rho=[0.2])
+ml("SVMClassifier", "vectors_linear", kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], outs=[("l", T.STRING, None), ("y", T.FLOAT, None)], coefficients=rng.normal(size=12).tolist(), rho=[0.2], classlabels_strings=["a", "b", "c"])
+
+
+# As skl2onnx writes pipelines: columns of several types, a classifier, its scores as maps.
+def pipeline(name, classes, **labels):
+    maps = h.make_sequence_type_proto(h.make_map_type_proto(T.STRING if "classlabels_strings" in labels else T.INT64, h.make_tensor_type_proto(T.FLOAT, [])))
+    nodes = [
+        h.make_node("Scaler", ["x"], ["scaled"], domain="ai.onnx.ml", offset=[0.1] * 4, scale=[2.0] * 4),
+        h.make_node("OneHotEncoder", ["city"], ["columns"], domain="ai.onnx.ml", cats_strings=["a", "b"], zeros=1),
+        h.make_node("Reshape", ["columns", "flat"], ["columns2"]),
+        h.make_node("Concat", ["scaled", "columns2"], ["all"], axis=1),
+        h.make_node("LinearClassifier", ["all"], ["label", "raw"], domain="ai.onnx.ml", coefficients=rng.normal(size=6 * classes).tolist(), intercepts=[0.1] * classes, multi_class=1, post_transform="LOGISTIC", **{k.replace("int64s", "ints"): v for k, v in labels.items()}),
+        h.make_node("Normalizer", ["raw"], ["scores"], domain="ai.onnx.ml", norm="L1"),
+        h.make_node("ZipMap", ["scores"], ["output_probability"], domain="ai.onnx.ml", **labels),
+    ]
+    outs = [h.make_tensor_value_info("label", T.STRING if "classlabels_strings" in labels else T.INT64, ["N"]), h.make_value_info("output_probability", maps)]
+    g = h.make_graph(nodes, name, [h.make_tensor_value_info("x", T.FLOAT, ["N", 4]), h.make_tensor_value_info("city", T.STRING, ["N", 1])], outs, [nh.from_array(np.array([-1, 2]), "flat")])
+    save_graph(name, g, {"x": clean, "city": np.array(list("abzabab"), object)[:, None]})
+
+
+pipeline("pipeline2", 2, classlabels_int64s=[0, 1])
+pipeline("pipeline3", 3, classlabels_strings=["ja", "nein", "vielleicht"])
+save("text_of_floats", [h.make_node("Cast", ["x"], ["y"], to=T.STRING)], [("x", T.FLOAT, ["N"])], strings, feeds={"x": np.array([1, 0.1, -2.5e-9, 123456789, 1e30, np.nan, np.inf, -np.inf, -0.0], np.float32)})
+save("text_of_doubles", [h.make_node("Cast", ["x"], ["y"], to=T.STRING)], [("x", T.DOUBLE, ["N"])], strings, feeds={"x": np.array([1, 0.1, -2.5e-9, np.nan])})
 
 
 # Networks, as exporters write them.

@@ -1,0 +1,246 @@
+package onnxgraph
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/session/infer"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// labelOperators map categories to numbers, to names and to columns.
+var labelOperators = operators{
+	"LabelEncoder": one(labelEncoder), "CategoryMapper": one(categoryMapper), "OneHotEncoder": one(oneHotEncoder), "FeatureVectorizer": one(featureVectorizer),
+	"ZipMap": one(zipMap).but("a use of its result by other operators"),
+}
+
+// listedAs is a constant vector of the attribute prefix_strings, prefix_int64s, prefix_floats or prefix_tensor; nil where all are absent.
+func (x *site) listedAs(prefix string) *tensor.Tensor {
+	if t := x.tensorOf(prefix + "_tensor"); t != nil {
+		return t
+	}
+	if list := x.strList(prefix + "_strings"); len(list) > 0 {
+		return texts(list...)
+	}
+	if list := x.intList(prefix+"_int64s", nil); len(list) > 0 {
+		return longs(list...)
+	}
+	if list := x.floatList(prefix + "_floats"); len(list) > 0 {
+		t, _ := tensor.FromSlice(list, len(list))
+		return t
+	}
+	return nil
+}
+
+func texts(list ...string) *tensor.Tensor {
+	all := make([][]byte, len(list))
+	for i, s := range list {
+		all[i] = []byte(s)
+	}
+	t, err := tensor.FromStrings(all, len(all))
+	if err != nil {
+		refuse("%d strings: %v", len(all), err)
+	}
+	return t
+}
+
+func longs(list ...int) *tensor.Tensor {
+	t := tensor.New(tensor.Int64, len(list))
+	for i, v := range list {
+		tensor.Values[int64](t)[i] = int64(v)
+	}
+	return t
+}
+
+// otherwise is a vector of the one value of the attribute default_tensor, default_string, default_int64 or default_float, which is for an
+// element type.
+func (x *site) otherwise(d tensor.DType) *value {
+	name, number, real := x.str("default_string", "_Unused"), x.int("default_int64", -1), x.float("default_float", float32(math.Copysign(0, -1)))
+	switch given := x.tensorOf("default_tensor"); {
+	case given != nil:
+		return x.cast(x.reshape(constant(given), 1), d)
+	case d == tensor.String:
+		return constant(texts(name))
+	case d.Float():
+		return x.reshape(x.scalar(d, real), 1)
+	}
+	return x.reshape(x.scalar(d, float64(number)), 1)
+}
+
+// labelEncoder has names alone before version 2, which it numbers, or gives for numbers.
+func labelEncoder(x *site) *value {
+	if x.version < 2 {
+		return x.numbered(x.strList("classes_strings"), nil)
+	}
+	keys, values := x.listedAs("keys"), x.listedAs("values")
+	if keys == nil || values == nil || keys.Len() != values.Len() {
+		refuse("keys and values: expected as many of both")
+	}
+	return x.mapped(x.at(0), keys, constant(values), x.otherwise(values.DType))
+}
+
+// categoryMapper maps numbers to names, or names to numbers.
+func categoryMapper(x *site) *value {
+	return x.numbered(x.strList("cats_strings"), x.intList("cats_int64s", nil))
+}
+
+// numbered gives the numbers of names, and the names of numbers; nil numbers count from 0.
+func (x *site) numbered(names []string, numbers []int) *value {
+	if numbers == nil {
+		numbers = without(len(names))
+	}
+	if len(names) == 0 || len(names) != len(numbers) {
+		refuse("%d names of %d numbers", len(names), len(numbers))
+	}
+	keys, values := texts(names...), longs(numbers...)
+	if x.at(0).dtype != tensor.String {
+		keys, values = values, keys
+	}
+	x.otherwise(tensor.Int64) // reads all
+	return x.mapped(x.at(0), keys, constant(values), x.otherwise(values.DType))
+}
+
+// mapped gives the value of each element's key, the first of those that are equal, and otherwise that of keys which are not there.
+func (x *site) mapped(u *value, keys *tensor.Tensor, values, otherwise *value) *value {
+	at := x.placed(u, keys)
+	return x.op(ops.GatherV2, nil, x.concat(0, x.reshape(values, -1), otherwise), at, x.i32(0))
+}
+
+// placed are the places of elements among keys, in the shape of u; those that are not there have the place after the last.
+func (x *site) placed(u *value, keys *tensor.Tensor) *value {
+	if u.dtype != keys.DType {
+		if u.dtype == tensor.String || keys.DType == tensor.String {
+			refuse("keys of type %v for %v", keys.DType, u.dtype)
+		}
+		u = x.cast(u, keys.DType)
+	}
+	own, place, lost := distinct(keys)
+	n := own.Len()
+	// Among keys and elements together, an element that is a key has the number of its key.
+	all := x.ops(ops.Unique, nil, x.concat(0, constant(own), x.reshape(u, -1)))[1]
+	at := x.op(ops.StridedSlice, graph.Attrs{"end_mask": int64(1)}, all, x.ints(n), x.ints(0), x.ints(1))
+	at = x.op(ops.GatherV2, nil, x.ints(append(place, keys.Len())...), x.op(ops.Minimum, nil, at, x.i32(n)), x.i32(0))
+	at = x.op(ops.Reshape, nil, at, x.shape(u))
+	for k, known := range u.known {
+		if at.known[k].T == nil && known.Known { // how many there are before the last step is not known
+			at.known[k] = infer.Shaped(known.Shape...)
+		}
+	}
+	if lost < 0 || x.version < 4 { // where NaN is no key
+		return at
+	}
+	return x.op(ops.SelectV2, nil, x.op(ops.IsNan, nil, u), x.i32(lost), at)
+}
+
+// distinct returns the keys that are no number and come first, where each of them was, and the place of the first NaN, -1 where there is none.
+func distinct(keys *tensor.Tensor) (own *tensor.Tensor, place []int, nan int) {
+	nan = -1
+	seen := map[any]bool{}
+	for i := range keys.Len() {
+		var key any
+		switch {
+		case keys.DType == tensor.String:
+			key = string(keys.Strings[i])
+		case keys.DType.Float():
+			v := keys.Float(i)
+			if math.IsNaN(v) {
+				if nan < 0 {
+					nan = i
+				}
+				continue
+			}
+			key = v
+		default:
+			key = keys.Int(i)
+		}
+		if !seen[key] {
+			seen[key], place = true, append(place, i)
+		}
+	}
+	return taken(keys, place), place, nan
+}
+
+// taken are some elements, as a vector.
+func taken(t *tensor.Tensor, at []int) *tensor.Tensor {
+	if t.DType == tensor.String {
+		list := make([]string, len(at))
+		for i, k := range at {
+			list[i] = string(t.Strings[k])
+		}
+		return texts(list...)
+	}
+	size := t.DType.Size()
+	out := tensor.New(t.DType, len(at))
+	for i, k := range at {
+		copy(out.Bytes[i*size:(i+1)*size], t.Bytes[k*size:])
+	}
+	return out
+}
+
+// maxCategories bounds the columns of a category, of which a square matrix is made.
+const maxCategories = 1 << 12
+
+// oneHotEncoder makes a column of each category. One that is not known has only zeros, or is an error of the request.
+func oneHotEncoder(x *site) *value {
+	names, numbers := x.strList("cats_strings"), x.intList("cats_int64s", nil)
+	keys := longs(numbers...)
+	if len(names) > 0 {
+		keys = texts(names...)
+	}
+	n := keys.Len()
+	if n == 0 || n > maxCategories {
+		refuse("%d categories: expected 1 to %d", n, maxCategories)
+	}
+	rows := n
+	if x.flag("zeros", true) {
+		rows++
+	}
+	table := tensor.New(tensor.Float32, rows, n)
+	for i := range n {
+		tensor.Values[float32](table)[i*n+i] = 1
+	}
+	return x.op(ops.GatherV2, nil, constant(table), x.placed(x.at(0), keys), x.i32(0))
+}
+
+// featureVectorizer joins the columns of all inputs, as float32.
+func featureVectorizer(x *site) *value {
+	sizes := x.intList("inputdimensions", nil)
+	if len(x.in) == 0 || len(sizes) != len(x.in) {
+		refuse("%d sizes of %d inputs", len(sizes), len(x.in))
+	}
+	var all []*value
+	for i, n := range sizes {
+		u := x.real(i)
+		switch x.rank(i) {
+		case 1:
+			u = x.op(ops.ExpandDims, nil, u, x.i32(0))
+		case 2:
+		default:
+			refuse("input %d: expected a matrix", i)
+		}
+		if have := u.dims()[1]; have != n {
+			refuse("input %d has %d columns (-1: not known), expected %d", i, have, n)
+		}
+		all = append(all, u)
+	}
+	return x.concat(1, all...)
+}
+
+// zipMap gives each row as a map of names to scores: scores that carry their names. The model's outputs are both.
+func zipMap(x *site) *value {
+	ints, names := x.intList("classlabels_int64s", nil), x.strList("classlabels_strings")
+	keys := longs(ints...)
+	if len(names) > 0 {
+		keys = texts(names...)
+	}
+	u := x.at(0)
+	if x.rank(0) == 1 {
+		u = x.op(ops.ExpandDims, nil, u, x.i32(0))
+	}
+	if dims := u.dims(); len(dims) != 2 || dims[1] >= 0 && dims[1] != keys.Len() {
+		refuse("%d names for scores of shape %v", keys.Len(), dims)
+	}
+	u = x.plain(u)
+	return x.add(&value{dtype: u.dtype, out: u.out, t: u.t, known: u.known, keys: keys})
+}
