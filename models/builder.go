@@ -18,6 +18,8 @@ type Builder struct {
 	graph  *G.ExprGraph
 	scopes []string
 	frozen int            // active calls of Frozen
+	block  int            // the number of the active call of Recompute, 0 for none
+	blocks int            // calls of Recompute
 	used   map[string]int // names of ops and of unique scopes
 
 	inputs    []Input
@@ -29,6 +31,8 @@ type Builder struct {
 	losses    []*G.Node
 	summaries []Summary
 	err       error
+
+	recomputed map[string]int // ops of blocks, by name
 }
 
 // Core returns b itself.
@@ -107,7 +111,16 @@ func (b *Builder) ScopeName() string { return strings.Join(b.scopes, "/") }
 
 // UniqueName returns the scoped name of an op. It is unique and valid in
 // TensorFlow: "_" replaces other characters.
-func (b *Builder) UniqueName(op string) string { return b.unique(nodeName(b.join(op))) }
+func (b *Builder) UniqueName(op string) string {
+	name := b.unique(nodeName(b.join(op)))
+	if b.block > 0 {
+		if b.recomputed == nil {
+			b.recomputed = map[string]int{}
+		}
+		b.recomputed[name] = b.block
+	}
+	return name
+}
 
 func (b *Builder) join(name string) string {
 	if len(b.scopes) == 0 {

@@ -46,6 +46,7 @@ func parse() *flags {
 	flag.IntVar(&f.net.Width, "width", 64, "of the model")
 	flag.IntVar(&f.net.Context, "context", 64, "characters that a prediction sees")
 	flag.Float64Var(&f.net.Dropout, "dropout", 0, "share of units that training drops")
+	flag.BoolVar(&f.net.Recompute, "recompute", false, "computes blocks again for their gradients, in place of keeping them: less memory")
 	flag.IntVar(&f.batch, "batch", 16, "texts of a step")
 	flag.Int64Var(&f.steps, "steps", 300, "steps")
 	flag.Float64Var(&f.learningRate, "learning_rate", 2e-3, "the largest one; a cosine leads to a tenth of it")

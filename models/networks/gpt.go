@@ -19,6 +19,7 @@ type GPT struct {
 	Heads      int
 	Width      int // a multiple of Heads
 	Dropout    float64
+	Recompute  bool // the gradients compute each block again: less memory, more time
 }
 
 // Logits returns, for ids [batch, length] of any integer type, how likely each token comes
@@ -59,7 +60,8 @@ func (g GPT) usable(c models.Context, ids *G.Node) bool {
 }
 
 func (g GPT) blocks() blocks {
-	return blocks{layers: g.Layers, heads: g.Heads, width: g.Width, mlpRatio: 4, dropout: g.Dropout, causal: true, init: g.weights().KernelInit}
+	return blocks{layers: g.Layers, heads: g.Heads, width: g.Width, mlpRatio: 4, dropout: g.Dropout, causal: true, init: g.weights().KernelInit,
+		recompute: g.Recompute}
 }
 
 func (g GPT) weights() layers.Weights {
@@ -79,7 +81,8 @@ func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
 // gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context
 // (0: as long as the feature), and those of newBlocks but mlp_ratio.
 func gpt(p *Params) Network {
-	g := GPT{Context: p.Int("context", 0, 0), Layers: p.Int("layers", 4, 1), Heads: p.Int("heads", 4, 1), Width: p.Int("width", 128, 1), Dropout: p.Rate("dropout", 0.1)}
+	g := GPT{Context: p.Int("context", 0, 0), Layers: p.Int("layers", 4, 1), Heads: p.Int("heads", 4, 1), Width: p.Int("width", 128, 1), Dropout: p.Rate("dropout", 0.1),
+		Recompute: p.Bool("recompute", false)}
 	if g.Width%g.Heads != 0 {
 		p.Refuse("width", fmt.Errorf("%d is no multiple of the %d heads", g.Width, g.Heads))
 	}

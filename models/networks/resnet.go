@@ -15,15 +15,17 @@ type residual struct {
 	norm   layers.Norm
 	l2     float64
 	width  int
+	again  bool // the gradients compute each block again
 }
 
 // resnet20 is the CIFAR network with 20 layers: a 3x3 convolution, three stages of
 // three blocks with 16, 32 and 64 filters, global average pooling and a dense
 // layer; shortcuts are option A, without parameters. Parameters: blocks (3; 5 gives
 // ResNet-32), width (16), batch_norm_momentum (0.9), batch_norm_epsilon (1e-5), l2
-// (1e-4, of kernels), and the parameters of newImages.
+// (1e-4, of kernels), recompute (false), and the parameters of newImages.
 func resnet20(p *Params) Network {
-	r := residual{images: newImages(p), blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
+	r := residual{images: newImages(p), blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6),
+		again: p.Bool("recompute", false)}
 	r.norm = layers.Norm{Momentum: p.FloatIn("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.FloatIn("batch_norm_epsilon", 1e-5, 1e-12, 1)}
 	return r.build
 }
@@ -36,7 +38,9 @@ func (r residual) build(c models.Context, f models.Features, outputs int) *G.Nod
 			if stage > 0 && block == 0 {
 				stride = 2
 			}
-			c.Core().UniqueScope("block", func() { x = r.block(c, x, r.width<<stage, stride) })
+			c.Core().UniqueScope("block", func() {
+				again(c, r.again, func() { x = r.block(c, x, r.width<<stage, stride) })
+			})
 		}
 	}
 	x = layers.GlobalAvgPool2D(c, x)

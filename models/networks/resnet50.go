@@ -17,14 +17,16 @@ type bottleneck struct {
 	width  int
 	norm   layers.Norm
 	l2     float64
+	again  bool // the gradients compute each block again
 }
 
 // resnet50 is the network for ImageNet with 50 layers: a 7x7 convolution and a 3x3 max pool, both in steps of two, stages of 3, 4, 6 and
 // 3 bottleneck blocks of 64, 128, 256 and 512 filters, global average pooling and a dense layer. The 3x3 convolution of a stage's
 // first block has its step of two, as in PyTorch; shortcuts there are 1x1 convolutions. Parameters: blocks (3, 4, 6, 3), width (64),
-// batch_norm_momentum (0.9), batch_norm_epsilon (1e-5), l2 (1e-4, of kernels), and the parameters of newImages.
+// batch_norm_momentum (0.9), batch_norm_epsilon (1e-5), l2 (1e-4, of kernels), recompute (false), and the parameters of newImages.
 func resnet50(p *Params) Network {
-	r := bottleneck{images: newImages(p), blocks: p.Ints("blocks", 1, 3, 4, 6, 3), width: p.Int("width", 64, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
+	r := bottleneck{images: newImages(p), blocks: p.Ints("blocks", 1, 3, 4, 6, 3), width: p.Int("width", 64, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6),
+		again: p.Bool("recompute", false)}
 	r.norm = layers.Norm{Momentum: p.FloatIn("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.FloatIn("batch_norm_epsilon", 1e-5, 1e-12, 1)}
 	return r.build
 }
@@ -38,7 +40,9 @@ func (r bottleneck) build(c models.Context, f models.Features, outputs int) *G.N
 			if stage > 0 && block == 0 {
 				stride = 2
 			}
-			c.Core().Scope(fmt.Sprintf("stage_%d/block_%d", stage, block), func() { x = r.block(c, x, r.width<<stage, stride) })
+			c.Core().Scope(fmt.Sprintf("stage_%d/block_%d", stage, block), func() {
+				again(c, r.again, func() { x = r.block(c, x, r.width<<stage, stride) })
+			})
 		}
 	}
 	return logits(c, layers.GlobalAvgPool2D(c, x), outputs, layers.Weights{KernelRegularizer: penalty(0, r.l2)})

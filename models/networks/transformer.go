@@ -17,12 +17,14 @@ type blocks struct {
 	causal               bool
 	init                 models.Initializer // of kernels; nil: Glorot uniform
 	caches               []layers.Cache     // one a block; nil: none
+	recompute            bool               // the gradients compute a block again
 }
 
-// newBlocks reads layers (2), heads (4), width (64), mlp_ratio (4) and dropout (0.1).
+// newBlocks reads layers (2), heads (4), width (64), mlp_ratio (4), dropout (0.1) and recompute (false).
 func newBlocks(p *Params) blocks {
 	b := blocks{layers: p.Int("layers", 2, 1), heads: p.Int("heads", 4, 1), width: p.Int("width", 64, 1),
-		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1)}
+		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1),
+		recompute: p.Bool("recompute", false)}
 	if b.width%b.heads != 0 {
 		p.Refuse("width", fmt.Errorf("%d is no multiple of the %d heads", b.width, b.heads))
 	}
@@ -36,9 +38,20 @@ func (o blocks) apply(c models.Context, x, mask *G.Node) *G.Node {
 		if c.Core().Failed() {
 			return nil
 		}
-		c.Core().Scope(fmt.Sprintf("block_%d", i), func() { x = o.block(c, x, mask, o.cache(i)) })
+		c.Core().Scope(fmt.Sprintf("block_%d", i), func() {
+			again(c, o.recompute, func() { x = o.block(c, x, mask, o.cache(i)) })
+		})
 	}
 	return layers.LayerNorm(c, x, layers.Norm{Name: "final_normalization", Epsilon: 1e-5})
+}
+
+// again runs fn, a block that the gradients compute again where asked.
+func again(c models.Context, asked bool, fn func()) {
+	if asked {
+		c.Core().Recompute(fn)
+		return
+	}
+	fn()
 }
 
 // cache is that of a block, nil where there is none.

@@ -33,6 +33,7 @@ type Tracing struct {
 	nodes   []*G.Node
 	places  []place
 	moved   []*graph.Output // other outputs that Unify moves
+	blocks  blocks
 }
 
 // place is where the value of a root goes.
@@ -81,7 +82,14 @@ func (t *Tracing) Move(o *graph.Output) { t.moved = append(t.moved, o) }
 
 // Lower translates all roots.
 func (t *Tracing) Lower(b *models.Builder) error {
-	values, err := lower.Expressions(t.builder, lower.Options{Seed: b.Seed(), GlobalStep: t.Step, Made: t.Made}, t.nodes, t.Leaves)
+	t.blocks = blocks{ops: b.Recomputed(), nodes: map[string]int{}}
+	made := func(from *G.Node, nodes []*graph.Node) {
+		t.blocks.add(from.Name(), nodes)
+		if t.Made != nil {
+			t.Made(from, nodes)
+		}
+	}
+	values, err := lower.Expressions(t.builder, lower.Options{Seed: b.Seed(), GlobalStep: t.Step, Made: made}, t.nodes, t.Leaves)
 	if err != nil {
 		return err
 	}
@@ -99,10 +107,13 @@ func (t *Tracing) Lower(b *models.Builder) error {
 }
 
 // Unify makes one graph, of a symbolic batch, of tracings of FirstBatch and
-// SecondBatch. The places of the second one are outputs of it from then on.
+// SecondBatch. The gradients in it compute blocks of Recompute again. The places of the second one are outputs of it from then on.
 func Unify(first, second *Tracing) error {
 	u, err := graph.Unify(first.Graph, FirstBatch, second.Graph, SecondBatch)
 	if err != nil {
+		return err
+	}
+	if u, err = second.blocks.recompute(u); err != nil {
 		return err
 	}
 	move := func(o *graph.Output) {
