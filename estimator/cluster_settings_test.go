@@ -128,6 +128,7 @@ func TestClusterComparesSettings(t *testing.T) {
 				continue
 			}
 			t.Run(c.name+"/"+s.name, func(t *testing.T) {
+				t.Parallel() // most of the time is waiting for the other task
 				res := trainOnTerms(t, s.servers, s.s, c.change)
 				if code := estimator.ExitCode(res[1].err); code != estimator.ExitMistake {
 					t.Fatalf("exit code %d, expected %d: %v", code, estimator.ExitMistake, res[1].err)
