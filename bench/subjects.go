@@ -17,6 +17,10 @@ var subjects = []subject{
 	{name: "mlp", title: "MLP 784-512-256-10, batch 128, Adam, one step", unit: "ms", cases: []string{""}, setup: mlpField},
 	{name: "cnn", title: "CNN on 28x28, batch 64, Adam, one step", unit: "ms", cases: []string{""}, setup: torchField("cnn")},
 	{name: "resnet20", title: "ResNet-20 on 32x32x3, batch 128, momentum, one step", unit: "ms", cases: []string{""}, setup: torchField("resnet20")},
+	{name: "resnet50", title: "ResNet-50 on 224x224x3, batch 32, momentum, one step", unit: "ms", cases: []string{""}, setup: torchField("resnet50")},
+	{name: "conv1d", title: "two Conv1D of 5 steps, 64 to 128 channels, length 256, batch 32, Adam, one step", unit: "ms", cases: []string{""}, setup: layersField("conv1d")},
+	{name: "grouped", title: "two 3x3 convolutions in 32 groups, 128 channels, 28x28, batch 32, Adam, one step", unit: "ms", cases: []string{""}, setup: layersField("grouped")},
+	{name: "depthwise", title: "two depthwise 3x3 and 1x1 convolutions, 64 channels, 56x56, batch 16, Adam, one step", unit: "ms", cases: []string{""}, setup: layersField("depthwise")},
 	{name: "transformer", title: "transformer block, length 512, width 512, 8 heads, batch 8, Adam, one step", unit: "ms", cases: []string{""}, setup: transformerField},
 	{name: "transformer_inference", title: "transformer block, length 512, width 512, 8 heads, one batch to probabilities", unit: "ms", cases: transformerCases,
 		setup: predictField(transformerCases, "transformer")},
@@ -118,15 +122,24 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 	return f, err
 }
 
-// torchField is a workload against eager PyTorch, in both of its layouts of
-// images.
+// torchField is a workload against eager PyTorch, in both of its layouts where
+// the workload has images.
 func torchField(name string) func(context.Context, settings, string) (field, error) {
 	return func(ctx context.Context, s settings, dir string) (field, error) {
 		f, err := s.trainField(ctx, name, dir)
 		f.contenders = append(f.contenders, s.torch("torch eager", "torch_train.py", name, dir, "eager")...)
-		if name != "mlp" {
+		if len(workloads[name].feature) == 3 {
 			f.contenders = append(f.contenders, s.torch("torch eager, channels last", "torch_train.py", name, dir, "channels_last")...)
 		}
+		return f, err
+	}
+}
+
+// layersField is torchField with compiled PyTorch besides.
+func layersField(name string) func(context.Context, settings, string) (field, error) {
+	return func(ctx context.Context, s settings, dir string) (field, error) {
+		f, err := torchField(name)(ctx, s, dir)
+		f.contenders = append(f.contenders, s.torch("torch compile, fused Adam", "torch_train.py", name, dir, "compile")...)
 		return f, err
 	}
 }

@@ -60,4 +60,4 @@ class Fixtures:
         return [v for k, v in self.weights.items() if k.endswith(end)]
 
 
-BATCH = {"mlp": 128, "cnn": 64, "resnet20": 128, "transformer": 8, "sparse_linear": 512, "loop": 1}
+BATCH = {"mlp": 128, "cnn": 64, "resnet20": 128, "resnet50": 32, "conv1d": 32, "grouped": 32, "depthwise": 16, "transformer": 8, "sparse_linear": 512, "loop": 1}

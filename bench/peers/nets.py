@@ -14,9 +14,9 @@ def linear(kernel, bias):
     return m
 
 
-def conv(kernel, bias=None, stride=1):
+def conv(kernel, bias=None, stride=1, groups=1):
     h, w, cin, cout = kernel.shape
-    m = nn.Conv2d(cin, cout, (h, w), stride=stride, padding=1, bias=bias is not None)
+    m = nn.Conv2d(cin * groups, cout, (h, w), stride=stride, padding=h // 2, groups=groups, bias=bias is not None)
     m.weight = parameter(kernel.transpose(3, 2, 0, 1).copy())
     if bias is not None:
         m.bias = parameter(bias)
@@ -46,12 +46,13 @@ class Normed(nn.Module):
         self.norm = nn.BatchNorm2d(kernel.shape[3], eps=1e-5, momentum=0.1)
         self.norm.weight, self.norm.bias = parameter(norm[0]), parameter(norm[1])
         self.norm.running_mean, self.norm.running_var = torch.tensor(norm[2]), torch.tensor(norm[3])
-        self.before = same and stride == 2
+        size = kernel.shape[0]
+        self.before = ((size - 2) // 2, (size - 1) // 2) * 2 if same and stride == 2 and size > 1 else None
         if self.before:
             self.conv.padding = (0, 0)
 
     def forward(self, x):
-        return self.norm(self.conv(F.pad(x, (0, 1, 0, 1)) if self.before else x))
+        return self.norm(self.conv(F.pad(x, self.before) if self.before else x))
 
 
 class Block(nn.Module):
@@ -79,6 +80,66 @@ def resnet20(g, same):
             layers.append(Block(Normed(k[i], norms[i], stride, same), Normed(k[i + 1], norms[i + 1], 1, same), stride, more))
             i += 2
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(k[i], g.ending("/bias")[-1]))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, convs, shortcut):
+        super().__init__()
+        self.a, self.b, self.c = convs
+        self.shortcut = shortcut or nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.c(F.relu(self.b(F.relu(self.a(x))))) + self.shortcut(x))
+
+
+def resnet50(g, same):
+    norms = zip(*(g.ending("/" + n) for n in ["gamma", "beta", "moving_mean", "moving_variance"]))
+    parts = zip(g.ending("/kernel"), norms)
+
+    def normed(stride):
+        kernel, norm = next(parts)
+        return Normed(kernel, norm, stride, same)
+
+    pool = [nn.ConstantPad2d((0, 1, 0, 1), float("-inf")), nn.MaxPool2d(3, 2)] if same else [nn.MaxPool2d(3, 2, padding=1)]
+    layers = [normed(2), nn.ReLU(), *pool]
+    for stage, blocks in enumerate([3, 4, 6, 3]):
+        for block in range(blocks):
+            stride = 2 if stage and not block else 1
+            convs = [normed(1), normed(stride), normed(1)]
+            layers.append(Bottleneck(convs, None if block else normed(stride)))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(g.ending("/kernel")[-1], g.ending("/bias")[-1]))
+
+
+class Mean(nn.Module):
+    """The mean over all positions of [batch, channels, ...]."""
+
+    def forward(self, x):
+        return x.flatten(2).mean(2)
+
+
+def conv1d(g):
+    k, b = g.ending("/kernel"), g.ending("/bias")
+
+    def layer(kernel, bias):
+        size, cin, cout = kernel.shape
+        m = nn.Conv1d(cin, cout, size, padding=size // 2)
+        m.weight, m.bias = parameter(kernel.transpose(2, 1, 0).copy()), parameter(bias)
+        return m
+    return nn.Sequential(layer(k[0], b[0]), nn.ReLU(), layer(k[1], b[1]), nn.ReLU(), Mean(), linear(k[2], b[2]))
+
+
+def grouped(g):
+    k, b = g.ending("/kernel"), g.ending("/bias")
+    return nn.Sequential(conv(k[0], b[0], groups=32), nn.ReLU(), conv(k[1], b[1], groups=32), nn.ReLU(), Mean(), linear(k[2], b[2]))
+
+
+def depthwise(g):
+    d, k, b = g.ending("/depthwise_kernel"), g.ending("/kernel"), g.ending("/bias")
+
+    def pair(i):
+        channels = d[i].shape[2]
+        return [conv(d[i].transpose(0, 1, 3, 2), b[2 * i], groups=channels), nn.ReLU(), conv(k[i], b[2 * i + 1]), nn.ReLU()]
+    return nn.Sequential(*pair(0), *pair(1), Mean(), linear(k[2], b[4]))
 
 
 class Transformer(nn.Module):
@@ -127,12 +188,12 @@ def sinusoids(length, width):
 def build(name, g, same=False):
     if name == "loop":
         return linear(g.ending("/kernel")[0], g.ending("/bias")[0])
-    if name == "resnet20":
-        return resnet20(g, same)
-    return {"mlp": mlp, "cnn": cnn, "transformer": Transformer}[name](g)
+    if name in ["resnet20", "resnet50"]:
+        return {"resnet20": resnet20, "resnet50": resnet50}[name](g, same)
+    return {"mlp": mlp, "cnn": cnn, "conv1d": conv1d, "grouped": grouped, "depthwise": depthwise, "transformer": Transformer}[name](g)
 
 
 def images(name, x):
-    """NHWC to NCHW, as torch likes it."""
+    """NHWC to NCHW, and steps with channels last to channels first, as torch likes them."""
     t = torch.tensor(x)
-    return t.permute(0, 3, 1, 2).contiguous() if t.dim() == 4 else t
+    return t.movedim(-1, 1).contiguous() if t.dim() > 2 else t

@@ -12,7 +12,8 @@ name, kind = sys.argv[1], sys.argv[3]
 checked = 1 if "startup" in sys.argv else 4
 fixtures, batch = link.Fixtures(sys.argv[2]), link.BATCH[name]
 torch.set_num_threads(link.THREADS)
-DECAY = 1e-4 if name == "resnet20" else 0  # of kernels: loss + DECAY * sum(w^2)
+RESNET = name.startswith("resnet")
+DECAY = 1e-4 if RESNET else 0  # of kernels: loss + DECAY * sum(w^2)
 
 
 class Training:
@@ -28,7 +29,7 @@ class Training:
         self.kernels = [p for p in self.model.parameters() if p.dim() > 1]
         rest = [p for p in self.model.parameters() if p.dim() <= 1]
         self.forward = torch.compile(self.loss) if kind == "compile" else self.loss
-        if name == "resnet20":
+        if RESNET:
             groups = [{"params": self.kernels, "weight_decay": 2 * DECAY}, {"params": rest}]
             self.opt = torch.optim.SGD(groups, lr=0.01, momentum=0.9)
         elif name == "loop":
@@ -62,7 +63,7 @@ class Training:
 
 
 losses = []
-if name == "resnet20":
+if RESNET:
     check = Training(same=True)
     losses = [check.checked_step() for _ in range(checked)]
     del check
