@@ -43,6 +43,7 @@ type decoder struct {
 	samplers []sampler
 	out      []byte
 	rows     int // of the window that are made
+	space    *space
 }
 
 // Decode decodes an image into the pixels that make returns, of height x width x channels bytes.
@@ -61,6 +62,8 @@ func Decode(data []byte, o Options, pixels func(height, width, channels int) ([]
 	if d.out, err = pixels(d.window.Height, d.window.Width, d.channels); err != nil {
 		return err
 	}
+	d.space = takeSpace()
+	defer d.space.giveBack()
 	return d.decode()
 }
 
@@ -125,30 +128,33 @@ func (d *decoder) plausible() error {
 // needed reports whether pixels are made of a component.
 func (d *decoder) needed(i int) bool { return i == 0 || d.channels > 1 || d.kind != ycc }
 
-// allocate makes the planes, and room for coefficients: of one line of units where one pass has all.
+// allocate finds room for the planes and for coefficients: of one line of units where one pass has all.
 func (d *decoder) allocate(whole bool) error {
-	n := 0
-	for pass := range 2 {
-		for i := range d.comps {
-			c := &d.comps[i]
-			coefs, plane := 64*c.perLine*int(c.v), c.lines*c.size*c.stride
-			if whole {
-				coefs = 64 * c.perLine * c.lines
-			}
-			if !d.needed(i) {
-				plane = 0
-			}
-			if pass == 0 {
-				n += 2*coefs + plane
-				continue
-			}
-			c.coefs, c.plane = make([]int16, coefs), make([]byte, plane)
+	sizes := make([]struct{ coefs, plane int }, len(d.comps))
+	coefs, planes := 0, 0
+	for i := range d.comps {
+		c, n := &d.comps[i], &sizes[i]
+		n.coefs = 64 * c.perLine * int(c.v)
+		if whole {
+			n.coefs = 64 * c.perLine * c.lines
 		}
-		if pass == 0 && d.Reserve != nil {
-			if err := d.Reserve(n); err != nil {
-				return err
-			}
+		if d.needed(i) {
+			n.plane = c.lines * c.size * c.stride
 		}
+		coefs, planes = coefs+n.coefs, planes+n.plane
+	}
+	if d.Reserve != nil {
+		if err := d.Reserve(2*coefs + planes); err != nil {
+			return err
+		}
+	}
+	d.space.grow(coefs, planes)
+	of, pl := d.space.coefs, d.space.planes
+	clear(of)
+	for i, n := range sizes {
+		c := &d.comps[i]
+		c.coefs, of = of[:n.coefs:n.coefs], of[n.coefs:]
+		c.plane, pl = pl[:n.plane:n.plane], pl[n.plane:]
 	}
 	d.sample()
 	return nil
