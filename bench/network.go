@@ -43,7 +43,7 @@ var workloads = map[string]workload{
 	"mlp":           {classifier("mlp", nil, "adam", nil), []int{784}, 0, 10, 128, 8, "probabilities"},
 	"cnn":           {classifier("cnn", nil, "adam", nil), []int{28, 28, 1}, 0, 10, 64, 8, "probabilities"},
 	"resnet20":      {classifier("resnet20", nil, "momentum", map[string]any{"learning_rate": 0.01}), []int{32, 32, 3}, 0, 10, 128, 4, "probabilities"},
-	"resnet50":      {classifier("resnet50", nil, "momentum", map[string]any{"learning_rate": 0.01}), []int{224, 224, 3}, 0, 10, 32, 1, "probabilities"},
+	"resnet50":      {classifier("resnet50", nil, "momentum", map[string]any{"learning_rate": 0.001}), []int{224, 224, 3}, 0, 10, 32, 1, "probabilities"},
 	"conv1d":        conv1D,
 	"grouped":       grouped,
 	"depthwise":     depthwise,

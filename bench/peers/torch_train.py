@@ -31,7 +31,7 @@ class Training:
         self.forward = torch.compile(self.loss) if kind == "compile" else self.loss
         if RESNET:
             groups = [{"params": self.kernels, "weight_decay": 2 * DECAY}, {"params": rest}]
-            self.opt = torch.optim.SGD(groups, lr=0.01, momentum=0.9)
+            self.opt = torch.optim.SGD(groups, lr=0.001 if name == "resnet50" else 0.01, momentum=0.9)
         elif name == "loop":
             self.opt = torch.optim.SGD(self.model.parameters(), lr=0.01)
         else:
