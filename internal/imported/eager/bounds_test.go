@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -35,6 +36,10 @@ func TestSmallInputsPaid(t *testing.T) {
 		{"an inverse transform of nothing", "IRFFT", nil, []Value{{T: tensor.New(tensor.Complex64, 1, 0)}, {T: tensorOf([]int32{1<<19 - 1}, 1)}}, true},
 		{"rows without values to count", "SparseCountSparseOutput", counts, []Value{{T: tensor.New(tensor.Int64, 0, 2)}, none, {T: tensorOf([]int64{1 << 25, 5}, 2)}, none}, true},
 		{"rows of one value to count", "DenseCountSparseOutput", counts, []Value{{T: tensor.New(tensor.Int64, 1<<16, 1)}, none}, true},
+		sparseColumns("many columns of many rows without values", 50, 100_000),
+		sparseColumns("columns of rows beyond all memory", 2, math.MaxInt64-1<<39),
+		raggedColumns("columns of rows whose product overflows", math.MaxInt64-1<<39),
+		raggedColumns("many ragged columns of many rows without values", 100_000),
 	} {
 		env := &Env{Payer: Payer{Account: memory.OpenLasting(), Lasting: true}}
 		before := allocated()
@@ -45,6 +50,53 @@ func TestSmallInputsPaid(t *testing.T) {
 		if grew := allocated() - before; grew > 16<<20 {
 			t.Errorf("%s: %d MiB were allocated, %v", c.name, grew>>20, err)
 		}
+	}
+}
+
+// emptyColumns are the indices, values and shapes of n sparse columns without values.
+func emptyColumns(n int, rows int64) (in []Value) {
+	for _, t := range []*tensor.Tensor{tensor.New(tensor.Int64, 0, 2), tensor.New(tensor.Int64, 0), tensorOf([]int64{rows, 1}, 2)} {
+		for range n {
+			in = append(in, Value{T: t})
+		}
+	}
+	return in
+}
+
+func sparseColumns(name string, n int, rows int64) paidCase {
+	attrs := graph.Attrs{"N": int64(n), "hashed_output": true, "num_buckets": int64(0), "hash_key": int64(1), "internal_type": tensor.Int64, "out_type": tensor.Int64}
+	return paidCase{name, "SparseCross", attrs, emptyColumns(n, rows), false}
+}
+
+func raggedColumns(name string, rows int64) paidCase {
+	const n = 50
+	attrs := graph.Attrs{"Nsparse": int64(n), "input_order": []byte(strings.Repeat("S", n)), "hashed_output": true, "num_buckets": int64(0), "hash_key": int64(1),
+		"out_values_type": tensor.Int64, "out_row_splits_type": tensor.Int64}
+	return paidCase{name, "RaggedCross", attrs, emptyColumns(n, rows), false}
+}
+
+// TestCrossOfNothing: rows in which a column has no value have no combinations, however many there were of the others.
+func TestCrossOfNothing(t *testing.T) {
+	const many = 50_000
+	index := make([]int64, 2*many)
+	for i := range many {
+		index[2*i+1] = int64(i)
+	}
+	at, values, shape := tensorOf(index, many, 2), tensor.New(tensor.Int64, many), tensorOf([]int64{1, 1}, 2)
+	none, nothing := tensor.New(tensor.Int64, 0, 2), tensor.New(tensor.Int64, 0)
+	attrs := graph.Attrs{"N": int64(3), "hashed_output": true, "num_buckets": int64(0), "hash_key": int64(1), "internal_type": tensor.Int64, "out_type": tensor.Int64}
+	s := newSession(t)
+	for _, in := range [][]any{{at, at, none, values, values, nothing, shape, shape, shape}, {none, at, at, nothing, values, values, shape, shape, shape}} {
+		out, err := s.try("SparseCross", attrs, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, size := out[0].T.Shape[0], tensor.Values[int64](out[2].T); n != 0 || size[0] != 1 || size[1] != 0 {
+			t.Errorf("got %d values in %v, expected none in 1 row", n, size)
+		}
+	}
+	if _, err := s.try("SparseCross", attrs, at, at, at, values, values, values, shape, shape, shape); !errors.Is(err, ErrLimit) {
+		t.Errorf("all combinations: %v, expected ErrLimit", err)
 	}
 }
 

@@ -62,7 +62,7 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 	if batch < 0 {
 		return nil, 0, fmt.Errorf("expected no negative batch size, got %d", batch)
 	}
-	if err := c.room(batch, 8); err != nil {
+	if err := c.payRows(batch, n); err != nil {
 		return nil, 0, err
 	}
 	for i := range n {
@@ -90,6 +90,14 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 	return cols, batch, nil
 }
 
+// payRows pays for where the rows of n columns start, and for the numbers of their combinations.
+func (c call) payRows(batch, n int) error {
+	if batch >= c.env.limit()/intBytes/(n+1) {
+		return fmt.Errorf("%w: %d rows of %d columns", ErrLimit, batch, n)
+	}
+	return c.room((batch+1)*(n+1), intBytes)
+}
+
 func sparseCrossColumn(indices, values, shape *tensor.Tensor, batch int) (crossColumn, error) {
 	s, err := coordsOf(indices, values, shape)
 	if err != nil {
@@ -114,17 +122,24 @@ func sparseCrossColumn(indices, values, shape *tensor.Tensor, batch int) (crossC
 	return crossColumn{values: values, starts: starts}, nil
 }
 
-// combinations counts the combinations of each row.
+// combinations counts the combinations of each row: none where a column has no value.
 func combinations(cols []crossColumn, batch int) (counts []int, total, most int, err error) {
 	counts = make([]int, batch)
 	for i := range batch {
 		n := 1
 		for _, col := range cols {
 			_, m := col.row(i)
-			if m > 0 && n > math.MaxInt32/m {
-				return nil, 0, 0, fmt.Errorf("%w: row %d has too many combinations", ErrLimit, i)
+			switch {
+			case m == 0:
+				n = 0
+			case n > math.MaxInt32/m:
+				n = math.MaxInt32 + 1
+			default:
+				n *= m
 			}
-			n *= m
+		}
+		if n > math.MaxInt32 {
+			return nil, 0, 0, fmt.Errorf("%w: row %d has too many combinations", ErrLimit, i)
 		}
 		counts[i] = n
 		total, most = total+n, max(most, n)

@@ -1,6 +1,8 @@
 package eager
 
 import (
+	"cmp"
+	"errors"
 	"math"
 	"slices"
 )
@@ -29,25 +31,36 @@ func eigenEach[T float](vectors bool) kernel {
 			return err
 		}
 		return eachSquare[T](c, func(i int, m square) error {
+			symmetrize(m)
+			exponent, finite := scaleDown(m.A)
+			if !finite {
+				return errNoEigen
+			}
 			turned := jacobi(m)
 			order := make([]int, m.N)
 			for k := range order {
 				order[k] = k
 			}
-			slices.SortStableFunc(order, func(a, b int) int {
-				if *m.At(a, a) < *m.At(b, b) {
-					return -1
-				}
-				return 1
-			})
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(*m.At(a, a), *m.At(b, b)) })
 			for k, from := range order {
-				values[i*m.N+k] = T(*m.At(from, from))
+				values[i*m.N+k] = T(math.Ldexp(*m.At(from, from), exponent))
 				for row := 0; vectors && row < m.N; row++ {
 					v[(i*m.N+row)*m.N+k] = T(*turned.At(row, from))
 				}
 			}
 			return nil
 		})
+	}
+}
+
+var errNoEigen = errors.New("Self-adjoint eigen decomposition was not successful. The input might not be valid.")
+
+// symmetrize makes a matrix symmetric by its lower triangle.
+func symmetrize(m square) {
+	for i := range m.N {
+		for j := range i {
+			*m.At(j, i) = *m.At(i, j)
+		}
 	}
 }
 
@@ -59,9 +72,6 @@ func jacobi(m square) square {
 	v := m.Zeros()
 	for i := range m.N {
 		*v.At(i, i) = 1
-		for j := range i {
-			*m.At(j, i) = *m.At(i, j)
-		}
 	}
 	for range sweeps {
 		off, all := 0.0, 0.0

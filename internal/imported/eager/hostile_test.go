@@ -44,6 +44,61 @@ func TestLongKernelsEnd(t *testing.T) {
 	}
 }
 
+// asked is a context that counts how often it is asked whether it has ended.
+type asked struct {
+	context.Context
+	times int
+}
+
+func (a *asked) Err() error {
+	a.times++
+	return nil
+}
+
+// TestCubicKernelsAsk: kernels whose work grows with the cube of a size ask whether somebody waits for them at least once for each row, in
+// each of their parts.
+func TestCubicKernelsAsk(t *testing.T) {
+	const n = 48
+	tall, m, pairs := tensor.New(tensor.Float64, n, 1), tensor.New(tensor.Float64, n, n), tensor.New(tensor.Complex128, n, n)
+	for i := range n {
+		tensor.Values[float64](tall)[i] = 1
+		for j := range n {
+			v := 1 / float64(i+j+1) // Hilbert's matrix, and more on the diagonal
+			if i == j {
+				v++
+			}
+			tensor.Values[float64](m)[i*n+j], tensor.Values[complex128](pairs)[i*n+j] = v, complex(v, 1/float64(2*i+j+1))
+		}
+	}
+	l2 := Value{T: tensor.Scalar(0.0)}
+	for _, c := range []struct {
+		name, op string
+		attrs    graph.Attrs
+		in       []Value
+		least    int
+	}{
+		{"vectors of what is not there", "Svd", graph.Attrs{"full_matrices": true}, []Value{{T: tall}}, n},
+		{"vectors of zeros", "Svd", nil, []Value{{T: tensor.New(tensor.Float64, n, n)}}, 2 * n}, // one sweep, and the vectors
+		{"singular values", "Svd", nil, []Value{{T: m}}, 3 * n},
+		{"eigenvalues", "Eig", graph.Attrs{"compute_v": false, "Tout": tensor.Complex128}, []Value{{T: m}}, 2 * n},
+		{"eigenvectors", "Eig", graph.Attrs{"Tout": tensor.Complex128}, []Value{{T: m}}, 3 * n},
+		{"a square root", "MatrixSquareRoot", nil, []Value{{T: m}}, 5 * n},         // Hessenberg's form, QR, the root, two products
+		{"a logarithm", "MatrixLogarithm", nil, []Value{{T: pairs}}, (5 + 12) * n}, // and the series
+		{"reflections", "Qr", nil, []Value{{T: m}}, 2 * n},
+		{"the shortest solution", "MatrixSolveLs", graph.Attrs{"fast": false}, []Value{{T: m}, {T: tall}, l2}, 3 * n},
+		{"symmetric eigenvalues", "SelfAdjointEigV2", nil, []Value{{T: m}}, 2 * n},
+		{"pivots", "Lu", nil, []Value{{T: m}}, n},
+	} {
+		ctx := &asked{Context: t.Context()}
+		if _, err := Run(ctx, &graph.Node{Name: "n", Op: c.op, Attrs: c.attrs}, c.in, nil); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if ctx.times < c.least {
+			t.Errorf("%s: asked %d times, expected at least %d", c.name, ctx.times, c.least)
+		}
+	}
+}
+
 // TestOddNumbers: infinite ranges have bins, and samplers end for parameters and types that no number fits.
 func TestOddNumbers(t *testing.T) {
 	s := newSession(t)

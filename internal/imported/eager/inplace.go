@@ -114,7 +114,9 @@ func formatVector(s *site) (kernel, error) {
 		}
 		order := where
 		if n := len(where) - 2; len(x.Shape) > 0 && x.Shape[0] == n {
-			order = spatial(from, to)
+			if order = spatial(from, to); len(order) != n {
+				return fmt.Errorf("src_format %q must contain %s for %d sizes", clip([]byte(from)), "DHW"[3-n:], n)
+			}
 		}
 		if len(x.Shape) != 1 && len(x.Shape) != 2 || x.Shape[0] != len(order) || len(x.Shape) == 2 && x.Shape[1] != 2 {
 			return fmt.Errorf("input must be a vector of %d or %d numbers, or as many pairs, got shape %v", len(where)-2, len(where), x.Shape)
@@ -132,7 +134,7 @@ func formatVector(s *site) (kernel, error) {
 func spatial(from, to string) (where []int) {
 	keep := func(s string) (kept []byte) {
 		for i := range len(s) {
-			if s[i] != 'N' && s[i] != 'C' {
+			if s[i] == 'H' || s[i] == 'W' || s[i] == 'D' && len(s) == 5 {
 				kept = append(kept, s[i])
 			}
 		}

@@ -2,8 +2,8 @@ package eager
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
@@ -21,6 +21,7 @@ type system struct {
 	m, n, k int
 	a, b    []float64
 	l2      float64
+	eps     float64 // singular values that are so much smaller than the largest one, times the number of them, are 0
 	ended   func() bool
 }
 
@@ -33,8 +34,8 @@ func leastSquaresEach[T float](c call, fast bool) error {
 	if l2.DType != tensor.Float64 || len(l2.Shape) != 0 {
 		return fmt.Errorf("l2_regularizer: expected a float64 scalar, got %v of shape %v", l2.DType, l2.Shape)
 	}
-	q := system{m: a.Shape[r], n: a.Shape[r+1], k: b.Shape[r+1], l2: tensor.Values[float64](l2)[0], ended: func() bool { return c.ctx.Err() != nil }}
-	if q.l2 < 0 {
+	q := system{m: a.Shape[r], n: a.Shape[r+1], k: b.Shape[r+1], eps: epsilon[T](), l2: tensor.Values[float64](l2)[0], ended: func() bool { return c.ctx.Err() != nil }}
+	if !(q.l2 >= 0) {
 		return fmt.Errorf("l2_regularizer must be >= 0.")
 	}
 	dst, err := outputOf[T](c, 0, slices.Concat(a.Shape[:r], []int{q.n, q.k})...)
@@ -62,6 +63,14 @@ func leastSquaresEach[T float](c call, fast bool) error {
 		narrowTo(dst[i*q.n*q.k:(i+1)*q.n*q.k], x)
 	}
 	return nil
+}
+
+// epsilon is the distance from 1 to the next number of a type.
+func epsilon[T float]() float64 {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return 0x1p-23
+	}
+	return 0x1p-52
 }
 
 func wide64[T float](src []T) []float64 {
@@ -94,8 +103,8 @@ func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
 	for i := range n {
 		*m.At(i, i) += q.l2
 	}
-	l := kernels.Cholesky(m)
-	if n > 0 && math.IsNaN(*l.At(n-1, n-1)) {
+	l, ok := kernels.Root(m)
+	if !ok {
 		return nil, fmt.Errorf("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.")
 	}
 	kernels.Substitute(l, b, q.k, true, false)
@@ -109,11 +118,12 @@ func (q system) shortest() ([]float64, error) {
 		return make([]float64, q.n*q.k), nil
 	}
 	r := min(q.m, q.n)
+	least := q.eps * float64(r)
 	d := decompose(q.a, singularForm{vectors: true, m: q.m, n: q.n}, q.ended)
 	y := timesMatrix(flipped(d.left, q.m, r), q.b, r, q.m, q.k)
 	for i, s := range d.values {
 		for j := range q.k {
-			if s > d.values[0]*1e-14*float64(max(q.m, q.n)) || s != s {
+			if s > d.values[0]*least || s != s {
 				y[i*q.k+j] /= s
 			} else {
 				y[i*q.k+j] = 0
@@ -164,10 +174,8 @@ func luEach[T float](c call, d tensor.DType) error {
 	rows := make([]int, count)
 	err = eachSquare[T](c, func(i int, m square) error {
 		f := kernels.LU(m)
-		for k := range f.N {
-			if *f.At(k, k) == 0 {
-				return kernels.ErrSingular
-			}
+		if f.Singular() {
+			return kernels.ErrSingular
 		}
 		narrowTo(dst[i*len(f.A):(i+1)*len(f.A)], f.A)
 		copy(rows[i*f.N:], f.Rows)

@@ -3,7 +3,6 @@ package eager
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -90,51 +89,6 @@ func adjoint(f func(m square) (square, error)) maker {
 		}
 		return onMatrices(func(m square) (square, error) { return f(m.Transposed()) })(s)
 	}
-}
-
-func determinants[T float](c call) error {
-	r := max(len(c.t(0).Shape)-2, 0)
-	dst, err := outputOf[T](c, 0, c.t(0).Shape[:r]...)
-	if err != nil {
-		return err
-	}
-	return eachSquare[T](c, func(i int, m square) error {
-		f := kernels.LU(m)
-		d := f.Sign
-		for k := range m.N {
-			d *= *f.At(k, k)
-		}
-		dst[i] = T(d)
-		return nil
-	})
-}
-
-func logDeterminants[T float](c call) error {
-	r := max(len(c.t(0).Shape)-2, 0)
-	signs, err := outputOf[T](c, 0, c.t(0).Shape[:r]...)
-	if err != nil {
-		return err
-	}
-	logs, err := outputOf[T](c, 1, c.t(0).Shape[:r]...)
-	if err != nil {
-		return err
-	}
-	return eachSquare[T](c, func(i int, m square) error {
-		f := kernels.LU(m)
-		sign, sum := f.Sign, 0.0
-		for k := range m.N {
-			v := *f.At(k, k)
-			if v < 0 {
-				sign = -sign
-			}
-			if v == 0 {
-				sign = 0
-			}
-			sum += math.Log(math.Abs(v))
-		}
-		signs[i], logs[i] = T(sign), T(sum)
-		return nil
-	})
 }
 
 // matrixSolve solves a system for each matrix.

@@ -1,9 +1,7 @@
 package eager
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -18,6 +16,37 @@ var clusterOps = map[*ops.Def]maker{
 type neighbor struct {
 	center   int
 	distance float32
+}
+
+// nearer orders neighbors. NaN is as far as any distance is: the first center is nearer then.
+func nearer(a, b neighbor) bool {
+	return a.distance < b.distance || !(b.distance < a.distance) && a.center < b.center
+}
+
+// nearestOne is the nearest of neighbors, and the first of those at NaN where there are any.
+func nearestOne(near []neighbor) (best neighbor) {
+	best = near[0]
+	for _, v := range near[1:] {
+		if v.distance < best.distance || v.distance != v.distance && best.distance == best.distance {
+			best = v
+		}
+	}
+	return best
+}
+
+// nearest returns the k nearest of neighbors, in order.
+func nearest(near []neighbor, k int) []neighbor {
+	switch k {
+	case 0:
+		return nil
+	case 1:
+		return []neighbor{nearestOne(near)}
+	}
+	top := newTopN(k, nearer)
+	for _, v := range near {
+		top.push(v)
+	}
+	return top.extract()
 }
 
 // nearestNeighbors finds the k centers that are nearest to each point, the nearest first, and their squared distances.
@@ -46,7 +75,7 @@ func nearestNeighbors(c call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.room(m, 24); err != nil {
+	if err := c.room(m+2*(k+1), 24); err != nil {
 		return err
 	}
 	norms, products, near := make([]float32, m), make([]float32, m), make([]neighbor, m)
@@ -65,8 +94,7 @@ func nearestNeighbors(c call) error {
 		for j, v := range products {
 			near[j] = neighbor{j, max(own+norms[j]-2*v, 0)}
 		}
-		slices.SortFunc(near, func(a, b neighbor) int { return cmp.Or(cmp.Compare(a.distance, b.distance), a.center-b.center) })
-		for j, v := range near[:k] {
+		for j, v := range nearest(near, k) {
 			ids[i*k+j], distances[i*k+j] = int64(v.center), v.distance
 		}
 	}

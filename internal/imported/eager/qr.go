@@ -40,13 +40,13 @@ func qr[T float](c call, full bool) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		reflect(q[i*m*p:(i+1)*m*p], right[i*p*n:(i+1)*p*n], src[:m*n], n)
+		reflect(c, q[i*m*p:(i+1)*m*p], right[i*p*n:(i+1)*p*n], src[:m*n], n)
 	}
-	return nil
+	return c.ctx.Err()
 }
 
-// reflect decomposes a [m,n] into q [m,p] and r [p,n].
-func reflect[T float](q, r, a []T, n int) {
+// reflect decomposes a [m,n] into q [m,p] and r [p,n], as long as somebody waits for them.
+func reflect[T float](c call, q, r, a []T, n int) {
 	m := len(a) / n
 	p := len(q) / m
 	w := make([]float64, len(a)) // R above the diagonal, the reflections below it
@@ -54,7 +54,7 @@ func reflect[T float](q, r, a []T, n int) {
 		w[i] = float64(v)
 	}
 	taus := make([]float64, min(m, n))
-	for k := range taus {
+	for k := 0; k < len(taus) && c.ctx.Err() == nil; k++ {
 		taus[k] = reflection(w, n, k)
 		for j := k + 1; j < n; j++ {
 			turn(w, n, k, taus[k], w, n, j)
@@ -69,7 +69,7 @@ func reflect[T float](q, r, a []T, n int) {
 	for i := range p {
 		z[i*p+i] = 1
 	}
-	for k := len(taus) - 1; k >= 0; k-- {
+	for k := len(taus) - 1; k >= 0 && c.ctx.Err() == nil; k-- {
 		for j := range p {
 			turn(w, n, k, taus[k], z, p, j)
 		}

@@ -73,7 +73,7 @@ func (x raggedInputs) columns(c call) (cols []crossColumn, batch int, err error)
 	if batch, err = x.batch(c, sparse, dense); err != nil {
 		return nil, 0, err
 	}
-	if err := c.room(batch*len(x.order), intBytes); err != nil {
+	if err := c.payRows(batch, len(x.order)); err != nil {
 		return nil, 0, err
 	}
 	next := map[rune]int{}

@@ -1,15 +1,18 @@
 package eager
 
 import (
+	"cmp"
 	"math"
 	"math/cmplx"
+	"slices"
 )
 
 // schur is the decomposition q·t·qᴴ of a square complex matrix: t is upper triangular, with the eigenvalues on its diagonal, and q unitary.
 // It is found by the QR method with Wilkinson's shifts, on the matrix in Hessenberg's form (Golub and Van Loan, Matrix Computations, 7.4 and 7.5).
 type schur struct {
-	n    int
-	t, q []complex128 // by rows
+	n     int
+	t, q  []complex128 // by rows
+	ended func() bool  // nobody waits for the result any more: it need not be right
 }
 
 // turnsPerValue bounds the steps for one eigenvalue; a few are the rule.
@@ -17,7 +20,7 @@ const turnsPerValue = 60
 
 // schurOf decomposes a matrix, which it overwrites; false where it does not converge, as with numbers that are not finite, or has ended.
 func schurOf(a []complex128, n int, ended func() bool) (s schur, ok bool) {
-	s = schur{n, a, make([]complex128, n*n)}
+	s = schur{n, a, make([]complex128, n*n), ended}
 	for i := range n {
 		s.q[i*n+i] = 1
 	}
@@ -26,7 +29,7 @@ func schurOf(a []complex128, n int, ended func() bool) (s schur, ok bool) {
 			return s, false
 		}
 	}
-	s.hessenberg(ended)
+	s.hessenberg()
 	turns := 0
 	for last := n - 1; last > 0; {
 		if ended() || turns > turnsPerValue {
@@ -55,8 +58,8 @@ func (s *schur) small(i int) bool {
 }
 
 // hessenberg makes all elements zero that are more than one below the diagonal, by rotations.
-func (s *schur) hessenberg(ended func() bool) {
-	for k := 0; k < s.n-2 && !ended(); k++ {
+func (s *schur) hessenberg() {
+	for k := 0; k < s.n-2 && !s.ended(); k++ {
 		for i := s.n - 1; i > k+1; i-- {
 			if c, r := givens(s.t[(i-1)*s.n+k], s.t[i*s.n+k]); r != 0 {
 				s.rotate(i-1, c, r, 0, s.n)
@@ -140,12 +143,27 @@ func (s *schur) shift(last int) complex128 {
 	a, b := s.t[(last-1)*n+last-1], s.t[(last-1)*n+last]
 	c, d := s.t[last*n+last-1], s.t[last*n+last]
 	half := (a - d) / 2
-	root := cmplx.Sqrt(half*half + b*c)
+	root := complex128(0)
+	if size := complex(max(cmplx.Abs(half), cmplx.Abs(b), cmplx.Abs(c)), 0); size != 0 { // squares may leave the range of a float64
+		root = size * cmplx.Sqrt(half/size*(half/size)+b/size*(c/size))
+	}
 	x, y := d+half+root, d+half-root
 	if cmplx.Abs(x-d) < cmplx.Abs(y-d) {
 		return x
 	}
 	return y
+}
+
+// order returns the places of the eigenvalues: as they were found, or the smallest first.
+func (s *schur) order(sorted bool) []int {
+	order := make([]int, s.n)
+	for i := range order {
+		order[i] = i
+	}
+	if sorted {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cmplx.Abs(s.t[a*s.n+a]), cmplx.Abs(s.t[b*s.n+b])) })
+	}
+	return order
 }
 
 // vectors returns the eigenvectors as columns, each of length 1.
@@ -156,7 +174,7 @@ func (s *schur) vectors() []complex128 {
 	for _, x := range s.t {
 		largest = max(largest, cmplx.Abs(x))
 	}
-	for k := range n {
+	for k := 0; k < n && !s.ended(); k++ {
 		clear(v)
 		v[k] = 1
 		for i := k - 1; i >= 0; i-- {
@@ -166,9 +184,14 @@ func (s *schur) vectors() []complex128 {
 			}
 			gap := s.t[i*n+i] - s.t[k*n+k]
 			if cmplx.Abs(gap) < 1e-16*largest {
-				gap = complex(1e-16*max(largest, 1e-280), 0)
+				gap = complex(max(1e-16*largest, 0x1p-1022), 0)
 			}
 			v[i] = -sum / gap
+			if size := cmplx.Abs(v[i]); size > 1e100 { // of equal eigenvalues each makes the next one larger
+				for j := i; j <= k; j++ {
+					v[j] /= complex(size, 0)
+				}
+			}
 		}
 		length := 0.0
 		for i := range n {
@@ -195,9 +218,29 @@ func (s *schur) back(f []complex128) []complex128 {
 			right[i*n+j] = cmplx.Conj(s.q[j*n+i])
 		}
 	}
-	half, out := make([]complex128, n*n), make([]complex128, n*n)
-	p := product2{m: n, n: n, k: n}
-	whole(p, half, f, right)
-	whole(p, out, s.q, half)
+	return s.times(s.q, s.times(f, right))
+}
+
+// times is the product of two matrices.
+func (s *schur) times(a, b []complex128) []complex128 {
+	n := s.n
+	out := make([]complex128, n*n)
+	for i := 0; i < n && !s.ended(); i++ {
+		whole(product2{m: 1, n: n, k: n}, out[i*n:(i+1)*n], a[i*n:(i+1)*n], b)
+	}
 	return out
+}
+
+// negative reports whether an eigenvalue of a real matrix is a negative number.
+func (s schur) negative() bool {
+	largest := 0.0
+	for i := range s.n {
+		largest = max(largest, cmplx.Abs(s.t[i*s.n+i]))
+	}
+	for i := range s.n {
+		if v := s.t[i*s.n+i]; real(v) < 0 && math.Abs(imag(v)) <= 0x1p-52*float64(s.n)*largest {
+			return true
+		}
+	}
+	return false
 }

@@ -2,13 +2,12 @@ package eager
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseBincount counts the values of a sparse vector, or of each row of a sparse matrix.
+// sparseBincount counts the values of a sparse vector, or of each row of a sparse tensor of more dimensions.
 func sparseBincount(s *site) (kernel, error) {
 	b := s.boolean("binary_output", false)
 	return numbers(sparseBins[float32](b), sparseBins[float64](b), nil, nil, sparseBins[int32](b), sparseBins[int64](b), nil, nil, nil, nil).on(ops.SparseBincount.Input("weights")), nil
@@ -31,15 +30,19 @@ func sparseBins[T number](binary bool) kernel {
 		if err != nil {
 			return err
 		}
-		if r := sparse.rank(); r != 1 && r != 2 {
-			return fmt.Errorf("expected a sparse vector or matrix, got rank %d", r)
+		if sparse.rank() == 0 {
+			return fmt.Errorf("expected a sparse tensor of at least one dimension, got a scalar")
+		}
+		if err := sparse.check(); err != nil {
+			return err
 		}
 		weights := tensor.Values[T](c.t(4))
-		if len(weights) > 0 && !slices.Equal(c.t(4).Shape, c.t(1).Shape) {
-			return fmt.Errorf("Weights and values must have the same shape. Weight shape: %s; values shape: %s", shapeText(c.t(4).Shape), shapeText(c.t(1).Shape))
+		rows := sparse.rank() > 1
+		if n := len(weights); n > 0 && n != len(ids) && !binary && (len(ids) > 0 || !rows) {
+			return fmt.Errorf("Input indices and weights must have the same size, got %d and %d", len(ids), n)
 		}
 		shape := []int{size}
-		if sparse.rank() == 2 {
+		if rows {
 			shape = []int{sparse.shape[0], size}
 		}
 		dst, err := outputOf[T](c, 0, shape...)
@@ -48,14 +51,12 @@ func sparseBins[T number](binary bool) kernel {
 		}
 		for i, v := range ids {
 			row := 0
-			if sparse.rank() == 2 {
+			if rows {
 				row = int(sparse.row(i)[0])
 			}
 			switch {
 			case v < 0:
 				return fmt.Errorf("Input must be non-negative")
-			case row < 0 || len(shape) > 1 && row >= shape[0]:
-				return fmt.Errorf("indices[%d] = %v: expected a row below %d", i, sparse.row(i), shape[0])
 			case v >= size:
 			case binary:
 				dst[row*size+v] = 1

@@ -12,21 +12,21 @@ import (
 // spectralOps are functions of the eigenvalues of square matrices [..., n, n], computed in complex128.
 var spectralOps = map[*ops.Def]maker{
 	ops.Eig:              generalEigen,
-	ops.MatrixSquareRoot: spectral(squareRoot),
-	ops.MatrixLogarithm:  spectral(logarithm),
+	ops.MatrixSquareRoot: spectral(schur.squareRoot),
+	ops.MatrixLogarithm:  spectral(schur.logarithm),
 }
 
 var errNoSchur = errors.New("Eigen decomposition was not successful. The input might not be valid.")
 
-// eachComplex decomposes each matrix of input 0 in turn.
-func eachComplex[T arithmetical](c call, wide func(T) complex128, f func(i int, s schur) error) error {
+// eachComplex decomposes each matrix of input 0 in turn; f is told whether that could be done.
+func eachComplex[T arithmetical](c call, wide func(T) complex128, f func(i int, s schur, ok bool) error) error {
 	t := c.t(0)
 	r := len(t.Shape) - 2
 	if r < 0 || t.Shape[r] != t.Shape[r+1] {
 		return fmt.Errorf("Input matrix must be square: got shape %s", shapeText(t.Shape))
 	}
 	n := t.Shape[r]
-	if err := c.room(6*n*n, 16); err != nil {
+	if err := c.room(10*n*n, 16); err != nil {
 		return err
 	}
 	ended := func() bool { return c.ctx.Err() != nil }
@@ -40,14 +40,14 @@ func eachComplex[T arithmetical](c call, wide func(T) complex128, f func(i int, 
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		if !ok {
-			return errNoSchur
+		if err := f(i, s, ok); err != nil {
+			return err
 		}
-		if err := f(i, s); err != nil {
+		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 	}
-	return c.ctx.Err()
+	return nil
 }
 
 func real32(v float32) complex128     { return complex(float64(v), 0) }
@@ -55,35 +55,49 @@ func real64(v float64) complex128     { return complex(v, 0) }
 func pair64(v complex64) complex128   { return complex128(v) }
 func pair128(v complex128) complex128 { return v }
 
-// generalEigen finds eigenvalues, in no order, and eigenvectors of length 1 where asked. Their phases are not determined.
+// eigenForm says what Eig makes.
+type eigenForm struct {
+	vectors, sorted bool
+	dtype           tensor.DType
+}
+
+// generalEigen finds eigenvalues and eigenvectors of length 1 where asked. Of complex matrices the smallest are the first, as TensorFlow has
+// them; the order of those of real matrices, and the phases of the vectors, are not determined.
 func generalEigen(s *site) (kernel, error) {
-	vectors, d := s.boolean("compute_v", true), s.dtype("Tout", tensor.Complex64)
-	table := floats(eigenOf(real32, vectors, d), eigenOf(real64, vectors, d)).complexes(eigenOf(pair64, vectors, d), eigenOf(pair128, vectors, d))
+	f := eigenForm{vectors: s.boolean("compute_v", true), dtype: s.dtype("Tout", tensor.Complex64)}
+	sorted := f
+	sorted.sorted = true
+	table := floats(eigenOf(real32, f), eigenOf(real64, f)).complexes(eigenOf(pair64, sorted), eigenOf(pair128, sorted))
 	return table.on(0), nil
 }
 
-func eigenOf[T arithmetical](wide func(T) complex128, vectors bool, d tensor.DType) kernel {
+func eigenOf[T arithmetical](wide func(T) complex128, f eigenForm) kernel {
 	return func(c call) error {
 		shape := c.t(0).Shape
-		values, err := c.output(0, d, shape[:max(len(shape)-1, 0)]...)
+		values, err := c.output(0, f.dtype, shape[:max(len(shape)-1, 0)]...)
 		if err != nil {
 			return err
 		}
-		right := []int{0}
-		if vectors {
+		var right []int
+		if f.vectors {
 			right = shape
 		}
-		v, err := c.output(1, d, right...)
+		v, err := c.output(1, f.dtype, right...)
 		if err != nil {
 			return err
 		}
-		return eachComplex(c, wide, func(i int, s schur) error {
-			for k := range s.n {
-				setComplex(values, i*s.n+k, s.t[k*s.n+k])
+		return eachComplex(c, wide, func(i int, s schur, ok bool) error {
+			if !ok {
+				return errNoSchur
 			}
-			if vectors {
-				for k, x := range s.vectors() {
-					setComplex(v, i*s.n*s.n+k, x)
+			order := s.order(f.sorted)
+			for k, from := range order {
+				setComplex(values, i*s.n+k, s.t[from*s.n+from])
+			}
+			if f.vectors {
+				all := s.vectors()
+				for k := range all {
+					setComplex(v, i*s.n*s.n+k, all[k-k%s.n+order[k%s.n]])
 				}
 			}
 			return nil
@@ -99,21 +113,38 @@ func setComplex(t *tensor.Tensor, i int, v complex128) {
 	tensor.Values[complex128](t)[i] = v
 }
 
-// spectral makes a maker of a function of upper triangular matrices.
-func spectral(f func(s schur) []complex128) maker {
-	return plain(floats(functionOf(real32, f, func(v complex128) float32 { return float32(real(v)) }), functionOf(real64, f, func(v complex128) float64 { return real(v) })).
+// spectral makes a maker of a function of upper triangular matrices. Where it is not defined, the result is NaN.
+func spectral(f func(s schur) (m []complex128, ok bool)) maker {
+	ofReal := func(s schur) ([]complex128, bool) {
+		if s.negative() {
+			return nil, false
+		}
+		return f(s)
+	}
+	return plain(floats(functionOf(real32, ofReal, func(v complex128) float32 { return float32(real(v)) }), functionOf(real64, ofReal, func(v complex128) float64 { return real(v) })).
 		complexes(functionOf(pair64, f, func(v complex128) complex64 { return complex64(v) }), functionOf(pair128, f, pair128)).on(0))
 }
 
-func functionOf[T arithmetical](wide func(T) complex128, f func(s schur) []complex128, narrow func(complex128) T) kernel {
+func functionOf[T arithmetical](wide func(T) complex128, f func(s schur) ([]complex128, bool), narrow func(complex128) T) kernel {
 	return func(c call) error {
 		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
 		if err != nil {
 			return err
 		}
-		return eachComplex(c, wide, func(i int, s schur) error {
-			for k, v := range s.back(f(s)) {
-				dst[i*s.n*s.n+k] = narrow(v)
+		return eachComplex(c, wide, func(i int, s schur, ok bool) error {
+			var m []complex128
+			if ok {
+				m, ok = f(s)
+			}
+			out := dst[i*s.n*s.n : (i+1)*s.n*s.n]
+			if !ok {
+				for k := range out {
+					out[k] = narrow(cmplx.NaN())
+				}
+				return nil
+			}
+			for k, v := range s.back(m) {
+				out[k] = narrow(v)
 			}
 			return nil
 		})
@@ -121,10 +152,10 @@ func functionOf[T arithmetical](wide func(T) complex128, f func(s schur) []compl
 }
 
 // squareRoot is the principal square root of an upper triangular matrix (Björck and Hammarling, 1983).
-func squareRoot(s schur) []complex128 {
+func (s schur) squareRoot() (r []complex128, ok bool) {
 	n := s.n
-	r := make([]complex128, n*n)
-	for j := range n {
+	r = make([]complex128, n*n)
+	for j := 0; j < n && !s.ended(); j++ {
 		r[j*n+j] = cmplx.Sqrt(s.t[j*n+j])
 		for i := j - 1; i >= 0; i-- {
 			sum := s.t[i*n+j]
@@ -136,21 +167,33 @@ func squareRoot(s schur) []complex128 {
 			}
 		}
 	}
-	return r
+	return r, true
 }
 
 // roots bounds how often a matrix has its square root taken before its logarithm is a short series.
 const roots = 60
 
+// near1 is how far a matrix may be from the unit matrix for the series.
+const near1 = 0.1
+
 // logarithm is the principal logarithm of an upper triangular matrix: by repeated square roots, until it is near 1, and the series
-// 2·Σ z^(2k+1)/(2k+1) of z = (t-1)/(t+1) (Higham, Functions of Matrices, 11.5).
-func logarithm(s schur) []complex128 {
+// 2·Σ z^(2k+1)/(2k+1) of z = (t-1)/(t+1) (Higham, Functions of Matrices, 11.5). A matrix with the eigenvalue 0 has none.
+func (s schur) logarithm() (sum []complex128, ok bool) {
 	n, scale := s.n, complex128(1)
+	for i := range n {
+		if s.t[i*n+i] == 0 {
+			return nil, false
+		}
+	}
 	for range roots {
-		if s.fromOne() < 0.1 {
+		if s.fromOne() < near1 || s.ended() {
 			break
 		}
-		s.t, scale = squareRoot(s), 2*scale
+		s.t, _ = s.squareRoot()
+		scale *= 2
+	}
+	if !(s.fromOne() < near1) {
+		return nil, false
 	}
 	above, below := make([]complex128, n*n), make([]complex128, n*n)
 	copy(above, s.t)
@@ -159,22 +202,19 @@ func logarithm(s schur) []complex128 {
 		above[i*n+i]--
 		below[i*n+i]++
 	}
-	z := overTriangle(above, below, n)
-	square, power, sum := make([]complex128, n*n), z, make([]complex128, n*n)
-	p := product2{m: n, n: n, k: n}
-	whole(p, square, z, z)
+	z := s.overTriangle(above, below)
+	power, sum := z, make([]complex128, n*n)
+	square := s.times(z, z)
 	for k := range 8 {
-		next := make([]complex128, n*n)
 		for i, v := range power {
 			sum[i] += v / complex(float64(2*k+1), 0)
 		}
-		whole(p, next, power, square)
-		power = next
+		power = s.times(power, square)
 	}
 	for i := range sum {
 		sum[i] *= 2 * scale
 	}
-	return sum
+	return sum, true
 }
 
 // fromOne returns how far an upper triangular matrix is from the unit matrix at most.
@@ -192,9 +232,10 @@ func (s schur) fromOne() (far float64) {
 }
 
 // overTriangle solves x·b = a for upper triangular matrices.
-func overTriangle(a, b []complex128, n int) []complex128 {
+func (s schur) overTriangle(a, b []complex128) []complex128 {
+	n := s.n
 	x := make([]complex128, n*n)
-	for i := range n {
+	for i := 0; i < n && !s.ended(); i++ {
 		for j := i; j < n; j++ {
 			sum := a[i*n+j]
 			for k := i; k < j; k++ {

@@ -24,18 +24,52 @@ func TestEigenvectors(t *testing.T) {
 			checkEigen(t, a, n)
 		}
 	}
-	checkEigen(t, []complex128{0, 1, 0, 0, 0, 1, 1, 0, 0}, 3)    // a permutation: all values of one size
-	checkEigen(t, []complex128{1, 0, 0, 0, 1, 0, 0, 0, 1}, 3)    // equal values
-	checkEigen(t, []complex128{0, 1, -1, 0}, 2)                  // a turn
-	checkEigen(t, []complex128{1e150, 2e150, 3e150, 4e150}, 2)   // squares overflow
+	checkEigen(t, []complex128{0, 1, 0, 0, 0, 1, 1, 0, 0}, 3)  // a permutation: all values of one size
+	checkEigen(t, []complex128{1, 0, 0, 0, 1, 0, 0, 0, 1}, 3)  // equal values
+	checkEigen(t, []complex128{0, 1, -1, 0}, 2)                // a turn
+	checkEigen(t, []complex128{1e200, 2e200, 3e200, 4e200}, 2) // squares overflow
+	checkEigen(t, []complex128{1e-200, 2e-200i, 3e-200, 4e-200}, 2)
+	checkEigen(t, []complex128{1e300, 0, 0, 1e-300}, 2)
 	checkEigen(t, []complex128{1e-150, 2e-150, 3e-150, 4e-8}, 2) // of two sizes
+	for _, n := range []int{24, 100} {
+		jordan := make([]complex128, n*n) // one value, and one vector
+		for i := range n {
+			jordan[i*n+i] = 1
+			if i+1 < n {
+				jordan[i*n+i+1] = 1
+			}
+		}
+		checkEigen(t, jordan, n)
+	}
 }
 
+// checkEigen decomposes a matrix as all types that can hold it.
 func checkEigen(t *testing.T, a []complex128, n int) {
 	t.Helper()
-	x, err := tensor.FromSlice(a, n, n)
-	if err != nil {
-		t.Fatal(err)
+	single, real64, real32 := make([]complex64, n*n), make([]float64, n*n), make([]float32, n*n)
+	isReal, small := true, true
+	for i, v := range a {
+		single[i], real64[i], real32[i] = complex64(v), real(v), float32(real(v))
+		isReal = isReal && imag(v) == 0
+		small = small && (v == 0 || cmplx.Abs(v) > 1e-30 && cmplx.Abs(v) < 1e30)
+	}
+	checkEigenOf(t, tensorOf(a, n, n), a)
+	if small {
+		checkEigenOf(t, tensorOf(single, n, n), a)
+	}
+	if isReal {
+		checkEigenOf(t, tensorOf(real64, n, n), a)
+	}
+	if isReal && small {
+		checkEigenOf(t, tensorOf(real32, n, n), a)
+	}
+}
+
+func checkEigenOf(t *testing.T, x *tensor.Tensor, a []complex128) {
+	t.Helper()
+	n, eps := x.Shape[0], 1e-12
+	if x.DType == tensor.Float32 || x.DType == tensor.Complex64 {
+		eps = 1e-6
 	}
 	out, err := Run(t.Context(), &graph.Node{Name: "eig", Op: "Eig", Attrs: graph.Attrs{"compute_v": true, "Tout": tensor.Complex128}}, []Value{{T: x}}, nil)
 	if err != nil {
@@ -58,8 +92,8 @@ func checkEigen(t *testing.T, a []complex128, n int) {
 			for j := range n {
 				product += a[i*n+j] * v[j*n+k]
 			}
-			if far := cmplx.Abs(product - values[k]*v[i*n+k]); !(far <= 1e-12*size*float64(n)) {
-				t.Errorf("%d rows, vector %d: off by %v of %v", n, k, far, size)
+			if far := cmplx.Abs(product - values[k]*v[i*n+k]); !(far <= eps*size*float64(n)) {
+				t.Errorf("%v %d rows, vector %d: off by %v of %v", x.DType, n, k, far, size)
 			}
 			length += real(v[i*n+k] * cmplx.Conj(v[i*n+k]))
 		}
@@ -67,7 +101,7 @@ func checkEigen(t *testing.T, a []complex128, n int) {
 			t.Errorf("%d rows, vector %d: length %v", n, k, length)
 		}
 	}
-	if !(cmplx.Abs(sum-trace) <= 1e-12*size*float64(n)) {
+	if !(cmplx.Abs(sum-trace) <= eps*size*float64(n)) {
 		t.Errorf("%d rows: the values' sum is %v, the trace %v", n, sum, trace)
 	}
 }

@@ -53,7 +53,7 @@ func singularEach[T float](c call, f singularForm) error {
 	}
 	shapes := [2][]int{slices.Concat(lead, []int{f.m, left}), slices.Concat(lead, []int{f.n, right})}
 	if !f.vectors {
-		shapes = [2][]int{{0}, {0}}
+		shapes = [2][]int{}
 	}
 	var u, v []T
 	if u, err = outputOf[T](c, 1, shapes[0]...); err != nil {
@@ -92,21 +92,41 @@ type singularValues struct {
 	values, left, right []float64
 }
 
-// decompose finds the parts of a matrix [m,n]. Of one with a number that is not finite all parts are NaN.
+// decompose finds the parts of a matrix [m,n]. Of one with a number that is not finite all parts are NaN. Once ended, they need not be right.
 func decompose[T float](src []T, f singularForm, ended func() bool) singularValues {
 	wide := f.n > f.m
 	h := newHestenes(src, f.m, f.n, wide)
-	for _, x := range h.a {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return f.undefined()
-		}
+	h.ended = ended
+	exponent, finite := scaleDown(h.a)
+	if !finite {
+		return f.undefined()
 	}
-	h.run(ended)
+	h.run()
 	d := h.parts(f)
+	for i, v := range d.values {
+		d.values[i] = math.Ldexp(v, exponent)
+	}
 	if wide {
 		d.left, d.right = d.right, d.left
 	}
 	return d
+}
+
+// scaleDown divides numbers by the power of 2 that makes the largest about 1, so that squares stay in the range of a float64. It does nothing
+// where one is not finite.
+func scaleDown(a []float64) (exponent int, finite bool) {
+	largest := 0.0
+	for _, v := range a {
+		largest = max(largest, math.Abs(v))
+	}
+	if math.IsNaN(largest) || math.IsInf(largest, 0) {
+		return 0, false
+	}
+	_, exponent = math.Frexp(largest)
+	for i, v := range a {
+		a[i] = math.Ldexp(v, -exponent)
+	}
+	return exponent, true
 }
 
 func (f singularForm) undefined() (d singularValues) {
@@ -123,8 +143,9 @@ func (f singularForm) undefined() (d singularValues) {
 // hestenes is Jacobi's method with rotations of columns: they become orthogonal, and their lengths are the singular values.
 // Columns lie one after the other.
 type hestenes struct {
-	m, n int       // m ≥ n
-	a, v []float64 // n columns of m, and of n
+	m, n  int       // m ≥ n
+	a, v  []float64 // n columns of m, and of n
+	ended func() bool
 }
 
 // newHestenes takes a matrix [m,n], or its transpose.
@@ -150,11 +171,11 @@ func (h *hestenes) column(i int) []float64 { return h.a[i*h.m : (i+1)*h.m] }
 func (h *hestenes) turns(i int) []float64  { return h.v[i*h.n : (i+1)*h.n] }
 
 // run turns pairs of columns until all are orthogonal.
-func (h *hestenes) run(ended func() bool) {
+func (h *hestenes) run() {
 	for range sweeps {
 		turned := false
 		for p := range h.n {
-			if ended() {
+			if h.ended() {
 				return
 			}
 			for q := p + 1; q < h.n; q++ {
@@ -174,7 +195,7 @@ func (h *hestenes) turn(p, q int) bool {
 	for i, v := range x {
 		pp, qq, pq = pp+v*v, qq+y[i]*y[i], pq+v*y[i]
 	}
-	if math.Abs(pq) <= 1e-15*math.Sqrt(pp*qq) || pq == 0 {
+	if math.Abs(pq) <= 1e-15*math.Sqrt(pp)*math.Sqrt(qq) || pq == 0 {
 		return false
 	}
 	theta := (qq - pp) / (2 * pq)
@@ -214,57 +235,70 @@ func (h *hestenes) parts(f singularForm) (d singularValues) {
 	columns := make([]float64, 0, h.m*width)
 	d.right = make([]float64, h.n*h.n)
 	for i, from := range order {
+		if h.ended() {
+			break
+		}
 		columns = h.unit(columns, h.column(from), lengths[from], d.values[0])
 		for row, v := range h.turns(from) {
 			d.right[row*h.n+i] = v
 		}
 	}
-	for len(columns) < h.m*width {
+	for len(columns) < h.m*width && !h.ended() {
 		columns = h.unit(columns, nil, 0, 1)
 	}
 	d.left = make([]float64, h.m*width)
-	for i := range width {
-		for row := range h.m {
-			d.left[row*width+i] = columns[i*h.m+row]
-		}
+	for i, v := range columns {
+		d.left[i%h.m*width+i/h.m] = v
 	}
 	return d
 }
 
-// unit appends a column over its length; where that is nothing beside the largest, a unit vector that is orthogonal to the columns there are.
+// unit appends a column over its length. Where that is about nothing beside the largest, the column may not be orthogonal to the columns there
+// are: it is made so, or a unit vector is in its place.
 func (h *hestenes) unit(columns, column []float64, length, largest float64) []float64 {
-	if length > 1e-300 && length > 1e-15*largest {
-		for _, v := range column {
-			columns = append(columns, v/length)
-		}
-		return columns
+	w := make([]float64, h.m)
+	for i := range column {
+		w[i] = column[i] / length
 	}
-	have := len(columns) / h.m
-	rest := make([]float64, h.m) // of each unit vector: how much of it the columns leave
-	for i := range columns {
-		rest[i%h.m] += columns[i] * columns[i]
+	if length > 1e-15*largest {
+		return append(columns, w...)
 	}
-	best := 0
-	for i, v := range rest {
-		if v < rest[best] {
+	if !(length > 1e-300 && orthogonalize(w, columns) > 0.5) {
+		clear(w)
+		w[h.farthest(columns)] = 1
+		orthogonalize(w, columns)
+	}
+	return append(columns, w...)
+}
+
+// farthest returns which unit vector the columns have the least of.
+func (h *hestenes) farthest(columns []float64) (best int) {
+	have := make([]float64, h.m)
+	for i, v := range columns {
+		have[i%h.m] += v * v
+	}
+	for i, v := range have {
+		if v < have[best] {
 			best = i
 		}
 	}
-	w := make([]float64, h.m)
-	w[best] = 1
+	return best
+}
+
+// orthogonalize makes w orthogonal to columns of length 1, and its length 1. It returns the length that was left.
+func orthogonalize(w, columns []float64) (length float64) {
 	for range 2 { // twice is enough
-		for k := range have {
-			project(w, columns[k*h.m:(k+1)*h.m])
+		for k := 0; k < len(columns); k += len(w) {
+			project(w, columns[k:k+len(w)])
 		}
 	}
-	sum := 0.0
 	for _, v := range w {
-		sum = math.Hypot(sum, v)
+		length = math.Hypot(length, v)
 	}
-	for _, v := range w {
-		columns = append(columns, v/sum)
+	for i := range w {
+		w[i] /= length
 	}
-	return columns
+	return length
 }
 
 // project takes from w what lies along a unit vector.

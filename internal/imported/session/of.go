@@ -16,7 +16,7 @@ func Of(g *graph.Graph, o Options) (*Session, error) {
 	if o.Limit <= 0 {
 		o.Limit = eager.DefaultLimit
 	}
-	s := &Session{options: o, graph: g, dev: o.Device, shapes: map[graph.Output]graph.Shape{}, plans: map[string]*plan{}}
+	s := &Session{options: o, state: newLock(), graph: g, dev: o.Device, shapes: map[graph.Output]graph.Shape{}, plans: map[string]*plan{}}
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}

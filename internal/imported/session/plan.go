@@ -229,13 +229,11 @@ func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls boo
 
 // run computes the fetches.
 func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if p.eagerly {
-		p.s.state.Lock()
-		defer p.s.state.Unlock()
-	} else if len(p.s.vars.updated) > 0 {
-		p.s.state.RLock()
-		defer p.s.state.RUnlock()
+	share := p.share()
+	if err := p.s.state.acquire(ctx, share); err != nil {
+		return nil, err
 	}
+	defer p.s.state.release(share)
 	held := p.values.Get().(*[]eager.Value)
 	r := &run{p: p, values: *held}
 	defer func() { clear(*held); p.values.Put(held) }()

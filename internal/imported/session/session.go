@@ -54,7 +54,7 @@ type Session struct {
 	constants int64        // bytes of the graph's
 	idle      atomic.Int64 // bytes that idle programs hold
 	waiting   atomic.Int64 // runs that wait for a program
-	state     sync.RWMutex // held for writing by runs that update variables
+	state     lock         // all of it is held by runs that update variables
 
 	made   atomic.Int64 // plans, so far: the clock of what was used last
 	mu     sync.RWMutex

@@ -1,8 +1,11 @@
 package session_test
 
 import (
+	"context"
+	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
@@ -10,6 +13,8 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
@@ -91,5 +96,42 @@ func TestUpdatesInLoops(t *testing.T) {
 	all.Wait()
 	if got := runs(t, s, "y:0", 0); got != 4*5*3 {
 		t.Errorf("got %d updates, expected 60", got)
+	}
+}
+
+// TestUpdatesWaitedFor: requests that wait for one whose loop has very many turns end with their contexts, whether they update or read; when
+// that one has ended they are served.
+func TestUpdatesWaitedFor(t *testing.T) {
+	s := counterModel(t)
+	long, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Run(long, map[string]*tensor.Tensor{"x:0": tensor.Scalar[int64](math.MaxInt64)}, []string{"loop:0"})
+		ended <- err
+	}()
+	for _, fetch := range []string{"y:0", "loop:0"} {
+		for { // until the loop has begun
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			_, err := s.Run(ctx, map[string]*tensor.Tensor{"x:0": tensor.Scalar[int64](0)}, []string{fetch})
+			late := ctx.Err() != nil
+			cancel()
+			if long.Err() != nil {
+				t.Fatalf("%s waited until the other had ended: %v", fetch, err)
+			}
+			if err != nil && (!late || status.Code(err) != codes.DeadlineExceeded) {
+				t.Fatalf("%s: %v", fetch, err)
+			}
+			if err != nil {
+				break
+			}
+		}
+	}
+	stop()
+	if err := <-ended; status.Code(err) != codes.Canceled {
+		t.Errorf("the long one: %v, expected that it was cancelled", err)
+	}
+	if got := runs(t, s, "loop:0", 3); got != 3 {
+		t.Errorf("afterwards: got %d turns, expected 3", got)
 	}
 }

@@ -38,9 +38,19 @@ func (m Matrix) Transposed() Matrix {
 	return t
 }
 
-// Cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none. It reads the lower triangle.
+// Cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none.
 func Cholesky(m Matrix) Matrix {
-	l := m.Zeros()
+	l, ok := Root(m)
+	if !ok {
+		return l.undefined()
+	}
+	return l
+}
+
+// Root finds the lower triangle whose product with its transpose is m, of which it reads the lower triangle; false where m is not positive
+// definite. What depends on NaN is NaN.
+func Root(m Matrix) (l Matrix, ok bool) {
+	l = m.Zeros()
 	for j := 0; j < m.N && !m.ended(); j++ {
 		for i := j; i < m.N; i++ {
 			sum, x, y := *m.At(i, j), l.row(i)[:j], l.row(j)[:j]
@@ -50,14 +60,14 @@ func Cholesky(m Matrix) Matrix {
 			switch {
 			case i > j:
 				*l.At(i, j) = sum / *l.At(j, j)
-			case sum > 0:
-				*l.At(j, j) = math.Sqrt(sum)
+			case sum <= 0:
+				return l, false
 			default:
-				return l.undefined()
+				*l.At(j, j) = math.Sqrt(sum)
 			}
 		}
 	}
-	return l
+	return l, true
 }
 
 // undefined makes the lower triangle NaN.
@@ -77,7 +87,7 @@ type Factors struct {
 	Sign float64 // of the permutation
 }
 
-// LU decomposes m, which it overwrites. A column without a pivot is left.
+// LU decomposes m, which it overwrites. A column without a pivot is left; NaN is larger than all numbers.
 func LU(m Matrix) Factors {
 	f := Factors{m, make([]int, m.N), 1}
 	for i := range f.Rows {
@@ -86,7 +96,7 @@ func LU(m Matrix) Factors {
 	for k := 0; k < m.N && !m.ended(); k++ {
 		p := k
 		for i := k + 1; i < m.N; i++ {
-			if math.Abs(*m.At(i, k)) > math.Abs(*m.At(p, k)) {
+			if v, most := math.Abs(*m.At(i, k)), math.Abs(*m.At(p, k)); v > most || v != v && most == most {
 				p = i
 			}
 		}
@@ -113,6 +123,16 @@ func LU(m Matrix) Factors {
 	return f
 }
 
+// Singular reports whether there is no inverse: a pivot is missing, or the first column has NaN.
+func (f Factors) Singular() bool {
+	for k := range f.N {
+		if v := *f.At(k, k); v == 0 || k == 0 && v != v {
+			return true
+		}
+	}
+	return false
+}
+
 // ErrSingular is what a singular matrix gives.
 var ErrSingular = errors.New("the matrix is not invertible")
 
@@ -122,10 +142,8 @@ func (f Factors) Solve(b []float64, k int) ([]float64, error) {
 	for i, from := range f.Rows {
 		copy(x[i*k:(i+1)*k], b[from*k:(from+1)*k])
 	}
-	for i := range f.N {
-		if *f.At(i, i) == 0 {
-			return nil, ErrSingular
-		}
+	if f.Singular() {
+		return nil, ErrSingular
 	}
 	Substitute(f.Matrix, x, k, true, true)
 	Substitute(f.Matrix, x, k, false, false)
