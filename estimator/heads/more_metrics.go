@@ -47,10 +47,10 @@ const (
 var operandOf = func() map[string]operand {
 	all := map[string]operand{}
 	for operand, kinds := range map[operand][]string{
-		ofProbabilities: {"auc", "auc_precision_recall", "binary_accuracy", "binary_iou", "f1", "false_negatives", "false_positives", "log_loss",
+		ofProbabilities: {"auc", "auc_precision_recall", "binary_accuracy", "binary_iou", "f1", "false_negatives", "fbeta", "false_positives", "log_loss",
 			"precision", "precision_at_recall", "recall", "recall_at_precision", "sensitivity", "sensitivity_at_specificity", "specificity",
 			"specificity_at_sensitivity", "true_negatives", "true_positives"},
-		ofClassIDs: {"accuracy", "confusion_matrix", "f1_macro", "f1_micro", "f1_per_class", "f1_weighted", "iou", "iou_per_class", "mean_iou"},
+		ofClassIDs: {"accuracy", "confusion_matrix", "f1_macro", "f1_micro", "f1_per_class", "f1_weighted", "fbeta_macro", "fbeta_micro", "fbeta_per_class", "fbeta_weighted", "iou", "iou_per_class", "mean_iou"},
 		ofScores:   {"perplexity", "sparse_categorical_crossentropy", "top_k"},
 		ofNumbers:  {"cosine_similarity", "mae", "mape", "mse", "r2", "rmse"},
 	} {
@@ -67,7 +67,7 @@ func takenAs(kind string, has []operand) operand {
 	switch {
 	case slices.Contains(has, of):
 		return of
-	case strings.HasPrefix(kind, "f1_") && slices.Contains(has, ofLabels):
+	case (strings.HasPrefix(kind, "f1_") || strings.HasPrefix(kind, "fbeta_")) && slices.Contains(has, ofLabels):
 		return ofLabels
 	}
 	return ""

@@ -65,6 +65,7 @@ func metricParameters(p *params.Reader) []metrics.Param {
 	add("thresholds", metrics.WithThresholds(p.Floats("thresholds")...))
 	add("num_thresholds", metrics.WithNumThresholds(p.Int("num_thresholds", 0, 2)))
 	add("bound", metrics.WithBound(p.FloatIn("bound", 0, 0, 1)))
+	add("beta", metrics.WithBeta(p.FloatIn("beta", 1, 1e-6, 1e6)))
 	add("k", metrics.WithK(p.Int("k", 1, 1)))
 	add("class_ids", metrics.WithTargets(p.Ints("class_ids", 0)...))
 	add("summation", metrics.WithSummation(metrics.Summation(p.String("summation", ""))))

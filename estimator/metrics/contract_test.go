@@ -84,6 +84,24 @@ var kinds = []kind{
 		f, _ := naiveF1(b)
 		return f
 	}},
+	{name: "fbeta", params: append(thresholds(0.25, 0.75), metrics.WithBeta(2)), label: bit, value: unit, naive: atEach([]float64{0.25, 0.75}, func(tp, fp, _, fn float64) float64 {
+		p, r := div(tp, tp+fp), div(tp, tp+fn)
+		return div(5*p*r, 4*p+r)
+	})},
+	{name: "fbeta_macro", params: []metrics.Param{metrics.WithClasses(4), metrics.WithBeta(2)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, _ := naiveFBeta(b, 2)
+		return []float64{(f[0] + f[1] + f[2]) / 4}
+	}},
+	{name: "fbeta_micro", params: []metrics.Param{metrics.WithClasses(3), metrics.WithBeta(0.5)}, label: class3, value: class3,
+		naive: meanOf(func(l float64, v []float64) float64 { return is(l == v[0]) })},
+	{name: "fbeta_weighted", params: []metrics.Param{metrics.WithClasses(3), metrics.WithBeta(0.5)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, n := naiveFBeta(b, 0.5)
+		return []float64{div(f[0]*n[0]+f[1]*n[1]+f[2]*n[2], n[0]+n[1]+n[2])}
+	}},
+	{name: "fbeta_per_class", params: []metrics.Param{metrics.WithClasses(3), metrics.WithBeta(3)}, label: class3, value: class3, naive: func(b batch) []float64 {
+		f, _ := naiveFBeta(b, 3)
+		return f
+	}},
 	{name: "iou", params: []metrics.Param{metrics.WithClasses(3), metrics.WithTargets(2, 0)}, label: class3, value: class3, naive: func(b batch) []float64 {
 		of, there := naiveIoU(b)
 		return []float64{div(of[2]+of[0], there[2]+there[0])}
@@ -272,7 +290,7 @@ func TestKindsDoNotMix(t *testing.T) {
 	all = append(all, must(metrics.New("precision", metrics.WithThresholds(0.4))), must(metrics.New("auc", metrics.WithNumThresholds(100))),
 		must(metrics.New("auc", metrics.WithSummation(metrics.Minoring))), must(metrics.New("confusion_matrix", metrics.WithClasses(4))),
 		must(metrics.New("top_k", metrics.WithK(3))), must(metrics.New("sparse_categorical_crossentropy")), must(metrics.New("perplexity", metrics.WithLogits(true))),
-		must(metrics.New("f1_macro", metrics.WithClasses(3))), must(metrics.New("f1_macro", metrics.WithClasses(3), metrics.WithThresholds(0.5))),
+		must(metrics.New("f1_macro", metrics.WithClasses(3))), must(metrics.New("fbeta", metrics.WithBeta(3), metrics.WithThresholds(0.25, 0.75))), must(metrics.New("fbeta_macro", metrics.WithClasses(4), metrics.WithBeta(3))), must(metrics.New("f1_macro", metrics.WithClasses(3), metrics.WithThresholds(0.5))),
 		must(metrics.New("iou", metrics.WithClasses(3))), must(metrics.New("binary_iou")), must(metrics.New("r2", metrics.WithOutputs(2))), must(metrics.New("bleu")),
 		must(metrics.New("bleu", metrics.WithEnd(1))), must(metrics.New("bleu", metrics.WithSmoothing(metrics.SmoothNone))))
 	for i, a := range all {

@@ -20,39 +20,56 @@ func NewF1(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("f1", thresholds, func(c confusion) float64 { return f1(c.tp, c.tp+c.fn, c.tp+c.fp) })
 }
 
-// ClassF1 is an average of the F1 scores of classes, or the score of each (tf.keras.metrics.F1Score).
+// ClassF1 is an average of the F scores of classes, or the score of each (tf.keras.metrics.F1Score, FBetaScore).
 type ClassF1 struct {
 	classTotals
 	average Average
+	beta    float64 // of other scores than F1; 0: F1
 }
 
 // NewClassF1 returns the F1 scores of class ids in [0, classes). Update takes labels, predictions[, weights].
 func NewClassF1(average Average, classes int) (*ClassF1, error) {
+	return newClassF1("f1_"+string(average), average, 0, classes)
+}
+
+func newClassF1(name string, average Average, beta float64, classes int) (*ClassF1, error) {
 	switch average {
 	case Macro, Micro, Weighted, Each:
 	default:
 		return nil, fmt.Errorf("f1: %w: expected the average %s, %s, %s or %s, got %q", ErrParameter, Macro, Micro, Weighted, Each, average)
 	}
-	t, err := newClassTotals("f1_"+string(average), classes)
+	t, err := newClassTotals(name, classes)
 	if err != nil {
 		return nil, err
 	}
-	return &ClassF1{t, average}, nil
+	return &ClassF1{t, average, beta}, nil
 }
 
 // NewLabelF1 returns the F1 scores of examples that have any number of classes: Update takes 0 or 1 of
 // each class, [batch, classes], and probabilities of that shape, which count where they are above the threshold.
 func NewLabelF1(average Average, classes int, threshold float64) (*ClassF1, error) {
-	m, err := NewClassF1(average, classes)
+	return newLabelF1("f1_"+string(average), average, 0, classes, threshold)
+}
+
+func newLabelF1(name string, average Average, beta float64, classes int, threshold float64) (*ClassF1, error) {
+	m, err := newClassF1(name, average, beta, classes)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkThresholds("f1_"+string(average), threshold); err != nil {
+	if err := checkThresholds(name, threshold); err != nil {
 		return nil, err
 	}
 	at := float32(threshold)
-	m.threshold, m.kind = &at, fmt.Sprintf("f1_%s(classes=%d, threshold=%v)", average, classes, threshold)
+	m.threshold, m.kind = &at, fmt.Sprintf("%s(classes=%d, threshold=%v)", name, classes, threshold)
 	return m, nil
+}
+
+// score is that of a class.
+func (m *ClassF1) score(hits, labels, predictions float64) float64 {
+	if m.beta == 0 {
+		return f1(hits, labels, predictions)
+	}
+	return fBeta(m.beta, hits, labels, predictions)
 }
 
 // Result implements Accumulator.
@@ -61,7 +78,7 @@ func (m *ClassF1) Result() Value {
 	var hits, labels, predictions, mean, weighted float64
 	for c := range scores {
 		h, l, p := m.class(c)
-		scores[c] = f1(h, l, p)
+		scores[c] = m.score(h, l, p)
 		hits, labels, predictions = hits+h, labels+l, predictions+p
 		mean += scores[c]
 		weighted += scores[c] * l
@@ -70,7 +87,7 @@ func (m *ClassF1) Result() Value {
 	case Macro:
 		return scalar(mean / float64(m.classes))
 	case Micro:
-		return scalar(f1(hits, labels, predictions))
+		return scalar(m.score(hits, labels, predictions))
 	case Weighted:
 		return scalar(divNoNaN(weighted, labels))
 	}

@@ -11,7 +11,8 @@ type Form struct {
 	Bound      float64
 	K          int
 	Classes    int
-	Targets    []int // the classes that count
+	Beta       float64 // of an F score other than F1
+	Targets    []int   // the classes that count
 	Outputs    int
 	FromLogits bool
 	Curve      Curve
@@ -50,7 +51,7 @@ func FormOf(acc Accumulator) (f Form, ok bool) {
 		f.Outputs = m.outputs
 	case *ClassF1:
 		f = m.form()
-		f.Classes = m.classes
+		f.Classes, f.Beta = m.classes, m.beta
 		if m.threshold != nil {
 			f.Thresholds = []float32{*m.threshold}
 		}
@@ -71,7 +72,7 @@ func FormOf(acc Accumulator) (f Form, ok bool) {
 		f.Classes = m.classes
 	case *AtThresholds:
 		f = m.form()
-		f.Thresholds, f.Order = m.thresholds, m.order
+		f.Thresholds, f.Order, f.Beta = m.thresholds, m.order, m.beta
 	case *OperatingPoint:
 		f = m.form()
 		f.Thresholds, f.Bound = m.thresholds, m.bound

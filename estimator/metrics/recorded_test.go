@@ -44,6 +44,7 @@ type recordedCase struct {
 	Kind   string
 	Params struct {
 		Classes, K, Outputs *int
+		Beta                *float64
 		Thresholds          []float64
 		Targets             []int `json:"class_ids"`
 	}
@@ -64,6 +65,9 @@ func (c recordedCase) params() []metrics.Param {
 	}
 	if c.Params.Outputs != nil {
 		out = append(out, metrics.WithOutputs(*c.Params.Outputs))
+	}
+	if c.Params.Beta != nil {
+		out = append(out, metrics.WithBeta(*c.Params.Beta))
 	}
 	if c.Params.Thresholds != nil {
 		out = append(out, metrics.WithThresholds(c.Params.Thresholds...))
@@ -212,15 +216,19 @@ func TestPerClass(t *testing.T) {
 // TestParametersOfClasses refuses numbers out of range.
 func TestParametersOfClasses(t *testing.T) {
 	for name, params := range map[string][]metrics.Param{
-		"f1_macro":      {metrics.WithClasses(0)},
-		"f1_micro":      {metrics.WithClasses(3), metrics.WithThresholds(0.5, 0.6)},
-		"f1_weighted":   {metrics.WithClasses(3), metrics.WithThresholds(1.5)},
-		"f1_per_class":  {metrics.WithClasses(1 << 40)},
-		"iou":           {metrics.WithClasses(3), metrics.WithTargets(3)},
-		"iou_per_class": nil,
-		"binary_iou":    {metrics.WithTargets(-1)},
-		"r2":            {metrics.WithOutputs(-1)},
-		"bleu":          {metrics.WithOrder(17)},
+		"f1_macro":       {metrics.WithClasses(0)},
+		"f1_micro":       {metrics.WithClasses(3), metrics.WithThresholds(0.5, 0.6)},
+		"f1_weighted":    {metrics.WithClasses(3), metrics.WithThresholds(1.5)},
+		"f1_per_class":   {metrics.WithClasses(1 << 40)},
+		"iou":            {metrics.WithClasses(3), metrics.WithTargets(3)},
+		"fbeta":          {metrics.WithBeta(0)},
+		"fbeta_macro":    {metrics.WithClasses(3), metrics.WithBeta(-1)},
+		"fbeta_micro":    {metrics.WithClasses(3), metrics.WithBeta(math.NaN())},
+		"fbeta_weighted": {metrics.WithBeta(2)},
+		"iou_per_class":  nil,
+		"binary_iou":     {metrics.WithTargets(-1)},
+		"r2":             {metrics.WithOutputs(-1)},
+		"bleu":           {metrics.WithOrder(17)},
 	} {
 		if _, err := metrics.New(name, params...); err == nil {
 			t.Errorf("%s: accepted", name)

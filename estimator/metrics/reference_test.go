@@ -267,7 +267,10 @@ func naiveMatrix(b batch) []float64 {
 }
 
 // naiveF1 is the score and the weight of each class, example by example.
-func naiveF1(b batch) (scores, support []float64) {
+func naiveF1(b batch) (scores, support []float64) { return naiveFBeta(b, 1) }
+
+// naiveFBeta is naiveF1 where recall counts beta times as much as precision.
+func naiveFBeta(b batch, beta float64) (scores, support []float64) {
 	for c := range 3 {
 		var hits, labels, predictions float64
 		for i, l := range b.labels {
@@ -276,7 +279,7 @@ func naiveF1(b batch) (scores, support []float64) {
 			predictions += b.weight(i) * is(int(b.values[i][0]) == c)
 		}
 		precision, recall := div(hits, predictions), div(hits, labels)
-		scores, support = append(scores, div(2*precision*recall, precision+recall)), append(support, labels)
+		scores, support = append(scores, div((1+beta*beta)*precision*recall, beta*beta*precision+recall)), append(support, labels)
 	}
 	return scores, support
 }

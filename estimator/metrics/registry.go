@@ -29,6 +29,7 @@ type settings struct {
 	targets    []int
 	outputs    int
 	bleu       BLEUOptions
+	beta       *float64
 }
 
 // WithThresholds gives precision, recall, ... their thresholds, and binary_accuracy its one. Default 0.5.
@@ -54,6 +55,9 @@ func WithK(k int) Param { return Param{"k", func(s *settings) { s.k = k }} }
 
 // WithClasses gives confusion_matrix and the metrics of single classes (f1_macro, iou, ...) the number of classes; it has no default.
 func WithClasses(n int) Param { return Param{"classes", func(s *settings) { s.classes = n }} }
+
+// WithBeta says how many times as much as precision recall counts in fbeta, fbeta_macro, ... Default 1.
+func WithBeta(beta float64) Param { return Param{"beta", func(s *settings) { s.beta = &beta }} }
 
 // WithTargets gives iou and binary_iou the classes that count. Default: all.
 func WithTargets(classes ...int) Param {
@@ -119,6 +123,11 @@ var makers = registry.New("metric", map[string]maker{
 	"f1_micro":                        averaged(Micro),
 	"f1_weighted":                     averaged(Weighted),
 	"f1_per_class":                    averaged(Each),
+	"fbeta":                           {takes: []string{"beta", "thresholds"}, make: makeFBeta},
+	"fbeta_macro":                     averagedFBeta(Macro),
+	"fbeta_micro":                     averagedFBeta(Micro),
+	"fbeta_weighted":                  averagedFBeta(Weighted),
+	"fbeta_per_class":                 averagedFBeta(Each),
 	"sensitivity_at_specificity":      atBound(NewSensitivityAtSpecificity),
 	"specificity_at_sensitivity":      atBound(NewSpecificityAtSensitivity),
 	"precision_at_recall":             atBound(NewPrecisionAtRecall),
@@ -212,6 +221,30 @@ func averaged(a Average) maker {
 			return nil, err
 		}
 		return made(NewLabelF1(a, s.classes, at))
+	}}
+}
+
+// weight is the beta of an F score.
+func (s settings) weight() float64 {
+	if s.beta == nil {
+		return 1
+	}
+	return *s.beta
+}
+
+func makeFBeta(s settings) (Accumulator, error) { return made(NewFBeta(s.weight(), s.thresholds...)) }
+
+// averagedFBeta is averaged for F scores with a beta.
+func averagedFBeta(a Average) maker {
+	return maker{takes: []string{"classes", "thresholds", "beta"}, required: true, make: func(s settings) (Accumulator, error) {
+		if len(s.thresholds) == 0 {
+			return made(NewClassFBeta(a, s.weight(), s.classes))
+		}
+		at, err := s.threshold("fbeta_" + string(a))
+		if err != nil {
+			return nil, err
+		}
+		return made(NewLabelFBeta(a, s.weight(), s.classes, at))
 	}}
 }
 

@@ -74,6 +74,7 @@ type AtThresholds struct {
 	histogram
 	order []int // position of each threshold, as given, in ascending order
 	share func(confusion) float64
+	beta  float64 // of an F score other than F1
 }
 
 // NewPrecision returns tp / (tp + fp) at each threshold (tf.keras.metrics.Precision).

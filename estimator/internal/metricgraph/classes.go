@@ -56,7 +56,11 @@ func (e *emission) f1(sums graph.Output) graph.Output {
 	return e.scoreOf(part(0), part(1), part(2))
 }
 
+// scoreOf is the F score; that of a beta counts labels by its square.
 func (e *emission) scoreOf(hits, labels, predictions graph.Output) graph.Output {
+	if square := e.form.Beta * e.form.Beta; square != 0 {
+		return e.of("DivNoNan", e.of("Mul", hits, e.scalar(1+square)), e.of("AddV2", e.of("Mul", labels, e.scalar(square)), predictions))
+	}
 	return e.of("DivNoNan", e.of("AddV2", hits, hits), e.of("AddV2", labels, predictions))
 }
 

@@ -47,10 +47,13 @@ func (e *emission) matrices(sums graph.Output) matrices {
 
 // shares are the ratios and counts by the names that metrics have of them.
 var shares = map[string]func(e *emission, c matrices) graph.Output{
-	"precision":       func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fp) },
-	"recall":          func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
-	"sensitivity":     func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
-	"f1":              func(e *emission, c matrices) graph.Output { return e.harmonic(c) },
+	"precision":   func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fp) },
+	"recall":      func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
+	"sensitivity": func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
+	"f1":          func(e *emission, c matrices) graph.Output { return e.harmonic(c) },
+	"fbeta": func(e *emission, c matrices) graph.Output {
+		return e.scoreOf(c.tp, e.of("AddV2", c.tp, c.fn), e.of("AddV2", c.tp, c.fp))
+	},
 	"specificity":     func(e *emission, c matrices) graph.Output { return e.share(c.tn, c.fp) },
 	"true_positives":  func(_ *emission, c matrices) graph.Output { return c.tp },
 	"false_positives": func(_ *emission, c matrices) graph.Output { return c.fp },

@@ -78,4 +78,9 @@ for k in (1, 2, 7):  # ties, and more than there are classes
     cases.append(case("top_k", dict(k=k), M.SparseTopKCategoricalAccuracy(k), scores(4)))
 nan = np.array([[0.1, np.nan, 0.3], [0.3, 0.2, 0.1]])
 cases.append(case("top_k", dict(k=2), M.SparseTopKCategoricalAccuracy(2), [(np.array([2, 0]), nan, None)]))
+for beta in (0.5, 2.0):
+    for name, average in (("fbeta_macro", "macro"), ("fbeta_micro", "micro"), ("fbeta_weighted", "weighted"), ("fbeta_per_class", None)):
+        cases.append(case(name, dict(classes=5, beta=beta), M.FBetaScore(average=average, beta=beta), ids(5, 3), onehot(5)))
+        cases.append(case(name, dict(classes=3, beta=beta, thresholds=[0.5]), M.FBetaScore(average=average, beta=beta, threshold=0.5), labels(3)))
+    cases.append(case("fbeta", dict(beta=beta, thresholds=[0.3]), M.FBetaScore(average="micro", beta=beta, threshold=0.3), binary()))
 print(json.dumps(cases))
