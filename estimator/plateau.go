@@ -22,6 +22,7 @@ type plateau struct {
 	hooks.Base
 	schedule optimizers.ReduceOnPlateau
 	session  *session
+	eval     string // the name of this training's evaluations
 	state    plateauState
 }
 
@@ -41,7 +42,7 @@ var (
 )
 
 // newPlateau returns the hook of a training, nil where its rate waits for no plateau.
-func (e *Estimator) newPlateau(s *session) (*plateau, error) {
+func (e *Estimator) newPlateau(s *session, o runOptions) (*plateau, error) {
 	p, found, err := s.program.spec.TrainOp.Plateau()
 	if err != nil || !found {
 		return nil, err
@@ -56,7 +57,22 @@ func (e *Estimator) newPlateau(s *session) (*plateau, error) {
 	if p.Metric == "" {
 		p.Metric = "loss"
 	}
-	return &plateau{schedule: p, session: s, state: plateauState{Share: 1, Seen: -1}}, nil
+	return &plateau{schedule: p, session: s, eval: o.evaluations(), state: plateauState{Share: 1, Seen: -1}}, nil
+}
+
+// evaluations returns the name of the evaluations that a training makes, of the first that are found.
+func (o runOptions) evaluations() string {
+	for _, h := range o.hooks {
+		if h, ok := h.(*InMemoryEvaluator); ok {
+			return h.opts.name
+		}
+	}
+	for _, l := range o.listeners {
+		if l, ok := l.(*evalListener); ok {
+			return l.spec.Name
+		}
+	}
+	return ""
 }
 
 func orDefault[T comparable](v, def T) T {
@@ -79,9 +95,14 @@ func (h *plateau) UnmarshalBinary(b []byte) error { return json.Unmarshal(b, &h.
 // Reads is false: the hook looks at evaluations.
 func (*plateau) Reads(hooks.Run) bool { return false }
 
-// AfterCreateSession counts the evaluations that were made of the checkpoint after it was written.
+// AfterCreateSession counts the evaluations that were made of the checkpoint after it was written. A checkpoint without evaluations does not
+// know their name: they were of the name that this training gives its own.
 func (h *plateau) AfterCreateSession(_ context.Context, r hooks.Run) error {
-	dir := h.session.est.EvalDir(h.state.Eval)
+	name := h.state.Eval
+	if h.state.Seen < 0 {
+		name = h.eval
+	}
+	dir := h.session.est.EvalDir(name)
 	all, err := summary.ReadScalars(dir)
 	if err != nil {
 		h.session.est.log.Warn("plateau: some evaluations could not be read", "dir", dir, "error", err)

@@ -61,6 +61,12 @@ func (r *rateRecorder) AfterRun(_ context.Context, run hooks.Run) error {
 // trainWaiting trains in a model_dir and evaluates every 5 steps, and each checkpoint, which are 10 apart.
 func trainWaiting(t *testing.T, dir string, s optimizers.Schedule, steps int64, strategy runconfig.Strategy, with ...hooks.Hook) error {
 	t.Helper()
+	return trainWaitingFor(t, dir, s, steps, strategy, estimator.EvalSpec{Input: &toyData{}, EverySteps: 5}, with...)
+}
+
+// trainWaitingFor trains in a model_dir that has a checkpoint each 10 steps.
+func trainWaitingFor(t *testing.T, dir string, s optimizers.Schedule, steps int64, strategy runconfig.Strategy, eval estimator.EvalSpec, with ...hooks.Hook) error {
+	t.Helper()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.SaveCheckpointsSteps(10), runconfig.TrainDistribute(strategy))
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +76,7 @@ func trainWaiting(t *testing.T, dir string, s optimizers.Schedule, steps int64, 
 		t.Fatal(err)
 	}
 	defer e.Close()
-	_, err = estimator.TrainAndEvaluate(t.Context(), e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps, Hooks: with},
-		estimator.EvalSpec{Input: &toyData{}, EverySteps: 5})
+	_, err = estimator.TrainAndEvaluate(t.Context(), e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps, Hooks: with}, eval)
 	return err
 }
 
@@ -120,6 +125,20 @@ func TestPlateauResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareCheckpoints(t, whole, killed, "model.ckpt-50")
+}
+
+// TestPlateauResumesByName: the first evaluation, of a name of its own and behind the checkpoint that it is of, counts in the next run.
+func TestPlateauResumesByName(t *testing.T) {
+	whole, pieces := t.TempDir(), t.TempDir()
+	never := optimizers.ReduceOnPlateau{Initial: 0.1, Factor: 0.5, Patience: 2, MinDelta: 10} // better than the first evaluation
+	for dir, ends := range map[string][]int64{whole: {50}, pieces: {10, 50}} {
+		for _, last := range ends {
+			if err := trainWaitingFor(t, dir, never, last, runconfig.Strategy{Name: "default"}, estimator.EvalSpec{Input: &toyData{}, Name: "held_out"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	compareCheckpoints(t, whole, pieces, "model.ckpt-50")
 }
 
 // TestPlateauErrors: what cannot wait for a plateau says so.

@@ -83,7 +83,7 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.checkpoints.plateau, err = t.est.newPlateau(t.session); err != nil {
+	if t.checkpoints.plateau, err = t.est.newPlateau(t.session, o); err != nil {
 		return err
 	}
 	if t.checkpoints.plateau != nil {
