@@ -49,6 +49,9 @@ func (p projected) Begin(c models.Context, x *G.Node) *layers.Steps {
 // Cells of the user's own and of different kinds train under strategies, resume, have
 // tf.estimator's names and are exported.
 func TestRNNOfCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model: too long under the race detector")
+	}
 	cells := []layers.Cell{layers.LSTM.Of(5), projected{6, 3}, layers.LSTM.Of(4), layers.GRU.Of(3)}
 	data := bits(256, 9)
 	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {

@@ -108,6 +108,9 @@ func bitsColumn() feature.Column {
 }
 
 func TestRNNLearnsTheLastToken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model: too long under the race detector")
+	}
 	rc := func(s runconfig.Strategy) estimator.Option {
 		return estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(s))))
 	}

@@ -144,6 +144,9 @@ func (g sdcaGolden) distance(c sdcaCase, w []float64) float64 {
 // TestSDCAFindsTheOptimum: it finds the optimum of the regularised problem, as
 // TensorFlow does, under several strategies, and adaptively.
 func TestSDCAFindsTheOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains to the optimum: too long under the race detector")
+	}
 	g := readSDCAGolden(t)
 	for _, c := range g.Cases {
 		for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {
