@@ -137,10 +137,11 @@ func torchField(name string) func(context.Context, settings, string) (field, err
 	}
 }
 
-// resNet50Field allows for rounding that grows from normalization to normalization, and from step to step.
+// resNet50Field allows for rounding that grows from normalization to normalization, and from step to step: PyTorch's own losses in float32
+// differ by up to 0.006 of those in float64.
 func resNet50Field(ctx context.Context, s settings, dir string) (field, error) {
 	f, err := torchField("resnet50")(ctx, s, dir)
-	f.tolerance = 2e-3
+	f.tolerance = 1e-2
 	return f, err
 }
 
