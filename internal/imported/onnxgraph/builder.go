@@ -129,9 +129,7 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 		in[i] = b.plain(b.own(v))
 	}
 	complete(d, n, in)
-	if b.t.made += 1 + len(in) + len(n.Outputs); b.t.made > maxMade {
-		refuse("it becomes too many nodes: those of the model with their inputs and results are more than %d", maxMade)
-	}
+	b.t.count(1 + len(in) + len(n.Outputs))
 	if err := eager.Check(n); err != nil {
 		refuse("%s", reason(err))
 	}

@@ -137,22 +137,13 @@ func (x *site) transformed(y *value) *value {
 func (x *site) labels() *value {
 	ints := x.intList("classlabels_ints", x.intList("classlabels_int64s", nil))
 	names := x.strList("classlabels_strings")
-	if len(ints) > 0 {
-		t := tensor.New(tensor.Int64, len(ints))
-		for i, v := range ints {
-			tensor.Values[int64](t)[i] = int64(v)
-		}
-		return constant(t)
-	}
-	list := make([][]byte, len(names))
-	for i, s := range names {
-		list[i] = []byte(s)
-	}
-	t, err := tensor.FromStrings(list, len(list))
-	if err != nil || len(list) == 0 {
+	switch {
+	case len(ints) > 0:
+		return constant(x.longs(ints...))
+	case len(names) == 0:
 		refuse("no labels of classes")
 	}
-	return constant(t)
+	return constant(x.texts(names...))
 }
 
 // named are the labels of the classes with the highest scores.

@@ -21,10 +21,10 @@ func (x *site) listedAs(prefix string) *tensor.Tensor {
 		return t
 	}
 	if list := x.strList(prefix + "_strings"); len(list) > 0 {
-		return texts(list...)
+		return x.texts(list...)
 	}
 	if list := x.intList(prefix+"_int64s", nil); len(list) > 0 {
-		return longs(list...)
+		return x.longs(list...)
 	}
 	if list := x.floatList(prefix + "_floats"); len(list) > 0 {
 		t, _ := tensor.FromSlice(list, len(list))
@@ -33,7 +33,13 @@ func (x *site) listedAs(prefix string) *tensor.Tensor {
 	return nil
 }
 
-func texts(list ...string) *tensor.Tensor {
+// texts is a constant vector.
+func (x *site) texts(list ...string) *tensor.Tensor {
+	bytes := 0
+	for _, s := range list {
+		bytes += len(s) + sizeOfString
+	}
+	x.t.pay(bytes)
 	all := make([][]byte, len(list))
 	for i, s := range list {
 		all[i] = []byte(s)
@@ -45,7 +51,12 @@ func texts(list ...string) *tensor.Tensor {
 	return t
 }
 
-func longs(list ...int) *tensor.Tensor {
+// sizeOfString is what a string of a tensor takes besides its bytes.
+const sizeOfString = 24
+
+// longs is a constant vector.
+func (x *site) longs(list ...int) *tensor.Tensor {
+	x.t.pay(8 * len(list))
 	t := tensor.New(tensor.Int64, len(list))
 	for i, v := range list {
 		tensor.Values[int64](t)[i] = int64(v)
@@ -61,7 +72,7 @@ func (x *site) otherwise(d tensor.DType) *value {
 	case given != nil:
 		return x.cast(x.reshape(constant(given), 1), d)
 	case d == tensor.String:
-		return constant(texts(name))
+		return constant(x.texts(name))
 	case d.Float():
 		return x.reshape(x.scalar(d, real), 1)
 	}
@@ -77,7 +88,7 @@ func labelEncoder(x *site) *value {
 	if keys == nil || values == nil || keys.Len() != values.Len() {
 		refuse("keys and values: expected as many of both")
 	}
-	return x.mapped(x.at(0), keys, constant(values), x.otherwise(values.DType))
+	return x.mapped(firstOfEqual, keys, constant(values), x.otherwise(values.DType))
 }
 
 // categoryMapper maps numbers to names, or names to numbers.
@@ -93,29 +104,37 @@ func (x *site) numbered(names []string, numbers []int) *value {
 	if len(names) == 0 || len(names) != len(numbers) {
 		refuse("%d names of %d numbers", len(names), len(numbers))
 	}
-	keys, values := texts(names...), longs(numbers...)
+	keys, values := x.texts(names...), x.longs(numbers...)
 	if x.at(0).dtype != tensor.String {
 		keys, values = values, keys
 	}
 	x.otherwise(tensor.Int64) // reads all
-	return x.mapped(x.at(0), keys, constant(values), x.otherwise(values.DType))
+	return x.mapped(lastOfEqual, keys, constant(values), x.otherwise(values.DType))
 }
 
-// mapped gives the value of each element's key, the first of those that are equal, and otherwise that of keys which are not there.
-func (x *site) mapped(u *value, keys *tensor.Tensor, values, otherwise *value) *value {
-	at := x.placed(u, keys)
+// equals says which of several equal keys counts: ONNX Runtime's table of an operator keeps the first or the last.
+type equals bool
+
+const (
+	firstOfEqual equals = false
+	lastOfEqual  equals = true
+)
+
+// mapped gives the value of each element's key, and otherwise that of keys which are not there.
+func (x *site) mapped(which equals, keys *tensor.Tensor, values, otherwise *value) *value {
+	at := x.placed(x.at(0), which, keys)
 	return x.op(ops.GatherV2, nil, x.concat(0, x.reshape(values, -1), otherwise), at, x.i32(0))
 }
 
 // placed are the places of elements among keys, in the shape of u; those that are not there have the place after the last.
-func (x *site) placed(u *value, keys *tensor.Tensor) *value {
+func (x *site) placed(u *value, which equals, keys *tensor.Tensor) *value {
 	if u.dtype != keys.DType {
 		if u.dtype == tensor.String || keys.DType == tensor.String {
 			refuse("keys of type %v for %v", keys.DType, u.dtype)
 		}
 		u = x.cast(u, keys.DType)
 	}
-	own, place, lost := distinct(keys)
+	own, place, lost := x.distinct(which, keys)
 	n := own.Len()
 	// Among keys and elements together, an element that is a key has the number of its key.
 	all := x.ops(ops.Unique, nil, x.concat(0, constant(own), x.reshape(u, -1)))[1]
@@ -133,10 +152,10 @@ func (x *site) placed(u *value, keys *tensor.Tensor) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.IsNan, nil, u), x.i32(lost), at)
 }
 
-// distinct returns the keys that are no number and come first, where each of them was, and the place of the first NaN, -1 where there is none.
-func distinct(keys *tensor.Tensor) (own *tensor.Tensor, place []int, nan int) {
+// distinct returns the keys but for NaN, each once, the places of those that count, and the place of the first NaN, -1 where there is none.
+func (x *site) distinct(which equals, keys *tensor.Tensor) (own *tensor.Tensor, place []int, nan int) {
 	nan = -1
-	seen := map[any]bool{}
+	seen := map[any]int{}
 	for i := range keys.Len() {
 		var key any
 		switch {
@@ -154,23 +173,26 @@ func distinct(keys *tensor.Tensor) (own *tensor.Tensor, place []int, nan int) {
 		default:
 			key = keys.Int(i)
 		}
-		if !seen[key] {
-			seen[key], place = true, append(place, i)
+		if at, again := seen[key]; !again {
+			seen[key], place = len(place), append(place, i)
+		} else if which == lastOfEqual {
+			place[at] = i
 		}
 	}
-	return taken(keys, place), place, nan
+	return x.taken(keys, place), place, nan
 }
 
 // taken are some elements, as a vector.
-func taken(t *tensor.Tensor, at []int) *tensor.Tensor {
+func (x *site) taken(t *tensor.Tensor, at []int) *tensor.Tensor {
 	if t.DType == tensor.String {
 		list := make([]string, len(at))
 		for i, k := range at {
 			list[i] = string(t.Strings[k])
 		}
-		return texts(list...)
+		return x.texts(list...)
 	}
 	size := t.DType.Size()
+	x.t.pay(size * len(at))
 	out := tensor.New(t.DType, len(at))
 	for i, k := range at {
 		copy(out.Bytes[i*size:(i+1)*size], t.Bytes[k*size:])
@@ -178,29 +200,22 @@ func taken(t *tensor.Tensor, at []int) *tensor.Tensor {
 	return out
 }
 
-// maxCategories bounds the columns of a category, of which a square matrix is made.
-const maxCategories = 1 << 12
-
 // oneHotEncoder makes a column of each category. One that is not known has only zeros, or is an error of the request.
 func oneHotEncoder(x *site) *value {
 	names, numbers := x.strList("cats_strings"), x.intList("cats_int64s", nil)
-	keys := longs(numbers...)
+	keys := x.longs(numbers...)
 	if len(names) > 0 {
-		keys = texts(names...)
+		keys = x.texts(names...)
 	}
 	n := keys.Len()
-	if n == 0 || n > maxCategories {
-		refuse("%d categories: expected 1 to %d", n, maxCategories)
+	if n == 0 {
+		refuse("no categories")
 	}
-	rows := n
-	if x.flag("zeros", true) {
-		rows++
+	at := x.placed(x.at(0), lastOfEqual, keys)
+	if !x.flag("zeros", true) {
+		at = x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), x.i32(n), x.i32(1)), at, x.i32(0)) // has no place after the last
 	}
-	table := tensor.New(tensor.Float32, rows, n)
-	for i := range n {
-		tensor.Values[float32](table)[i*n+i] = 1
-	}
-	return x.op(ops.GatherV2, nil, constant(table), x.placed(x.at(0), keys), x.i32(0))
+	return x.op(ops.OneHot, graph.Attrs{"axis": int64(-1)}, at, x.i32(n), x.scalar(tensor.Float32, 1), x.scalar(tensor.Float32, 0))
 }
 
 // featureVectorizer joins the columns of all inputs, as float32.
@@ -230,16 +245,22 @@ func featureVectorizer(x *site) *value {
 // zipMap gives each row as a map of names to scores: scores that carry their names. The model's outputs are both.
 func zipMap(x *site) *value {
 	ints, names := x.intList("classlabels_int64s", nil), x.strList("classlabels_strings")
-	keys := longs(ints...)
+	keys := x.longs(ints...)
 	if len(names) > 0 {
-		keys = texts(names...)
+		keys = x.texts(names...)
+	}
+	if keys.Len() == 0 {
+		refuse("no names")
 	}
 	u := x.at(0)
 	if x.rank(0) == 1 {
 		u = x.op(ops.ExpandDims, nil, u, x.i32(0))
 	}
-	if dims := u.dims(); len(dims) != 2 || dims[1] >= 0 && dims[1] != keys.Len() {
+	switch dims := u.dims(); {
+	case len(dims) != 2 || dims[1] >= 0 && dims[1] != keys.Len():
 		refuse("%d names for scores of shape %v", keys.Len(), dims)
+	case dims[1] < 0:
+		u = x.op(ops.EnsureShape, graph.Attrs{"shape": graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(keys.Len())}}}, u)
 	}
 	u = x.plain(u)
 	return x.add(&value{dtype: u.dtype, out: u.out, t: u.t, known: u.known, keys: keys})

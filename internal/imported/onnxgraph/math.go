@@ -251,7 +251,7 @@ func (x *site) written(v *value) *value {
 		{"INF", x.op(ops.Equal, nil, v, x.scalar(v.dtype, math.Inf(1)))},
 		{"-INF", x.op(ops.Equal, nil, v, x.scalar(v.dtype, math.Inf(-1)))},
 	} {
-		y = x.op(ops.SelectV2, nil, special.hit, x.item(constant(texts(special.name)), 0), y)
+		y = x.op(ops.SelectV2, nil, special.hit, x.item(constant(x.texts(special.name)), 0), y)
 	}
 	return y
 }

@@ -197,9 +197,7 @@ func (x *site) alongAxis(u *value, r resizing, axis int) (y, mask *value) {
 	if r.in < 0 || r.out < 0 || r.out > maxTaps/max(r.in, 1) {
 		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)
 	}
-	if x.t.room -= 4 * r.in * r.out; x.t.room < 0 {
-		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)
-	}
+	x.t.pay(4 * r.in * r.out)
 	index := make([]int, r.out)
 	weights := tensor.New(u.dtype, r.in, r.out)
 	out := tensor.New(tensor.Bool, r.out)

@@ -37,6 +37,9 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 	if out.Kind != "" {
 		out.Kind, out.Dims, out.Unranked = "", nil, true
 	}
+	if err := t.ctx.Err(); err != nil {
+		refuse("%v", err)
+	}
 	if v.seq {
 		name := out.Name
 		for i, each := range v.items {
@@ -57,6 +60,7 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 	if sig.Outputs[out.Name] != nil {
 		refuse("two outputs %q: one of them is an element of a sequence or the names of a map", out.Name)
 	}
+	t.count(3)
 	v = b.plain(b.own(v))
 	o := b.operand(v, ops.RoleConstant)
 	o = b.g.Op("Identity", b.nodeName(out.Name), o.Type(), graph.Attrs{"T": v.dtype}, o)

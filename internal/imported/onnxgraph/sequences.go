@@ -23,7 +23,16 @@ func (x *site) sequence(i int) []*value {
 	return x.in[i].items
 }
 
-func (x *site) sequenceOf(items []*value) *value { return x.add(&value{seq: true, items: items}) }
+// sequenceOf is a sequence of tensors. Its items count as nodes, since each node may copy those of another one.
+func (x *site) sequenceOf(items []*value) *value {
+	for _, v := range items {
+		if v.seq || v.keys != nil {
+			refuse("a sequence of sequences or maps: expected one of tensors")
+		}
+	}
+	x.t.count(len(items))
+	return x.add(&value{seq: true, items: items})
+}
 
 func sequenceConstruct(x *site) *value {
 	var items []*value

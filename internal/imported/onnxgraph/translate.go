@@ -87,6 +87,20 @@ const (
 	minRoom       = 256 << 20 // bytes of constants that may be made, beside four times those that there are
 )
 
+// count refuses a model that becomes more nodes than there may be, with their inputs and results.
+func (t *translation) count(n int) {
+	if t.made += n; t.made > maxMade {
+		refuse("it becomes too many nodes: those of the model with their inputs and results are more than %d", maxMade)
+	}
+}
+
+// pay refuses a model of whose attributes more bytes of constants would be made than there may be.
+func (t *translation) pay(bytes int) {
+	if t.room -= bytes; t.room < 0 {
+		refuse("%d bytes of constants: expected less beside those that there are", bytes)
+	}
+}
+
 // Translate makes a graph of a model. It ends with the error of ctx once that is done.
 func Translate(ctx context.Context, m *onnx.Model) (_ *Model, err error) {
 	t := &translation{ctx: ctx, m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},

@@ -144,6 +144,11 @@ func TestHugeSizesAreRefused(t *testing.T) {
 	y := []onnx.Value{{Name: "y", DType: f, Unranked: true}}
 	scales := tensor.New(f, 1)
 	tensor.Values[float32](scales)[0] = 16
+	copies := []onnx.Node{node("SplitToSequence", "", []string{"x"}, []string{"s0"}, nil)}
+	for i := range 1000 {
+		copies = append(copies, node("SequenceInsert", "", []string{fmt.Sprintf("s%d", i), "x"}, []string{fmt.Sprintf("s%d", i+1)}, nil))
+	}
+	copies = append(copies, node("SequenceLength", "", []string{"s1000"}, []string{"y"}, nil))
 	for name, g := range map[string]onnx.Graph{
 		"groups": {Inputs: []onnx.Value{sized("x", f, 1, huge, 1, 1, 1), sized("w", f, huge, 1, 1, 1, 1)}, Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"group": huge})}},
 		"boxes":  {Inputs: []onnx.Value{sized("x", f, 1<<32, 1, 4), sized("w", f, 1<<32, 1<<32, 1)}, Nodes: []onnx.Node{node("NonMaxSuppression", "", []string{"x", "w"}, []string{"y"}, nil)}},
@@ -151,11 +156,14 @@ func TestHugeSizesAreRefused(t *testing.T) {
 			Nodes: []onnx.Node{node("MaxPool", "", []string{"x"}, []string{"y"}, map[string]any{"kernel_shape": []int{1 << 24, 1 << 24, 1 << 16}, "dilations": []int{2, 1, 1}})}},
 		"resize": {Inputs: []onnx.Value{sized("x", f, 1<<30)}, Initializers: []onnx.Initializer{list("s", scales)},
 			Nodes: []onnx.Node{node("Resize", "", []string{"x", "", "s"}, []string{"y"}, map[string]any{"mode": "nearest", "nearest_mode": "floor"})}},
-		"parts":   {Inputs: []onnx.Value{sized("x", f, 1<<40)}, Nodes: []onnx.Node{node("SplitToSequence", "", []string{"x"}, []string{"s"}, nil), node("SequenceLength", "", []string{"s"}, []string{"y"}, nil)}},
-		"starts":  {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Slice", "", []string{"x", "i", "i"}, []string{"y"}, nil)}},
-		"shape":   {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Reshape", "", []string{"x", "i"}, []string{"y"}, nil)}},
-		"axes":    {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 100_000))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
-		"twice":   {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 2))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"parts":  {Inputs: []onnx.Value{sized("x", f, 1<<40)}, Nodes: []onnx.Node{node("SplitToSequence", "", []string{"x"}, []string{"s"}, nil), node("SequenceLength", "", []string{"s"}, []string{"y"}, nil)}},
+		"starts": {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Slice", "", []string{"x", "i", "i"}, []string{"y"}, nil)}},
+		"shape":  {Inputs: []onnx.Value{sized("x", f, 4), sized("i", tensor.Int64, 1<<40)}, Nodes: []onnx.Node{node("Reshape", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"axes":   {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 100_000))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"twice":  {Inputs: []onnx.Value{sized("x", f, 1)}, Initializers: []onnx.Initializer{list("i", tensor.New(tensor.Int64, 2))}, Nodes: []onnx.Node{node("Unsqueeze", "", []string{"x", "i"}, []string{"y"}, nil)}},
+		"sequences of sequences": {Inputs: []onnx.Value{sized("x", f, 1)},
+			Nodes: []onnx.Node{node("SequenceConstruct", "", []string{"x", "x"}, []string{"s"}, nil), node("SequenceConstruct", "", []string{"s", "s"}, []string{"y"}, nil)}},
+		"copies":  {Inputs: []onnx.Value{sized("x", f, 1<<16)}, Nodes: copies},
 		"no rank": {Inputs: []onnx.Value{{Name: "x", DType: tensor.Uint8, Unranked: true}, sized("s", f, 3), sized("z", tensor.Uint8, 3)}, Nodes: []onnx.Node{node("DequantizeLinear", "", []string{"x", "s", "z"}, []string{"y"}, nil)}},
 	} {
 		g.Outputs = y

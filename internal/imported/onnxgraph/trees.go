@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -171,16 +172,26 @@ func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n > maxTreeNodes/max(len(e.yes), 1) {
 		refuse("%d weights of %d targets", len(weights), n)
 	}
-	if x.t.room -= 4 * n * len(e.yes); x.t.room < 0 {
-		refuse("a table of %d targets and %d nodes beside those that there are", n, len(e.yes))
-	}
+	x.t.pay(4 * n * len(e.yes))
 	table := make([]float32, n*len(e.yes))
+	none := float32(0) // of a node without weight for a target
+	if n > 1 {
+		none = map[string]float32{"MIN": float32(math.Inf(1)), "MAX": float32(math.Inf(-1))}[how]
+	}
+	given := make(map[int]bool, len(weights))
+	for i := range table {
+		table[i] = none
+	}
 	for i, w := range weights {
 		at, ok := e.at[[2]int{trees[i], nodes[i]}]
 		if !ok || targets[i] < 0 || targets[i] >= n {
 			refuse("a weight of node %d of tree %d for target %d", nodes[i], trees[i], targets[i])
 		}
-		table[at*n+targets[i]] += w
+		if cell := at*n + targets[i]; given[cell] {
+			table[cell] += w
+		} else {
+			given[cell], table[cell] = true, w
+		}
 	}
 	each := x.op(ops.GatherV2, nil, x.floats(table, len(e.yes), n), x.leaves(e), x.i32(0)) // [rows, trees, targets]
 	switch how {
@@ -189,12 +200,17 @@ func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	case "AVERAGE":
 		return x.op(ops.Mean, nil, each, x.i32(1))
 	case "MIN":
-		return x.op(ops.Min, nil, each, x.i32(1))
+		return x.reached(x.op(ops.Min, nil, each, x.i32(1)))
 	case "MAX":
-		return x.op(ops.Max, nil, each, x.i32(1))
+		return x.reached(x.op(ops.Max, nil, each, x.i32(1)))
 	}
 	refuse("aggregate_function %s", how)
 	return nil
+}
+
+// reached gives 0 for targets that no tree has a weight for.
+func (x *site) reached(y *value) *value {
+	return x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, y), x.scalar(y.dtype, 0), y)
 }
 
 func treeRegressor(x *site) *value {
@@ -221,7 +237,7 @@ func treeClassifier(x *site) []*value {
 		threshold = 0.5
 	}
 	alone := n == 2 && len(ids) == 1 && ids[0] == 0
-	if len(base) > 0 && len(base) != n && !(alone && len(base) == 1) || alone && len(base) == 2 {
+	if len(base) > 0 && len(base) != n && !(alone && len(base) == 1) || n == 2 && len(ids) == 1 && len(base) == 2 {
 		refuse("%d base_values for %d classes", len(base), n)
 	}
 	if len(base) == n {

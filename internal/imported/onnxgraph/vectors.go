@@ -1,6 +1,8 @@
 package onnxgraph
 
 import (
+	"slices"
+
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -39,13 +41,23 @@ func (x *site) kernel(u *value, vectors []float32, n int) *value {
 	case "SIGMOID":
 		return x.op(ops.Tanh, nil, x.plus(x.times(dot(), gamma), shift))
 	case "RBF":
-		// The differences themselves: the squares of sums lose digits where vectors are near.
-		difference := x.op(ops.Sub, nil, x.op(ops.ExpandDims, nil, u, x.i32(1)), x.floats(vectors, n, width))
-		return x.op(ops.Exp, nil, x.times(x.op(ops.Sum, nil, x.op(ops.Square, nil, difference), x.i32(2)), -gamma))
+		return x.op(ops.Exp, nil, x.times(x.distances(u, x.floats(vectors, n, width)), -gamma))
 	default:
 		refuse("kernel_type %s", name)
 		return nil
 	}
+}
+
+// distances are the squares of those of the rows of u and v, [rows of u, rows of v]: by the products of rows, which take less memory than
+// their differences, in 64 bits, since the squares of near rows nearly cancel out.
+func (x *site) distances(u, v *value) *value {
+	u, v = x.cast(u, tensor.Float64), x.cast(v, tensor.Float64)
+	square := func(w *value) *value {
+		return x.op(ops.Sum, graph.Attrs{"keep_dims": true}, x.op(ops.Square, nil, w), x.i32(1))
+	}
+	sum := x.op(ops.AddV2, nil, square(u), x.transpose(square(v), []int{1, 0}))
+	d := x.op(ops.Sub, nil, sum, x.times(x.product(u, x.transpose(v, []int{1, 0})), 2))
+	return x.cast(x.op(ops.Maximum, nil, d, x.scalar(tensor.Float64, 0)), tensor.Float32)
 }
 
 // rows is input 0 as a matrix of float32.
@@ -97,9 +109,13 @@ func vectorClassifier(x *site) []*value {
 			refuse("%d coefficients for %d classes", len(weights), classes)
 		}
 		y := x.plus(x.product(x.rows(), x.transpose(x.floats(weights, classes, len(weights)/classes), []int{1, 0})), float64(rho[0]))
+		if classes == 2 {
+			return []*value{x.highest(labels, y, !slices.ContainsFunc(weights, func(w float32) bool { return w < 0 })), y}
+		}
 		return []*value{x.named(labels, y), y}
 	}
 	p := newPairs(classes, per, weights, rho)
+	x.t.pay(8 * len(p.weights))
 	// The sums are of numbers that nearly cancel out: ONNX Runtime adds them in 64 bits.
 	wide := func(v *value) *value { return x.cast(v, tensor.Float64) }
 	kernel := wide(x.kernel(x.rows(), x.floatList("support_vectors"), p.vectors))
@@ -116,6 +132,17 @@ func vectorClassifier(x *site) []*value {
 		return []*value{label, x.concat(1, x.op(ops.Neg, nil, scores), scores)}
 	}
 	return []*value{label, scores}
+}
+
+// highest is what ONNX Runtime makes of the scores of two classes without vectors: the second label where the higher score is above 0, or
+// from 0.5 on where no coefficient is negative, and else the label of the higher one.
+func (x *site) highest(labels, y *value, positive bool) *value {
+	top := x.op(ops.Max, nil, y, x.i32(1))
+	hit := x.op(ops.Greater, nil, top, x.scalar(y.dtype, 0))
+	if positive {
+		hit = x.op(ops.GreaterEqual, nil, top, x.scalar(y.dtype, 0.5))
+	}
+	return x.op(ops.SelectV2, nil, hit, x.item(labels, 1), x.named(labels, y))
 }
 
 // pairs are the comparisons of each class with those after it.

@@ -107,6 +107,11 @@ of("CategoryMapper", "categories_back", numbers, strings, cats_strings=["b", "a"
 of("OneHotEncoder", "one_hot_words", words, floats, cats_strings=["a", "b"], zeros=1)
 of("OneHotEncoder", "one_hot_numbers", numbers, floats, cats_int64s=[5, 7, 3])
 of("OneHotEncoder", "one_hot_known", np.array([1, 0, 1]), floats, cats_int64s=[0, 1], zeros=0)
+of("LabelEncoder", "label_first_twice", words, longs, ml=1, classes_strings=["a", "b", "a"])
+of("CategoryMapper", "categories_twice", words, longs, cats_strings=["a", "b", "a"], cats_int64s=[7, 8, 9])
+of("CategoryMapper", "categories_back_twice", numbers, strings, cats_strings=["b", "a", "c"], cats_int64s=[5, 3, 5], default_string="none")
+of("OneHotEncoder", "one_hot_twice", numbers, floats, cats_int64s=[5, 3, 5])
+of("OneHotEncoder", "one_hot_many", numbers, floats, cats_int64s=list(range(5000)))
 of("FeatureVectorizer", "vectors", [clean, clean[:, 1:3], clean[:, :1]], floats, inputdimensions=[4, 2, 1])
 
 support = rng.normal(size=(9, 4)).astype(np.float32)
@@ -120,6 +125,13 @@ for kind in ["LINEAR", "POLY", "RBF", "SIGMOID"]:
 ml("SVMRegressor", "vector_one_class", one, coefficients=rng.normal(size=9).tolist(), rho=[0.2], n_supports=9, one_class=1, kernel_type="RBF", kernel_params=[0.3, 0.0, 0.0], support_vectors=support.ravel().tolist())
 ml("SVMRegressor", "vector_linear", one, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=rng.normal(size=4).tolist(), rho=[0.2])
 ml("SVMClassifier", "vectors_linear", kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], outs=[("l", T.STRING, None), ("y", T.FLOAT, None)], coefficients=rng.normal(size=12).tolist(), rho=[0.2], classlabels_strings=["a", "b", "c"])
+for name, signs in [("mixed", [1, -1]), ("positive", [1, 1]), ("negative", [-1, -1])]:
+    for k in range(4):
+        weights = np.abs(rng.normal(size=(2, 4))) * np.array(signs)[:, None] * 0.5
+        ml("SVMClassifier", f"vectors_linear2_{name}{k}", lab, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=weights.ravel().tolist(), rho=[0.2 * k - 0.4], classlabels_ints=[4, 9])
+for how in ["SUM", "AVERAGE", "MIN", "MAX"]:  # each tree has weights of one target
+    nodes = dict(nodes_treeids=[0, 0, 0, 1, 1, 1], nodes_nodeids=[0, 1, 2] * 2, nodes_featureids=[0, 0, 0, 1, 0, 0], nodes_values=[0.0] * 6, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2, nodes_truenodeids=[1, 0, 0] * 2, nodes_falsenodeids=[2, 0, 0] * 2)
+    ml("TreeEnsembleRegressor", "trees_apart_" + how, one, n_targets=2, aggregate_function=how, target_treeids=[0, 0, 1, 1], target_nodeids=[1, 2, 1, 2], target_ids=[0, 0, 1, 1], target_weights=[5.0, 6.0, -7.0, -8.0], **nodes)
 
 
 # As skl2onnx writes pipelines: columns of several types, a classifier, its scores as maps.
