@@ -44,11 +44,13 @@ func choleskyGrad(a *adjoint) *G.Node {
 	r := len(l.Shape())
 	at := places(a, l, r-1)
 	rows, cols := ExpandDims(a, at, 1), ExpandDims(a, at, 0)
-	half := scalarLike(a, l, 0.5)
+	half, one, zero := scalarLike(a, l, 0.5), scalarLike(a, l, 1), scalarLike(a, l, 0)
 	p := BatchMatMul(a, l, a.grad, true, false)
 	p = Where(a, Equal(a, rows, cols), Mul(a, p, half), p)
-	p = Where(a, GreaterEqual(a, rows, cols), p, scalarLike(a, l, 0))
-	inverse := MatrixInverse(a, l)
+	p = Where(a, GreaterEqual(a, rows, cols), p, zero)
+	// A matrix without a triangle keeps NaN by p; its inverse would be an error.
+	usable := Where(a, NotEqual(a, l, l), Where(a, Equal(a, rows, cols), one, zero), l)
+	inverse := MatrixInverse(a, usable)
 	s := BatchMatMul(a, inverse, BatchMatMul(a, p, inverse, false, false), true, false)
 	if a.Failed() {
 		return nil
