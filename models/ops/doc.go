@@ -8,5 +8,6 @@
 // sticks to the Builder: after it every function returns nil and accepts nil
 // operands, so a model_fn checks once, at its end. Images are NHWC, convolution
 // filters HWIO, labels integers. Elementwise ops of two operands broadcast by
-// NumPy's rules. Gradients are TensorFlow's.
+// NumPy's rules. Gradients are TensorFlow's; second derivatives are refused, since
+// Gorgonia's are wrong.
 package ops

@@ -77,6 +77,8 @@ type base struct {
 	id   uint32
 	in   []hm.Type
 	diff []bool
+
+	ofGradient bool // made by a gradient rule
 }
 
 // op is the Gorgonia op of one node.
@@ -102,6 +104,7 @@ func apply(c models.Context, s spec, in ...*G.Node) *G.Node {
 		return nil
 	}
 	o := &op{newBase(b, b.UniqueName(s.op), s, in)}
+	_, o.ofGradient = c.(*adjoint)
 	if len(in) == 0 {
 		return leaf(o)
 	}
@@ -198,7 +201,11 @@ func (o *base) DiffWRT(int) []bool { return slices.Clone(o.diff) }
 
 // SymDiff adds the gradient nodes, below "gradients/<name>_grad".
 func (o *base) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
-	if o.grad == nil {
+	switch {
+	case o.ofGradient:
+		// Gorgonia would answer with first derivatives.
+		return nil, fmt.Errorf("%s (%s) is part of a gradient: second derivatives are not computed; stop the gradient there, or write the first one with ops", out.Name(), o.op)
+	case o.grad == nil:
 		return nil, fmt.Errorf("%s (%s) has no gradient", out.Name(), o.op)
 	}
 	a := &adjoint{Builder: o.b, in: in, out: out, grad: grad}

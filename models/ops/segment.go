@@ -177,7 +177,7 @@ func (s segments) prodGrad(a *adjoint) *G.Node {
 	isZero := Equal(a, x, zero)
 	zeros := s.sum(a, Cast(a, isZero, models.GraphType(x.Dtype())), ids)
 	g := Where(a, Greater(a, zeros, one), zero, a.grad)
-	others := s.apply(a, "UnsortedSegmentProd", Where(a, isZero, one, x), ids, nil)
+	others := s.apply(a, "UnsortedSegmentProd", Where(a, isZero, one, x), ids, s.prodGrad)
 	each := Where(a, isZero, fromSegments(a, others, ids), Div(a, fromSegments(a, a.out, ids), x))
 	return Mul(a, fromSegments(a, g, ids), each)
 }
