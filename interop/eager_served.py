@@ -245,7 +245,83 @@ def integrals():
             pure(op + " of nothing", op, x[:0].reshape(2, 0))
 
 
-GROUPS = [integrals, decompositions, images, cells, spectra, columns, places]
+def later():
+    for t in (np.float32, np.float64):
+        for n, k in ((1, 1), (2, 3), (5, 2), (6, 1)):
+            for lead in ((), (2,)):
+                d, x = rand(*lead, 3, n, t=t), rand(*lead, n, k, t=t)
+                parts = [d[..., i : i + 1, :].copy() for i in range(3)]
+                pure("TridiagonalMatMul %d %d" % (n, k), "TridiagonalMatMul", *parts, x)
+                for pivots in (True, False):
+                    pure("TridiagonalSolve %d %d %s" % (n, k, pivots), "TridiagonalSolve", d + (0 if pivots else np.array([[0], [4], [0]], t)), x, partial_pivoting=pivots)
+        zero = np.zeros((3, 3), t)
+        pure("TridiagonalSolve of zeros", "TridiagonalSolve", zero, rand(3, 1, t=t), partial_pivoting=True)
+        pure("TridiagonalSolve of zeros, without pivots", "TridiagonalSolve", zero, rand(3, 1, t=t), partial_pivoting=False)
+        pure("TridiagonalSolve that needs pivots", "TridiagonalSolve", np.array([[1, 2, 0], [0, 0, 1], [0, 3, 1]], t), rand(3, 2, t=t), partial_pivoting=True)
+        pure("TridiagonalSolve of other sizes", "TridiagonalSolve", rand(3, 4, t=t), rand(3, 1, t=t), partial_pivoting=True)
+        pure("TridiagonalMatMul of other sizes", "TridiagonalMatMul", rand(1, 4, t=t), rand(1, 4, t=t), rand(1, 4, t=t), rand(3, 1, t=t))
+    for largest in (True, False):
+        for axis in (-1, 0, 1):
+            x = rand(4, 5, 6)
+            x[1, 2, :3], x[2, :2, 4], x[0, 0, 0], x[1, 1, 1] = 1, -1, inf, -inf
+            pure("ApproxTopK %d %s" % (axis, largest), "ApproxTopK", rand(4, 5, 6), k=3, reduction_dimension=axis, is_max_k=largest)
+            pure("ApproxTopK of infinities %d %s" % (axis, largest), "ApproxTopK", x, k=3, reduction_dimension=axis, is_max_k=largest)
+            drop(1)  # places of ties
+        pure("ApproxTopK of all %s" % largest, "ApproxTopK", rand(3, 4), k=4, is_max_k=largest)
+        pure("ApproxTopK of too few %s" % largest, "ApproxTopK", rand(3, 4), k=5, is_max_k=largest)
+    for ta in (False, True):
+        for tb in (False, True):
+            a, b = rand(*((3, 4) if ta else (4, 3))), rand(*((2, 3) if tb else (3, 2)))
+            a[np.abs(a) < 1] = 0
+            pure("SparseMatMul %s %s" % (ta, tb), "SparseMatMul", a, b, transpose_a=ta, transpose_b=tb, a_is_sparse=True)
+    pure("SparseMatMul of other sizes", "SparseMatMul", rand(2, 3), rand(2, 3), a_is_sparse=True)
+    for t in (np.float32, np.int64, np.complex64):
+        x = rand(4, 5).astype(t)
+        update = lambda name, v, begin, end, step, **masks: pure("TensorStridedSliceUpdate " + name, "TensorStridedSliceUpdate", x, i32(*begin), i32(*end), i32(*step), v.astype(t), **masks)
+        update("of a box", rand(2, 2), (1, 1), (3, 3), (1, 1))
+        update("backwards", rand(2, 5), (3, 0), (0, 5), (-2, 1))
+        update("of a row", rand(5), (1,), (2,), (1,), shrink_axis_mask=1)
+        update("of nothing", rand(0, 5), (2,), (2,), (1,))
+        update("of another shape", rand(2, 2), (0, 0), (3, 3), (1, 1))
+        update("of one number", np.ones(()), (0, 0), (1, 1), (1, 1), shrink_axis_mask=3)
+    words = s("b", "a", "b", "c", "a", "b").reshape(3, 2)
+    for t in (np.float32, np.int64):
+        for axis in (0, 1, -1):
+            x = np.array([[1, 2, 1], [3, 4, 3], [1, 2, 1]], t)
+            pure("UniqueV2 of slices", "UniqueV2", x, i64(axis))
+            pure("UniqueWithCountsV2 of slices", "UniqueWithCountsV2", x, i64(axis))
+            pure("UniqueV2 of blocks", "UniqueV2", np.stack([x, x, x + 1]), i64(axis))
+        pure("UniqueV2 of no slices", "UniqueV2", np.zeros((0, 2), t), i64(0))
+        pure("UniqueV2 of empty slices", "UniqueV2", np.zeros((3, 0), t), i64(0))
+        pure("UniqueV2 beyond", "UniqueV2", x, i64(2))
+        pure("UniqueV2 of two axes", "UniqueV2", x, i64(0, 1))
+        pure("UniqueV2 of a matrix", "UniqueV2", x, i64())
+    pure("UniqueV2 of texts", "UniqueV2", words, i64(0))
+    pure("UniqueV2 of floats", "UniqueV2", f32([0.0, nan], [-0.0, nan], [0, 1]), i64(0))
+    for op in ("DecodeCompressed",):
+        for kind in ("", "ZLIB", "GZIP"):
+            pure("DecodeCompressed of an empty string %s" % kind, op, s(""), compression_type=kind)
+    pure("SparseCountSparseOutput of nothing", "SparseCountSparseOutput", np.zeros((0, 2), np.int64), i64(), i64(4, 5), f32(), minlength=-1, maxlength=-1, binary_output=False)
+    lists()
+
+
+def lists():
+    x = rand(5, 2)
+    split = lambda name, lengths, shape=i32(-1, 2), v=x: sequences.record("TensorListSplit " + name, ("TensorListSplit", [v, shape, i64(*lengths)], {}), ("TensorListConcatV2", [sequences.Of(0), i32(-1, 2), i64()], {"element_dtype": base.tf.float32}))
+    split("of parts", (2, 0, 3))
+    split("of too few", (2, 2))
+    split("of too many", (2, 4))
+    split("of another shape", (2, 3), i32(-1, 3))
+    into = lambda name, n, rows, v: sequences.record("TensorListScatterIntoExistingList " + name, ("TensorListReserve", [i32(2), scalar(n, np.int32)], {"element_dtype": base.tf.float32}),
+        ("TensorListScatterIntoExistingList", [sequences.Of(0), v, i32(*rows)], {}), ("TensorListStack", [sequences.Of(1), i32(2)], {"element_dtype": base.tf.float32}))
+    into("within", 4, (3, 0), x[:2])
+    into("twice", 2, (1, 1), x[:2])
+    for shape in (i32(-1, 3), i32(2, 3)):
+        sequences.record("TensorListConcatV2 of no elements", ("TensorListReserve", [scalar(-1, np.int32), scalar(0, np.int32)], {"element_dtype": base.tf.float32}),
+            ("TensorListConcatV2", [sequences.Of(0), shape, i64()], {"element_dtype": base.tf.float32}))
+
+
+GROUPS = [integrals, decompositions, images, cells, spectra, columns, places, later]
 
 
 def main():

@@ -2,6 +2,7 @@ package ops
 
 // Tensors made of sizes.
 var (
+	Timestamp  = define("Timestamp() -> ts: float64").state(Random)
 	Empty      = define("Empty(shape: int32) -> output: dtype", "init: bool = false").grows()
 	Fill       = define("Fill(dims: index_type size, value: T) -> output: T", "index_type: indices = int32").grows()
 	LinSpace   = define("LinSpace(start: T, stop: T, num: Tidx) -> output: T", "T: floats", "Tidx: indices = int32").grows()

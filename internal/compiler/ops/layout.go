@@ -30,6 +30,8 @@ var (
 		"Tblock_shape: indices = int32", "Tpaddings: indices = int32").grows()
 	StridedSliceGrad = define("StridedSliceGrad(shape: Index unread, begin: Index, end: Index unread, strides: Index, dy: T) -> output: T",
 		"Index: indices", "begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", "shrink_axis_mask: int = 0")
+	TensorStridedSliceUpdate = define("TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T) -> output: T",
+		"Index: indices", "begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", "shrink_axis_mask: int = 0").sameShape()
 	Reverse = define("Reverse(tensor: T, dims: bool) -> output: T",
 		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string}").sameShape()
 	ReverseSequence      = define("ReverseSequence(input: T, seq_lengths: Tlen) -> output: T", "seq_dim: int", "batch_dim: int = 0", "Tlen: indices = int64").sameShape()

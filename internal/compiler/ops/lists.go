@@ -21,7 +21,9 @@ var (
 		"shape_type: indices")
 	TensorListScatterV2 = define("TensorListScatterV2(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> output_handle: variant",
 		"shape_type: indices")
-	TensorListSetItem = define("TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> output_handle: variant",
+	TensorListScatterIntoExistingList = define("TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices: int32) -> output_handle: variant")
+	TensorListSplit                   = define("TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> output_handle: variant", "shape_type: indices")
+	TensorListSetItem                 = define("TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> output_handle: variant",
 		"resize_if_index_out_of_bounds: bool = false").lists()
 	TensorListStack = define("TensorListStack(input_handle: variant, element_shape: int32) -> tensor: element_dtype", "num_elements: int = -1").grows()
 )

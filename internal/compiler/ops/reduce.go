@@ -22,6 +22,8 @@ var (
 	// TopKV2 has indices of int32: graphs state no index_type, which TensorFlow has since 2.12.
 	TopKV2 = define("TopKV2(input: T, k: Tk size) -> values: T, indices: int32",
 		"sorted: bool = true", "T: reals", "Tk: {int16, int32, int64} = int32")
+	ApproxTopK = define("ApproxTopK(input: T) -> values: T, indices: int32", "k: int", "reduction_dimension: int = -1", "recall_target: float = 0.95", "is_max_k: bool = true",
+		"reduction_input_size_override: int = -1", "aggregate_to_topk: bool = true", "T: {float16, bfloat16, float32}")
 	L2Loss = define("L2Loss(t: T) -> output: T", "T: floats")
 	AddN   = define("AddN(inputs: N*T) -> sum: T",
 		"T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, variant}").lists().sameShape().precision(Follows).onnx("Sum")

@@ -252,13 +252,11 @@ func (a *Attrs) Conv2D(x, filter []int) (kernels.Window, error) {
 }
 
 // Conv3D returns the geometry of a convolution of volumes [batch, depth, height, width, channels] with a filter
-// [depth, height, width, channels, channels of the result].
+// [depth, height, width, channels of a group, channels of the result]. TensorFlow's own kernel has one group; functions that XLA compiles, which
+// Keras makes of layers with groups, have several.
 func (a *Attrs) Conv3D(x, filter []int) (kernels.Volume, error) {
 	if err := checkSizes(5, x, filter); err != nil {
 		return kernels.Volume{}, err
-	}
-	if x[4] != filter[3] {
-		return kernels.Volume{}, fmt.Errorf("volumes %v and filter %v: expected as many channels", x, filter)
 	}
 	if slices.Contains(filter, 0) {
 		return kernels.Volume{}, fmt.Errorf("filter %v: expected elements", filter)

@@ -130,9 +130,9 @@ func raggedCounts(c call) (groups, error) {
 	return g, nil
 }
 
-// sorted returns the values below the limit by rows and size, and one more than the largest.
+// sorted returns the values below the limit by rows and size, and one more than the largest, 1 where there is none.
 func (k counting) sorted(g groups, values []int) (all []toCount, width int, err error) {
-	all = make([]toCount, 0, len(values))
+	all, width = make([]toCount, 0, len(values)), 1
 	for at, v := range values {
 		if v < 0 {
 			return nil, 0, fmt.Errorf("Input values must all be non-negative")

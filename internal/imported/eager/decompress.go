@@ -61,6 +61,10 @@ func decodeCompressed(s *site) (kernel, error) {
 		}
 		r, room, step := open(), c.textRoom(), make([]byte, 4<<10)
 		for i, packed := range c.t(0).Strings {
+			if len(packed) == 0 { // of which nothing is read
+				out.Strings[i] = []byte{}
+				continue
+			}
 			if err := r.reset(bytes.NewReader(packed)); err != nil {
 				return err
 			}

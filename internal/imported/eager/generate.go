@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -13,6 +14,7 @@ import (
 var generateOps = map[*ops.Def]maker{
 	ops.Fill:      plain(fill),
 	ops.ZerosLike: plain(zerosLike),
+	ops.Timestamp: plain(timestamp),
 	ops.OnesLike:  plain(like(1)),
 	ops.Empty:     empty,
 	ops.Range: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
@@ -308,4 +310,13 @@ func matrixDiag(c call) error {
 		copyCells(out, i*n+i%n, t, i, 1)
 	}
 	return nil
+}
+
+// timestamp is the time in seconds since 1970.
+func timestamp(c call) error {
+	dst, err := outputOf[float64](c, 0)
+	if err == nil {
+		dst[0] = float64(time.Now().UnixMicro()) / 1e6
+	}
+	return err
 }

@@ -24,8 +24,10 @@ var listOps = map[*ops.Def]maker{
 	ops.TensorListGather:       plain(listGather),
 	ops.TensorListScatter:      plain(listScatter),
 	ops.TensorListScatterV2:    plain(listScatter),
-	ops.TensorListConcat:       plain(listConcat),
-	ops.TensorListConcatV2:     plain(listConcat),
+	ops.TensorListConcat:       listConcat,
+	ops.TensorListConcatV2:     listConcat,
+
+	ops.TensorListSplit: plain(listSplit), ops.TensorListScatterIntoExistingList: plain(listScatterInto),
 }
 
 // list returns the list of input 0.

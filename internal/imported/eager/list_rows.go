@@ -124,12 +124,112 @@ func listScatter(c call) error {
 }
 
 // listConcat joins elements along their first axis, and says how long each is there.
-func listConcat(c call) error {
+func listConcat(s *site) (kernel, error) {
+	return func(c call) error {
+		l, err := c.list()
+		if err != nil {
+			return err
+		}
+		shape := l.shape
+		if len(c.in) == 3 {
+			asked, err := partial(c.t(1))
+			if err != nil {
+				return err
+			}
+			if shape, err = merged(shape, asked); err != nil {
+				return err
+			}
+		}
+		return c.joined(l.dtype, shape, l.elements())
+	}, nil
+}
+
+// listSplit makes a list of parts along the first axis, of those lengths.
+func listSplit(c call) error {
+	t, all := c.t(0), c.t(2)
+	shape, err := partial(c.t(1))
+	if err != nil {
+		return err
+	}
+	lengths, err := c.vector("lengths", all)
+	if err != nil {
+		return err
+	}
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("Tensor must be at least a vector, but saw shape: []")
+	}
+	total := 0
+	for _, n := range lengths {
+		if n < 0 || n > t.Shape[0]-total {
+			return fmt.Errorf("lengths %v: expected a sum of %d and no negative one", lengths, t.Shape[0])
+		}
+		total += n
+	}
+	if total != t.Shape[0] {
+		return fmt.Errorf("Unused values in tensor. Length of tensor: %d Values used: %d", t.Shape[0], total)
+	}
+	l, err := newList(c, t.DType, shape, len(lengths))
+	if err != nil {
+		return err
+	}
+	each, at := product(t.Shape[1:]), 0
+	for i, n := range lengths {
+		part := &tensor.Tensor{DType: t.DType, Shape: slices.Concat([]int{n}, t.Shape[1:])}
+		if from, to := at*each, (at+n)*each; t.DType == tensor.String {
+			part.Strings = t.Strings[from:to:to]
+		} else {
+			size := t.DType.Size()
+			part.Bytes = t.Bytes[from*size : to*size : to*size]
+		}
+		if err := l.fits(Value{T: part}); err != nil {
+			return err
+		}
+		at += n
+		l.all[i] = Value{T: part}
+		l.bytes += sizeOf(part)
+	}
+	c.setList(0, l)
+	return nil
+}
+
+// listScatterInto sets elements of a list, which becomes longer where it has to.
+func listScatterInto(c call) error {
 	l, err := c.list()
 	if err != nil {
 		return err
 	}
-	return c.joined(l.dtype, l.shape, l.elements())
+	indices, err := c.integers("indices", c.t(2))
+	if err != nil {
+		return err
+	}
+	rows, err := c.unstacked(c.t(1))
+	if err != nil {
+		return err
+	}
+	if len(rows) != len(indices) {
+		return fmt.Errorf("expected an index for each of %d rows, got %d", len(rows), len(indices))
+	}
+	n := l.n
+	for _, i := range indices {
+		if i < 0 {
+			return fmt.Errorf("Indices in TensorListScatter must all be non-negative.")
+		}
+		n = max(n, i+1)
+	}
+	w, err := l.resized(c, n)
+	if err != nil {
+		return err
+	}
+	for k, i := range indices {
+		v := Value{T: rows[k]}
+		if err := w.fits(v); err != nil {
+			return err
+		}
+		w.bytes += weight(v) - weight(w.all[i])
+		w.all[i] = v
+	}
+	c.setList(0, w)
+	return w.holds(c, Value{})
 }
 
 // joined sets the outputs to elements joined along their first axis, and to how long each is there.

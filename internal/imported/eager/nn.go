@@ -13,6 +13,7 @@ import (
 // linearOps are products of matrices and what goes with them.
 var linearOps = map[*ops.Def]maker{
 	ops.MatMul:        matMul,
+	ops.SparseMatMul:  matMul,
 	ops.BatchMatMul:   batchMatMul,
 	ops.BatchMatMulV2: batchMatMul,
 	ops.BatchMatMulV3: batchMatMul,

@@ -98,6 +98,37 @@ func stridedSliceAssign(s *site) (kernel, error) {
 	}, err
 }
 
+// tensorSliceUpdate is a tensor with another value of a slice.
+func tensorSliceUpdate(s *site) (kernel, error) {
+	slice, err := readSlicing(s, 1)
+	return func(c call) error {
+		x, by := c.t(0), c.t(4)
+		fine, final, to, err := slice.box(c, x.Shape)
+		if err != nil {
+			return err
+		}
+		if err := want("value", by, x.DType); err != nil {
+			return err
+		}
+		y, err := c.output(0, x.DType, x.Shape...)
+		if err != nil {
+			return err
+		}
+		copyCells(y, 0, x, 0, x.Len())
+		if product(final) == 0 {
+			return nil
+		}
+		if len(by.Shape) == 0 && product(final) == 1 {
+			final = nil
+		}
+		if !slices.Equal(by.Shape, final) {
+			return fmt.Errorf("%w: expected a value of shape %v, got %v", errShapes, final, by.Shape)
+		}
+		putBox(fine, y, to, by)
+		return nil
+	}, err
+}
+
 // putBox copies src, which is contiguous, to a box of dst. Steps may be negative.
 func putBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor) {
 	i := 0

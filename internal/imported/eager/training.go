@@ -7,6 +7,7 @@ var trainingOps = map[*ops.Def]maker{
 	ops.StridedSliceGrad:           stridedSliceGrad,
 	ops.StridedSliceAssign:         stridedSliceAssign,
 	ops.ResourceStridedSliceAssign: stridedSliceAssign,
+	ops.TensorStridedSliceUpdate:   tensorSliceUpdate,
 	ops.ConcatOffset:               concatOffset,
 	ops.MirrorPadGrad:              mirrorPadGrad,
 	ops.SparseSegmentSumGrad:       sparseSegmentGrad(sumOf),

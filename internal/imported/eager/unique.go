@@ -46,13 +46,25 @@ func unique(s *site) (kernel, error) {
 	d := s.dtype("out_idx", tensor.Int32)
 	return func(c call) error {
 		t := c.t(0)
-		if len(t.Shape) != 1 {
-			return fmt.Errorf("unique expects a 1D vector, got shape %v", t.Shape)
-		}
 		if len(c.in) == 2 {
-			if axes, err := c.vector("axis", c.t(1)); err != nil || len(axes) > 1 || len(axes) == 1 && axes[0] != 0 && axes[0] != -1 {
-				return fmt.Errorf("axis %v of a vector: expected 0 or none", axes)
+			axes, err := c.vector("axis", c.t(1))
+			if err != nil {
+				return err
 			}
+			if len(axes) > 1 {
+				return fmt.Errorf("axis does not support input tensors larger than 1 elements")
+			}
+			if len(axes) == 1 {
+				if axes[0] < -len(t.Shape) || axes[0] >= len(t.Shape) {
+					return fmt.Errorf("axis has to be between [0, %d)", len(t.Shape))
+				}
+				if len(t.Shape) > 1 {
+					return uniqueSlices(c, d, (axes[0]+len(t.Shape))%len(t.Shape))
+				}
+			}
+		}
+		if len(t.Shape) != 1 {
+			return fmt.Errorf("unique expects a 1D vector.")
 		}
 		if err := c.pay(t.Len() * distinctCost); err != nil {
 			return err
@@ -68,17 +80,78 @@ func unique(s *site) (kernel, error) {
 		for j, i := range firsts {
 			copyCells(out, j, t, i, 1)
 		}
-		if len(c.out) == 3 {
-			counts := make([]int, len(firsts))
-			for _, id := range ids {
-				counts[id]++
-			}
-			if err := c.outputInts(2, d, counts, len(counts)); err != nil {
-				return err
+		return c.numbered(d, ids, len(firsts))
+	}, nil
+}
+
+// numbered sets the outputs after the first: the number of each value, and how often each of n values is there.
+func (c call) numbered(d tensor.DType, ids []int, n int) error {
+	if len(c.out) == 3 {
+		counts := make([]int, n)
+		for _, id := range ids {
+			counts[id]++
+		}
+		if err := c.outputInts(2, d, counts, len(counts)); err != nil {
+			return err
+		}
+	}
+	return c.outputInts(1, d, ids, len(ids))
+}
+
+// uniqueSlices finds the distinct slices along an axis.
+func uniqueSlices(c call, d tensor.DType, axis int) error {
+	t := c.t(0)
+	before, n, after := product(t.Shape[:axis]), t.Shape[axis], product(t.Shape[axis+1:])
+	key, err := keysOf(t)
+	if err != nil {
+		return err
+	}
+	if err := c.pay((t.Len() + n) * distinctCost); err != nil {
+		return err
+	}
+	ids := make([]int, n)
+	var firsts []int
+	seen := map[string][]int{} // slices by the text of their values, of which strings may make others the same
+	for i := range ids {
+		var text []byte
+		for b := range before {
+			for a := range after {
+				text = fmt.Appendf(text, "%v,", key((b*n+i)*after+a))
 			}
 		}
-		return c.outputInts(1, d, ids, len(ids))
-	}, nil
+		id := slices.IndexFunc(seen[string(text)], func(id int) bool { return sameSlice(key, before, n, after, firsts[id], i) })
+		if id >= 0 {
+			ids[i] = seen[string(text)][id]
+			continue
+		}
+		ids[i] = len(firsts)
+		seen[string(text)] = append(seen[string(text)], len(firsts))
+		firsts = append(firsts, i)
+	}
+	shape := slices.Clone(t.Shape)
+	shape[axis] = len(firsts)
+	out, err := c.output(0, t.DType, shape...)
+	if err != nil {
+		return err
+	}
+	for b := range before {
+		for j, i := range firsts {
+			copyCells(out, (b*len(firsts)+j)*after, t, (b*n+i)*after, after)
+		}
+	}
+	return c.numbered(d, ids, len(firsts))
+}
+
+// sameSlice compares the values of slices i and k.
+func sameSlice(key func(i int) any, before, n, after, i, k int) bool {
+	for b := range before {
+		for a := range after {
+			if key((b*n+i)*after+a) != key((b*n+k)*after+a) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // distinctCost is about what an element takes while values are numbered.
