@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 import models_language
+import models_layers
 import models_ranking
 import models_signals
 import models_v1
@@ -652,7 +653,7 @@ def kinds(module):
 
 
 FAMILIES = {"mixed": sys.modules[__name__], "images": models_vision, "language": models_language, "ranking, features, graphs": models_ranking,
-            "signals, series, state": models_signals, "TensorFlow 1": models_v1}
+            "signals, series, state": models_signals, "layers and functions": models_layers, "TensorFlow 1": models_v1}
 
 
 def main():
