@@ -2,7 +2,8 @@
 // transforms that shape them, and the exact saving and restoring of a position.
 //
 // A Dataset comes from a source (Glyphs, IDX, CIFAR10, CSV, JSONL, TFRecord, Parquet, ArrowFile,
-// Records, Slices) and passes through transforms:
+// Records, Slices; FromStructs, FromFunc, FromChannel, FromRows and FromQuery for values of Go) and
+// passes through transforms:
 //
 //	ds := inputs.Pipe(source,
 //		inputs.Shuffle(60000, seed),
@@ -18,7 +19,7 @@
 // An Iterator's State is small and exact, shuffle buffer included: row numbers
 // where the source has random access (Indexed), rows otherwise. It can be
 // restored into an Iterator of the same pipeline, with any depth of prefetching
-// and any parallelism.
+// and any parallelism. A channel and the rows of a query come only once: see Resume.
 //
 // Records are reference counted: the receiver of one releases it. Background
 // goroutines end with the Iterator or its context.

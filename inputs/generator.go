@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -47,10 +48,12 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 }
 
 // Generated reports whether the rows of a data set come from a Generator, so that its function decides whether another process,
-// or another pass, gets the same ones. It looks through transforms of one data set, not of several.
-func Generated(ds Dataset) bool {
-	for n := adopt(ds); n != nil; n = n.up {
-		if n.generated {
+// or another pass, gets the same ones. It looks through transforms of this package.
+func Generated(ds Dataset) bool { return adopt(ds).anyGenerated() }
+
+func (n *node) anyGenerated() bool {
+	for ; n != nil; n = n.up {
+		if n.generated || slices.ContainsFunc(n.several, (*node).anyGenerated) {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ func Prefetch(n int) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &aheadStage{ctx: ctx, up: st, depth: n, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), depth: n, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -55,7 +55,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 				return nil, err
 			}
 			bound := m.bind(d, epoch)
-			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), m: &bound, depth: workers, workers: workers, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -67,6 +67,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 type aheadStage struct {
 	ctx     context.Context // of Iterate: ends the background work
 	up      stage
+	resume  Resume // of its sources
 	m       *boundMapper
 	depth   int
 	workers int
@@ -169,6 +170,10 @@ func (s *aheadStage) load(ctx context.Context, r *stateReader) error {
 	base, since := r.bytes(), r.count(math.MaxInt64)
 	if r.err != nil {
 		return r.err
+	}
+	since, err := s.resume.again(since)
+	if err != nil {
+		return err
 	}
 	s.halt()
 	s.err = nil

@@ -35,7 +35,9 @@ type node struct {
 	err    error                                      // an invalid argument; reported by Iterate
 	batch  int                                        // rows of a batch, 0 where no size was requested
 
-	up         *node                     // its upstream; nil: a source
+	up         *node                     // its upstream; nil: a source, or several
+	several    []*node                   // the upstreams of a step that combines data sets
+	resume     Resume                    // of a source whose rows come only once; else ""
 	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
 	generated  bool                      // a source whose rows a function yields

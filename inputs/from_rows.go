@@ -1,0 +1,260 @@
+package inputs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// FromRows returns the rows of a query's result, from where they stand. Columns in o choose among those of the query and say role, type,
+// default and vocabulary, as for files; without them all are read in the types that the driver reports: integers as
+// int64, other numbers as float64, text and bytes as strings.
+//
+// The rows come once: the first pass reads and closes them, a second one is an error that wraps ErrNoResume, and o.Resume
+// says what a restored position means. FromQuery reads again in each pass. A pass that waits for the database ends
+// with the context of the query.
+func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
+	if rows == nil {
+		return nil, errors.New("FromRows got no rows: pass the result of a query")
+	}
+	if err := o.Resume.validate(); err != nil {
+		return nil, err
+	}
+	fields, schema, err := queryColumns(rows, o.ArrowOptions)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{schema: schema, mem: alloc(o.Allocator)}
+	var taken atomic.Bool
+	return liveNode(n, "rows of a query", o.Resume, func(context.Context) (rowReader, error) {
+		if taken.Swap(true) {
+			return nil, fmt.Errorf("%w: the rows of a query were read before: use FromQuery, which asks again in each pass", ErrNoResume)
+		}
+		return newSQLReader(rows, n, fields)
+	}), nil
+}
+
+// FromQuery returns the rows of a query; FromRows says in which types. It asks the database once for the columns, and
+// again in each pass, whose context ends the query.
+//
+// A position is restored by leaving out the rows that were delivered: give the query an ORDER BY, so that it returns the
+// same rows in the same order, and let the table be.
+func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o ArrowOptions) (Dataset, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", shown(query), err)
+	}
+	fields, schema, err := queryColumns(rows, o)
+	if err = errors.Join(err, rows.Close()); err != nil {
+		return nil, err
+	}
+	n := &node{schema: schema, mem: alloc(o.Allocator)}
+	args = slices.Clone(args)
+	return liveNode(n, "query "+query, ResumeSkip, func(ctx context.Context) (rowReader, error) {
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
+			return nil, fmt.Errorf("query %s: %w", shown(query), err)
+		}
+		return newSQLReader(rows, n, fields)
+	}), nil
+}
+
+// queryColumns returns the columns to read of a query's result.
+func queryColumns(rows *sql.Rows, o ArrowOptions) ([]textField, *Schema, error) {
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, nil, fmt.Errorf("columns of the query: %w", err)
+	}
+	all := len(o.Columns) == 0
+	if all {
+		for _, t := range types {
+			o.Columns = append(o.Columns, ColumnSpec{Name: t.Name()})
+		}
+	}
+	o.Columns = slices.Clone(o.Columns)
+	for i := range o.Columns {
+		c := &o.Columns[i]
+		k := slices.IndexFunc(types, func(t *sql.ColumnType) bool { return t.Name() == c.Name })
+		switch {
+		case c.Role == Ignore:
+		case k < 0:
+			return nil, nil, fmt.Errorf("unknown column %q: the query has %s", c.Name, queryNames(types))
+		case c.DType == "" && len(c.Vocabulary) == 0:
+			if c.DType, err = queryType(types[k]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return declared("a query", o)
+}
+
+func queryNames(types []*sql.ColumnType) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name()
+	}
+	return strings.Join(names, ", ")
+}
+
+// queryType returns the type in which a column of a query is read.
+func queryType(t *sql.ColumnType) (string, error) {
+	if d, ok := scanType(t.ScanType()); ok {
+		return d.String(), nil
+	}
+	name := strings.ToUpper(t.DatabaseTypeName())
+	for _, known := range []struct {
+		part  string
+		dtype tensor.DType
+	}{
+		{"INTEGER", tensor.Int64}, {"BIGINT", tensor.Int64}, {"SMALLINT", tensor.Int64}, {"MEDIUMINT", tensor.Int64}, {"TINYINT", tensor.Int64},
+		{"INT2", tensor.Int64}, {"INT4", tensor.Int64}, {"INT8", tensor.Int64}, {"INT64", tensor.Int64}, {"SERIAL", tensor.Int64}, {"BOOL", tensor.Bool},
+		{"DOUBLE", tensor.Float64}, {"FLOAT", tensor.Float64}, {"REAL", tensor.Float64}, {"NUMERIC", tensor.Float64}, {"DECIMAL", tensor.Float64},
+		{"CHAR", tensor.String}, {"TEXT", tensor.String}, {"CLOB", tensor.String}, {"BLOB", tensor.String}, {"BYTEA", tensor.String}, {"BINARY", tensor.String},
+	} {
+		if strings.Contains(name, known.part) || name == "INT" {
+			return known.dtype.String(), nil
+		}
+	}
+	return "", fmt.Errorf("column %q: type %q of the database has no tensor form: name a dtype under columns, or convert it in the query with CAST",
+		t.Name(), t.DatabaseTypeName())
+}
+
+// scanType returns the element type of what a driver says that it returns.
+func scanType(t reflect.Type) (tensor.DType, bool) {
+	if t == nil {
+		return 0, false
+	}
+	if t.Kind() == reflect.Struct && t.NumField() == 2 && t.Field(1).Name == "Valid" { // sql.NullInt64 and the like
+		t = t.Field(0).Type
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return tensor.Int64, true
+	case reflect.Float32, reflect.Float64:
+		return tensor.Float64, true
+	case reflect.Bool:
+		return tensor.Bool, true
+	case reflect.String:
+		return tensor.String, true
+	}
+	return 0, false // bytes, too: drivers return decimals as such
+}
+
+// sqlReader reads the rows of a query.
+type sqlReader struct {
+	node   *node
+	rows   *sql.Rows
+	fields []textField
+	at     []int // of each field among the query's columns
+	cells  []any
+	row    int64 // rows read
+	err    error // found after good rows; includes io.EOF
+}
+
+func newSQLReader(rows *sql.Rows, n *node, fields []textField) (*sqlReader, error) {
+	names, err := rows.Columns()
+	if err != nil {
+		_ = rows.Close() // the error to report is known
+		return nil, fmt.Errorf("columns of the query: %w", err)
+	}
+	r := &sqlReader{node: n, rows: rows, fields: fields, cells: make([]any, len(names))}
+	for i := range r.cells {
+		r.cells[i] = new(any)
+	}
+	for _, f := range fields {
+		k := slices.Index(names, f.spec.Name)
+		if k < 0 {
+			_ = rows.Close()
+			return nil, fmt.Errorf("unknown column %q: the query has %s now", f.spec.Name, strings.Join(names, ", "))
+		}
+		r.at = append(r.at, k)
+	}
+	return r, nil
+}
+
+func (r *sqlReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	if limit <= 0 {
+		limit = chunkRows
+	}
+	b := array.NewRecordBuilder(r.node.mem, r.node.schema.Arrow())
+	defer b.Release()
+	n := 0
+	for n < limit && r.err == nil {
+		if r.err = ctx.Err(); r.err != nil && n == 0 {
+			r.err = nil
+			return nil, ctx.Err()
+		}
+		if r.err == nil {
+			r.err = r.append(b)
+		}
+		if r.err == nil {
+			n++
+		}
+	}
+	if ctx.Err() != nil && errors.Is(r.err, ctx.Err()) {
+		r.err = nil // the next call goes on
+	}
+	if n == 0 {
+		return nil, r.err
+	}
+	return completeRows(b, n), nil
+}
+
+// next moves to the next row.
+func (r *sqlReader) next() error {
+	if r.rows.Next() {
+		r.row++
+		return nil
+	}
+	if err := r.rows.Err(); err != nil {
+		return &DataError{Row: r.row + 1, Err: fmt.Errorf("query failed: %w", err)}
+	}
+	return io.EOF
+}
+
+func (r *sqlReader) append(b *array.RecordBuilder) error {
+	if err := r.next(); err != nil {
+		return err
+	}
+	if err := r.rows.Scan(r.cells...); err != nil {
+		return &DataError{Row: r.row, Err: fmt.Errorf("row cannot be read: %w", err)}
+	}
+	for i, f := range r.fields {
+		v, err := jsonValueOf(*r.cells[r.at[i]].(*any), b.Field(i).Type())
+		if err == nil {
+			err = f.json(b.Field(i), v)
+		}
+		if errors.Is(err, errMissing) {
+			err = errors.New("value is NULL: give the column a default, or leave such rows out in the query")
+		}
+		if err != nil {
+			return &DataError{Row: r.row, Name: f.spec.Name, Err: err}
+		}
+	}
+	return nil
+}
+
+func (r *sqlReader) skip(ctx context.Context, n int64) error {
+	for range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *sqlReader) close() error { return r.rows.Close() }
