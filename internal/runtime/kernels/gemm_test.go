@@ -128,6 +128,9 @@ func testGemmVectors[T Float](t *testing.T) {
 
 // TestGemmEveryTile goes through all heights and widths of tiles, both packed and in place.
 func TestGemmEveryTile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: arithmetic of one goroutine")
+	}
 	eachLevel(t, func(t *testing.T) {
 		for m := 1; m <= 30; m++ {
 			for n := 1; n <= 66; n++ {

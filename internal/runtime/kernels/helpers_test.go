@@ -13,10 +13,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(WorkerFunction))
 }
 
-// eachLevel runs f at every level of this CPU.
+// eachLevel runs f at every level of this CPU; in short runs, which the race detector has, at the best one.
 func eachLevel(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	for l := Portable; l <= BestLevel(); l++ {
+	first := Portable
+	if testing.Short() {
+		first = BestLevel()
+	}
+	for l := first; l <= BestLevel(); l++ {
 		t.Run(l.String(), func(t *testing.T) {
 			SetLevel(l)
 			defer SetLevel(BestLevel())

@@ -45,7 +45,7 @@ func gpu(t *testing.T) device.Device {
 func TestEveryCombinationOnGPU(t *testing.T) {
 	a := tensorflow(t)
 	for i, c := range a.Cases {
-		if testing.Short() && i%5 != 0 {
+		if testing.Short() && i%25 != 0 {
 			continue
 		}
 		c.train(t, gpu(t), tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)

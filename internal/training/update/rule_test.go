@@ -163,6 +163,9 @@ var programs = []string{"adadelta", "adamax", "amsgrad", "lamb", "lion", "nadam"
 
 // TestSparseNeedsNoTable checks that a sparse update allocates nothing of the variable's size besides its slots.
 func TestSparseNeedsNoTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: arithmetic of one goroutine")
+	}
 	const rows, cols = 20000, 16
 	for _, name := range optimizers.Names() {
 		o := mustNew(t, name, map[string]any{"global_clip_norm": 1.0, "weight_decay": 0.1})
@@ -183,6 +186,9 @@ func TestSparseNeedsNoTable(t *testing.T) {
 
 // TestRulesConverge minimises a quadratic and Rosenbrock's function with every rule.
 func TestRulesConverge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: arithmetic of one goroutine")
+	}
 	const momentum = 0.9
 	for _, c := range []struct {
 		name                  string
