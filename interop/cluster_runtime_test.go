@@ -50,12 +50,12 @@ var clusterCases = []clusterCase{
 	{name: "models", script: "cluster_models.py", args: []string{"mlp,cnn"}, jobs: oneWorker, ours: []string{"worker ps"}, compare: nearly, has: "cnn"},
 	{name: "all models", script: "cluster_models.py", jobs: oneWorker, ours: []string{"worker ps", "ps"}, compare: nearly, has: "columns", long: true},
 	{name: "threads", script: "cluster_threads.py", jobs: twoWorkers, ours: []string{"worker ps"}, more: []string{"ps"}, compare: spread, runs: 2, has: "losses"},
-	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps"}, more: []string{"ps"}, compare: spread, runs: 2, has: "last"},
+	{name: "between", drive: between(1000, nothing), jobs: twoWorkers, ours: []string{"worker ps"}, more: []string{"ps"}, compare: spread, runs: 2, has: "last", long: true},
 	{name: "kills", drive: between(1400, killEach), jobs: oneWorker, ours: []string{"worker ps"}, compare: spread, has: "last"},
 	{name: "kills under two workers", drive: between(20000, killEach), jobs: twoWorkers, ours: []string{"worker ps", "ps"}, compare: spread, has: "last", long: true},
 	{name: "estimator", drive: estimatorRun{"custom", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done"},
 	{name: "canned estimator", drive: estimatorRun{"dnn", "none", false}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "done", long: true},
-	{name: "canned estimator, ParameterServerStrategy", drive: estimatorRun{"dnn", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports"},
+	{name: "canned estimator, ParameterServerStrategy", drive: estimatorRun{"dnn", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"chief ps"}, compare: nearly, has: "exports", long: true},
 	{name: "estimator, ParameterServerStrategy", drive: estimatorRun{"custom", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
 }
 

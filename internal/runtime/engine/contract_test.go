@@ -273,8 +273,12 @@ func (k *contract) compare(t *testing.T, what string, got, want nd) {
 }
 
 // TestContract runs every op on every device, at every SIMD level, for both float types and several batch sizes up to and
-// beyond the capacity, against the naive reference.
+// beyond the capacity, against the naive reference. Short runs have the best level alone.
 func TestContract(t *testing.T) {
+	first := kernels.Portable
+	if testing.Short() {
+		first = kernels.BestLevel()
+	}
 	covered := map[string]bool{}
 	for _, c := range allCases() {
 		covered[c.op] = true
@@ -284,7 +288,7 @@ func TestContract(t *testing.T) {
 					k := &contract{c: c, d: d}
 					k.build(t, dev, 4)
 					defer kernels.SetLevel(kernels.BestLevel())
-					for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
+					for level := first; level <= kernels.BestLevel(); level++ {
 						kernels.SetLevel(level)
 						r := rand.New(rand.NewPCG(1, 2))
 						for _, batch := range []int{4, 3, 1, 6} {

@@ -61,6 +61,9 @@ func damaged(o operand, s string) operand {
 
 // TestWrongGraphsAreErrors compiles and runs damaged forms of every case: an error or a result, never a panic.
 func TestWrongGraphsAreErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: many graphs, one after the other")
+	}
 	dev := device.NewHost()
 	for _, c := range allCases() {
 		for i, m := range mutations(c) {

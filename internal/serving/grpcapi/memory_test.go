@@ -133,6 +133,9 @@ func waitReleased(t *testing.T, memory *budget.Server) {
 // TestBudget: each adversarial request, compressed and not, is refused with INVALID_ARGUMENT and the flag where it would
 // take more than five times its size, and everything is given back.
 func TestBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: messages of many megabytes")
+	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	memory, conn := limited(t, budget.Limits{Server: 1 << 40, Request: 5 * mib}, modeltest.New())
@@ -149,6 +152,9 @@ func TestBudget(t *testing.T) {
 
 // TestBudgetByBytes: what a request may hold grows with its bytes, not with what compresses them.
 func TestBudgetByBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: messages of many megabytes")
+	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	memory, conn := limited(t, budget.Limits{Server: 1 << 40}, modeltest.New())
