@@ -12,6 +12,7 @@ import (
 // The keys that a checkpoint has besides its strategy's. They are scalar strings.
 const (
 	hookStateKey = saved.PrivatePrefix + "hooks/"
+	extraKey     = saved.PrivatePrefix + "extra/"
 	featuresKey  = saved.PrivatePrefix + "features"
 )
 

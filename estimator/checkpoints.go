@@ -171,6 +171,9 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 	}
 	x.Strings[featuresKey] = []byte(c.session.featureSignature())
 	x.Strings[saved.SeedKey] = strconv.AppendInt(nil, c.session.est.seed, 10)
+	for key, value := range c.session.est.extras {
+		x.Strings[extraKey+key] = value
+	}
 	for _, st := range c.stateful {
 		state, err := st.MarshalBinary()
 		if err != nil {

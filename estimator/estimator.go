@@ -46,6 +46,7 @@ type settings struct {
 	opt            *optimizers.Optimizer
 	optional       bool // a model_fn of its own optimizer may leave opt alone
 	auto           AutoSummaries
+	extras         map[string][]byte // kept in checkpoints
 	seed           int64
 	dtype          tensor.DType
 	log            *slog.Logger

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
@@ -11,14 +10,10 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// cannedModel makes the canned model that a config names.
-func cannedModel(cfg *config.Config) (estimator.ModelFn, error) {
+// cannedModel makes the canned model that a config names, of columns.
+func cannedModel(cfg *config.Config, set *feature.Set) (estimator.ModelFn, error) {
 	if !reflect.DeepEqual(cfg.Optimizer, config.Default().Optimizer) {
 		return nil, fmt.Errorf("optimizer: model %s has its optimizers among its parameters: set model.params.optimizer (dnn_optimizer and linear_optimizer of combined models)", cfg.Model.Name)
-	}
-	set, err := columnSet(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("feature_columns: %w", err)
 	}
 	params, err := modelParams(cfg)
 	if err != nil {
@@ -29,13 +24,4 @@ func cannedModel(cfg *config.Config) (estimator.ModelFn, error) {
 		return nil, within("model.params: ", err)
 	}
 	return fn, nil
-}
-
-// columnSet makes the columns of a config; file names start from data_dir.
-func columnSet(cfg *config.Config) (*feature.Set, error) {
-	specs := slices.Clone(cfg.FeatureColumns)
-	for i, c := range specs {
-		specs[i].File = cfg.InputPath(c.File)
-	}
-	return feature.Build(specs)
 }

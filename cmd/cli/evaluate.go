@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ type evaluateFlags struct {
 }
 
 func (a *app) evaluate(ctx context.Context, cfg *config.Config, f evaluateFlags) error {
-	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
+	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (a *app) evaluate(ctx context.Context, cfg *config.Config, f evaluateFlags)
 
 // trainedJob makes the estimator of a trained model and chooses its checkpoint: the
 // one at path, or the newest.
-func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) {
+func (a *app) trainedJob(ctx context.Context, cfg *config.Config, path string) (*job, string, error) {
 	prefix := ""
 	if path != "" {
 		var err error
@@ -106,7 +107,10 @@ func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) 
 	case at.ModelDir == "":
 		at.ModelDir = filepath.Dir(prefix)
 	}
-	j, err := a.newJob(&at)
+	if _, err := checkpoint.LatestPrefix(at.ModelDir); prefix == "" && feature.Adapts(at.FeatureColumns) && errors.Is(err, checkpoint.ErrNone) {
+		return nil, "", noCheckpoint(at.ModelDir)
+	}
+	j, err := a.newJob(ctx, &at, prefix)
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,10 +120,14 @@ func (a *app) trainedJob(cfg *config.Config, path string) (*job, string, error) 
 			return nil, "", err
 		}
 		if newest == "" {
-			return nil, "", fmt.Errorf("%w in model_dir: %s: train first, or name a --checkpoint", estimator.ErrNoCheckpoint, j.est.ModelDir())
+			return nil, "", noCheckpoint(j.est.ModelDir())
 		}
 	}
 	return j, prefix, nil
+}
+
+func noCheckpoint(dir string) error {
+	return fmt.Errorf("%w in model_dir: %s: train first, or name a --checkpoint", estimator.ErrNoCheckpoint, dir)
 }
 
 // findCheckpoint returns the prefix that path means: a prefix, one of its

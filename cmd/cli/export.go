@@ -82,7 +82,7 @@ func (a *app) export(ctx context.Context, cfg *config.Config, f exportFlags) err
 	case f.format == "onnx":
 		cfg.Export.ServingInput = "raw"
 	}
-	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
+	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
 	if err != nil {
 		return err
 	}

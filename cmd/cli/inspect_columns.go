@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -81,8 +82,8 @@ type important interface {
 
 // printWeights shows what the newest checkpoint has learnt of the columns: linear
 // weights by value, or importances.
-func (a *app) printWeights(cfg *config.Config, asJSON bool) error {
-	j, err := a.looseJob(cfg)
+func (a *app) printWeights(ctx context.Context, cfg *config.Config, asJSON bool) error {
+	j, err := a.looseJob(ctx, cfg)
 	if err != nil {
 		return err
 	}

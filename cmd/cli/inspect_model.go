@@ -40,9 +40,9 @@ that are zero left out; the importances of the columns of boosted trees.`,
 				return err
 			}
 			if weights {
-				return a.printWeights(cfg, f.json)
+				return a.printWeights(cmd.Context(), cfg, f.json)
 			}
-			j, err := a.looseJob(cfg)
+			j, err := a.looseJob(cmd.Context(), cfg)
 			if err != nil {
 				return err
 			}
@@ -96,12 +96,15 @@ func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Descripti
 	return out, nil
 }
 
+// looseDir is the model_dir of a config without one.
+const looseDir = "none"
+
 // looseJob makes an estimator that leaves nothing behind: a config without a
 // model_dir gets none.
-func (a *app) looseJob(cfg *config.Config) (*job, error) {
+func (a *app) looseJob(ctx context.Context, cfg *config.Config) (*job, error) {
 	c := *cfg
-	c.ModelDir = cmp.Or(c.ModelDir, "none")
-	return a.newJob(&c)
+	c.ModelDir = cmp.Or(c.ModelDir, looseDir)
+	return a.newJob(ctx, &c, "")
 }
 
 // section is an input of the config and the mode that it is for.

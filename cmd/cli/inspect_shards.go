@@ -75,7 +75,7 @@ var errNoConfig = usage(errors.New("no config: give --config FILE, for example -
 
 // shards are the shards of the training that a config describes.
 func (a *app) shards(ctx context.Context, cfg *config.Config) ([]models.VariableShards, error) {
-	j, err := a.looseJob(cfg)
+	j, err := a.looseJob(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

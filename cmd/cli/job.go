@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -55,13 +56,22 @@ func (f *configFlags) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// newJob makes the estimator of a config.
-func (a *app) newJob(cfg *config.Config) (*job, error) {
+// newJob makes the estimator of a config. Columns that take something from data have it from the checkpoint
+// of prefix, where one is given.
+func (a *app) newJob(ctx context.Context, cfg *config.Config, prefix string) (*job, error) {
 	rc, err := cfg.RunConfig()
 	if err != nil {
 		return nil, usage(err)
 	}
-	fn, err := a.modelFn(cfg)
+	set, adapted, err := a.columnSet(ctx, cfg, rc, prefix)
+	if err != nil {
+		err = fmt.Errorf("feature_columns: %w", err)
+		if !feature.Adapts(cfg.FeatureColumns) {
+			err = usage(err)
+		}
+		return nil, err
+	}
+	fn, err := a.modelFn(cfg, set)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -69,7 +79,7 @@ func (a *app) newJob(cfg *config.Config) (*job, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	opts = append(opts, estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
+	opts = append(opts, adapted, estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
 		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages}))
 	if !cfg.Model.Averages {
 		opts = append(opts, estimator.WithTrainedWeights())

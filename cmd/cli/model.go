@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/models/networks"
 )
@@ -31,13 +32,13 @@ func (a *app) registeredOptimizer(cfg *config.Config) ([]estimator.Option, error
 
 // modelFn finds the model_fn that a config names: one of the user's, a canned
 // model, or a network with the head that its parameters ask for.
-func (a *app) modelFn(cfg *config.Config) (estimator.ModelFn, error) {
+func (a *app) modelFn(cfg *config.Config, set *feature.Set) (estimator.ModelFn, error) {
 	name := cfg.Model.Name
 	if fn, err := a.models.Lookup(name); err == nil {
 		return fn, nil
 	}
 	if slices.Contains(canned.Names(), name) {
-		return cannedModel(cfg)
+		return cannedModel(cfg, set)
 	}
 	if !slices.Contains(networks.Names(), name) {
 		return nil, fmt.Errorf("model.name: %w", unknownName("model", name, slices.Concat(networks.Names(), a.models.Names(), canned.Names())))

@@ -64,7 +64,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err != nil {
 		return usage(err)
 	}
-	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
+	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (l *StringLookup) Adapt(ctx context.Context, ds inputs.Dataset, column stri
 		return err
 	})
 	if err == nil {
-		l.Vocabulary, err = frequent(counts, maxTokens, l.lookup().before(), strings.Compare)
+		l.Vocabulary, err = mostFrequent(counts, maxTokens, l.lookup().before(), strings.Compare)
 	}
 	return err
 }
@@ -47,13 +47,13 @@ func (l *IntegerLookup) Adapt(ctx context.Context, ds inputs.Dataset, column str
 		return err
 	})
 	if err == nil {
-		l.Vocabulary, err = frequent(counts, maxTokens, l.lookup().before(), cmp.Compare[int64])
+		l.Vocabulary, err = mostFrequent(counts, maxTokens, l.lookup().before(), cmp.Compare[int64])
 	}
 	return err
 }
 
-// frequent returns the entries of a vocabulary.
-func frequent[K comparable](counts map[K]int, maxTokens, before int, compare func(a, b K) int) ([]K, error) {
+// mostFrequent returns the entries of a vocabulary.
+func mostFrequent[K comparable](counts map[K]int, maxTokens, before int, compare func(a, b K) int) ([]K, error) {
 	if maxTokens != 0 && maxTokens <= before {
 		return nil, fmt.Errorf("max_tokens must be more than the %d ids outside the vocabulary, got %d", before, maxTokens)
 	}

@@ -10,10 +10,10 @@ import (
 // fields are the types of columns, as the documents list them, and the keys of a Spec
 // that count for each, but for name and type.
 var fields = []struct{ typ, keys string }{
-	{"numeric", "key shape default defaults normalize allow_nan sequence"},
-	{"bucketized", "of boundaries"},
+	{"numeric", "key shape default defaults missing normalize allow_nan sequence"},
+	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
-	{"vocabulary", "key vocabulary dtype default oov_buckets sequence"},
+	{"vocabulary", "key vocabulary adapt size min_count dtype default oov_buckets sequence"},
 	{"vocabulary_file", "key file size dtype default oov_buckets sequence"},
 	{"identity", "key buckets default sequence"},
 	{"crossed", "keys buckets hash_key"},
@@ -58,6 +58,9 @@ func (s Spec) checkFields() error {
 
 // build makes the columns of a declaration.
 func (s *Set) build(spec Spec) ([]Column, error) {
+	if spec.adapts() {
+		return nil, errNotAdapted
+	}
 	switch spec.Type {
 	case "numeric":
 		return spec.numeric()
@@ -75,11 +78,17 @@ func (s *Set) build(spec Spec) ([]Column, error) {
 
 func (s Spec) numeric() ([]Column, error) {
 	n := Normalizer{Scale: float32(s.Normalize.Scale), Log: s.Normalize.Log, Mean: convert[float32](s.Normalize.Mean), Std: convert[float32](s.Normalize.Std)}
+	if s.Missing != "" && s.Missing != missingDefault {
+		return nil, fmt.Errorf("missing must be mean, median, most_frequent or default, got %q", s.Missing)
+	}
+	if s.Missing != "" && s.Sequence {
+		return nil, fmt.Errorf("missing says nothing about a sequence: leave it out")
+	}
 	if s.Default != nil && len(s.Defaults) > 0 {
 		return nil, fmt.Errorf("default and defaults exclude each other")
 	}
 	if !s.Sequence {
-		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN}
+		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault}
 		if s.Default != nil {
 			c.Default = []float32{float32(*s.Default)}
 		}

@@ -16,6 +16,7 @@ type Numeric struct {
 	Default    []float32
 	Normalizer Normalizer
 	AllowNaN   bool // NaN and infinite numbers pass, instead of being an inputs.RowError
+	FillNaN    bool // NaN counts as missing: Default, which must be set, stands for it
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
@@ -42,6 +43,9 @@ func (c *Numeric) String() string {
 	s := "numeric(" + c.Key + shapeText(c.Shape)
 	if c.Default != nil {
 		s += fmt.Sprintf(", default=%v", c.Default)
+	}
+	if c.FillNaN {
+		s += ", fill_nan"
 	}
 	if c.AllowNaN {
 		s += ", allow_nan"
@@ -165,6 +169,9 @@ func (c *Numeric) check() error {
 	if l := len(c.Default); l > 1 && l != c.Width() {
 		return fmt.Errorf("default has %d values, expected 1 or %d, the numbers of an example", l, c.Width())
 	}
+	if c.FillNaN && len(c.Default) == 0 {
+		return fmt.Errorf("NaN counts as missing, and nothing stands for it: set Default")
+	}
 	return c.Normalizer.check(c.Width())
 }
 
@@ -226,6 +233,7 @@ func (c *Numeric) read(b *batch, out []float32) error {
 			out[i] = c.Default[min(i%w, len(c.Default)-1)]
 		}
 	}
+	c.fill(out)
 	c.Normalizer.apply(out, w)
 	if c.AllowNaN {
 		return nil
@@ -234,6 +242,18 @@ func (c *Numeric) read(b *batch, out []float32) error {
 		return nanError(c.at(b, i, cells.show(i)))
 	}
 	return nil
+}
+
+// fill replaces NaN by the default, where it counts as missing.
+func (c *Numeric) fill(x []float32) {
+	if !c.FillNaN {
+		return
+	}
+	for i, v := range x {
+		if v != v {
+			x[i] = c.Default[min(i%c.Width(), len(c.Default)-1)]
+		}
+	}
 }
 
 var errMissing = fmt.Errorf("missing value of a numeric column: give it a default, or filter such rows")

@@ -12,12 +12,13 @@ import (
 
 // Spec declares a feature column, by which a canned model reads the
 // features. Which keys count depends on the type; another one that is set is an
-// error:
+// error. What a column takes from data instead of the declaration (adapt, quantiles,
+// missing) is computed of the training data by [Adapt] and kept in checkpoints:
 //
-//	numeric            key, shape, default or defaults, normalize, allow_nan, sequence
-//	bucketized         of, boundaries
+//	numeric            key, shape, default or defaults or missing, normalize, allow_nan, sequence
+//	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
-//	vocabulary         key, vocabulary, dtype, default, oov_buckets, sequence
+//	vocabulary         key, vocabulary or adapt (size, min_count), dtype, default, oov_buckets, sequence
 //	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
 //	identity           key, buckets, default, sequence
 //	crossed            keys, buckets, hash_key
@@ -42,6 +43,8 @@ type Spec struct {
 	Default *float64 `yaml:"default,omitempty" json:"default"`
 	// Numbers that stand for missing ones, as many as the shape has.
 	Defaults []float64 `yaml:"defaults,omitempty" json:"defaults"`
+	// What stands for a missing number, a null or NaN: mean, median or most_frequent of the training data, or default. Empty: default stands for a null, and NaN is an error.
+	Missing string `yaml:"missing,omitempty" json:"missing"`
 	// The values of an example are the steps of a sequence.
 	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`
 	// NaN passes, instead of being an error.
@@ -50,13 +53,19 @@ type Spec struct {
 	Normalize NormalizeSpec `yaml:"normalize,omitempty" json:"normalize"`
 	// Ascending numbers that separate the buckets.
 	Boundaries []float64 `yaml:"boundaries,omitempty" json:"boundaries"`
+	// Number of buckets of about equally many training examples each, in place of boundaries.
+	Quantiles int `yaml:"quantiles,omitempty" json:"quantiles"`
 	// Number of buckets that values are hashed to, or of identity's ids.
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
 	// Values in the order of their ids; integers are written in decimal.
 	Vocabulary []string `yaml:"vocabulary,omitempty" json:"vocabulary"`
+	// The vocabulary is that of the training data, the most frequent values first.
+	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
+	// Values that occur less often in the training data are left out of an adapted vocabulary.
+	MinCount int `yaml:"min_count,omitempty" json:"min_count"`
 	// File of a value a line, in the order of their ids. Relative to data_dir.
 	File string `yaml:"file,omitempty" json:"file"`
-	// Lines of the file that are read. 0: all.
+	// Lines of the file that are read; values of an adapted vocabulary. 0: all.
 	Size int `yaml:"size,omitempty" json:"size"`
 	// Ids, after the vocabulary's, for values outside of it, which are hashed to them.
 	OOVBuckets int `yaml:"oov_buckets,omitempty" json:"oov_buckets"`
@@ -88,6 +97,8 @@ type Spec struct {
 
 // NormalizeSpec is what a numeric column does to its numbers, in the order of the keys.
 type NormalizeSpec struct {
+	// Mean and std are those of the training data.
+	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
 	// Divisor. 0: none.
 	Scale float64 `yaml:"scale,omitempty" json:"scale"`
 	// Take the natural logarithm.

@@ -26,7 +26,7 @@ const declared = `
 - {type: numeric, name: prices, key: prices, sequence: true, default: -1}
 `
 
-func specsOf(t *testing.T, text string) []Spec {
+func specsOf(t testing.TB, text string) []Spec {
 	t.Helper()
 	var specs []Spec
 	d := yaml.NewDecoder(strings.NewReader(text))

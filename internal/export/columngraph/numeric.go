@@ -18,6 +18,10 @@ func (e *emitter) values(c *feature.Numeric) graph.Output {
 		if s := x.Shape(); s.Dims[1] != graph.Fixed(c.Width()) {
 			x = e.reshape("numbers", x, graph.Shape{Dims: []graph.Dim{s.Dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
 		}
+		if c.FillNaN {
+			nan := e.op("IsNan", "missing", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"T": tensor.Float32}, x)
+			x = e.selected("filled", nan, e.floats("default", spread(c.Default, 0, c.Width()), c.Width()), x)
+		}
 		return e.normalized(c.Normalizer, c, x, func(name string, v []float32, none float32) graph.Output {
 			return e.floats(name, spread(v, none, c.Width()), c.Width())
 		})

@@ -1,0 +1,47 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/distribute/saved"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+)
+
+// WithCheckpointExtra keeps bytes in every checkpoint that training writes, by a key of the caller's, for example what
+// a preprocessing was adapted to. CheckpointExtra reads them. They are copied.
+func WithCheckpointExtra(key string, value []byte) Option {
+	return func(e *Estimator) error {
+		if key == "" {
+			return errors.New("the key of what checkpoints keep must not be empty")
+		}
+		if e.extras == nil {
+			e.extras = map[string][]byte{}
+		}
+		e.extras[key] = slices.Clone(value)
+		return nil
+	}
+}
+
+// CheckpointExtra reads what WithCheckpointExtra kept. path is a checkpoint prefix, or a folder, whose newest checkpoint
+// is read. ok is false where there is no checkpoint, or none of the key.
+func CheckpointExtra(ctx context.Context, path, key string) (value []byte, ok bool, err error) {
+	r, err := checkpoint.OpenLatest(ctx, path)
+	if errors.Is(err, checkpoint.ErrNone) {
+		if _, absent := os.Stat(path + ".index"); absent != nil {
+			return nil, false, nil
+		}
+		r, err = checkpoint.Open(path)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	value, ok, err = saved.String(r, extraKey+key)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, false, fmt.Errorf("checkpoint %s: %w", path, err)
+	}
+	return value, ok, nil
+}

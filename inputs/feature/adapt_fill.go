@@ -1,0 +1,84 @@
+package feature
+
+import (
+	"fmt"
+	"math"
+)
+
+// fill writes out what a column takes from data. filled are the declarations before it by name.
+func (s statistics) fill(c *AdaptedColumn, filled map[string]Spec) error {
+	switch c.Declared.Type {
+	case "vocabulary":
+		return s.fillVocabulary(c)
+	case "bucketized":
+		return s.fillBuckets(c, filled[c.Declared.Of])
+	}
+	s.fillNumbers(c)
+	return nil
+}
+
+func (s statistics) fillNumbers(c *AdaptedColumn) {
+	d := c.Declared
+	n := s.numbers(d.Key)
+	c.Missing = n.missing
+	if d.imputes() {
+		c.Filled.Missing, c.Filled.Defaults = missingDefault, n.stand(d.Missing)
+	}
+	if !d.Normalize.Adapt {
+		return
+	}
+	for _, x := range s[d.Key] {
+		if m, ok := x.(*moments); ok && m.normalizer.String() == d.Normalize.before().String() {
+			c.Filled.Normalize.Adapt = false
+			c.Filled.Normalize.Mean, c.Filled.Normalize.Std = m.mean, m.deviations()
+			return
+		}
+	}
+}
+
+func (s statistics) fillVocabulary(c *AdaptedColumn) error {
+	d := c.Declared
+	v := find[*valueCounts](s[d.Key])
+	c.Missing = v.missing
+	c.Filled.Adapt, c.Filled.Size, c.Filled.MinCount = false, 0, 0
+	most := -1
+	if d.Size > 0 {
+		most = d.Size
+	}
+	for _, e := range v.counts.Top(most) {
+		if e.Count < int64(d.MinCount) {
+			break
+		}
+		c.Filled.Vocabulary, c.Counts = append(c.Filled.Vocabulary, e.Value), append(c.Counts, e.Count)
+	}
+	if len(c.Filled.Vocabulary) == 0 {
+		return fmt.Errorf("no value of %q occurs %d times or more: leave the column out, or lower min_count", d.Key, max(d.MinCount, 1))
+	}
+	return nil
+}
+
+// fillBuckets sets the boundaries to quantiles of the numbers of column of, as its normalizer makes them.
+func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
+	n := s.numbers(of.Key)
+	c.Missing = n.missing
+	normalizer := Normalizer{Scale: float32(of.Normalize.Scale), Log: of.Normalize.Log, Mean: convert[float32](of.Normalize.Mean), Std: convert[float32](of.Normalize.Std)}
+	if err := normalizer.check(1); err != nil {
+		return err
+	}
+	var raw []float32
+	if len(n.sketches) > 0 {
+		raw = n.sketches[0].Boundaries(c.Declared.Quantiles)
+	}
+	normalizer.apply(raw, 1)
+	c.Filled.Quantiles = 0
+	for _, b := range raw {
+		last := len(c.Filled.Boundaries) - 1
+		if x := float64(b); !math.IsNaN(x) && !math.IsInf(x, 0) && (last < 0 || x > c.Filled.Boundaries[last]) {
+			c.Filled.Boundaries = append(c.Filled.Boundaries, x)
+		}
+	}
+	if len(c.Filled.Boundaries) == 0 {
+		return fmt.Errorf("the training data has no two different numbers of %q: leave the column out", of.Key)
+	}
+	return nil
+}

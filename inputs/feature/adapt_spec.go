@@ -1,0 +1,158 @@
+package feature
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// What Spec.Missing may be.
+const (
+	missingMean     = "mean"
+	missingMedian   = "median"
+	missingFrequent = "most_frequent"
+	missingDefault  = "default"
+)
+
+var errNotAdapted = errors.New("what it takes from the training data is not known: Adapt computes it, and a checkpoint of training holds it")
+
+// adapts reports whether the column takes something from data.
+func (s Spec) adapts() bool { return s.Adapt || s.Normalize.Adapt || s.Quantiles > 0 || s.imputes() }
+
+func (s Spec) imputes() bool {
+	return s.Missing == missingMean || s.Missing == missingMedian || s.Missing == missingFrequent
+}
+
+// Adapts reports whether one of the declarations takes something from data.
+func Adapts(specs []Spec) bool { return slices.ContainsFunc(specs, Spec.adapts) }
+
+// Adapted is what declared columns took from data. It is plain data: AppendBinary makes bytes of it for a checkpoint.
+type Adapted struct {
+	Rows    int64           `json:"rows"` // examples that it was computed of
+	Columns []AdaptedColumn `json:"columns"`
+}
+
+// AdaptedColumn is what one column took from data.
+type AdaptedColumn struct {
+	Declared Spec    `json:"declared"`
+	Filled   Spec    `json:"filled"`           // the declaration with what it takes from data written out
+	Counts   []int64 `json:"counts,omitempty"` // of the entries of a vocabulary
+	Missing  int64   `json:"missing"`          // values that were missing
+}
+
+// Adapt computes what declared columns take from data, in one pass over a finite data set, which should be the
+// training data. Memory is bounded: numbers are summarised by quantile sketches of an error of 0.001, values of which there
+// are more than a million kinds are counted approximately. Means and deviations (of the whole data set) leave missing and
+// infinite numbers out; a column without numbers has the mean 0, one that never changes the deviation 1.
+func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error) {
+	stats, err := statisticsFor(specs, ds.Schema())
+	if err != nil {
+		return Adapted{}, err
+	}
+	var out Adapted
+	if out.Rows, err = stats.read(ctx, ds); err != nil {
+		return out, fmt.Errorf("adapt: %w", err)
+	}
+	if out.Rows == 0 {
+		return out, fmt.Errorf("adapt: %w", inputs.ErrEmpty)
+	}
+	filled := map[string]Spec{}
+	for i, s := range specs {
+		c := AdaptedColumn{Declared: s, Filled: s}
+		if s.adapts() {
+			if err := stats.fill(&c, filled); err != nil {
+				return out, fmt.Errorf("adapt: feature column %d (%s): %w", i+1, s.label(), err)
+			}
+			out.Columns = append(out.Columns, c)
+		}
+		filled[s.columnName()] = c.Filled
+	}
+	return out, nil
+}
+
+// columnName is what other declarations call the column.
+func (s Spec) columnName() string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.Type == "bucketized":
+		return s.Of + "_bucketized"
+	}
+	return s.Key
+}
+
+// Fill returns the declarations with what they take from data written out; Build makes columns of them.
+func (a Adapted) Fill(specs []Spec) ([]Spec, error) {
+	out := slices.Clone(specs)
+	for i, s := range specs {
+		if !s.adapts() {
+			continue
+		}
+		at := slices.IndexFunc(a.Columns, func(c AdaptedColumn) bool { return reflect.DeepEqual(c.Declared, s) })
+		if at < 0 {
+			return nil, fmt.Errorf("feature column %d (%s) is not declared as it was when the columns were adapted to the training data: "+
+				"declare it as it was, or train in a new model_dir", i+1, s.label())
+		}
+		out[i] = a.Columns[at].Filled
+	}
+	return out, nil
+}
+
+// AppendBinary appends the bytes that UnmarshalBinary reads.
+func (a Adapted) AppendBinary(b []byte) ([]byte, error) {
+	text, err := json.Marshal(a)
+	return append(b, text...), err
+}
+
+// UnmarshalBinary sets a to what AppendBinary wrote.
+func (a *Adapted) UnmarshalBinary(b []byte) error {
+	if err := json.Unmarshal(b, a); err != nil {
+		return fmt.Errorf("adapted columns: %w", err)
+	}
+	return nil
+}
+
+// read passes over a data set and returns how many rows it has.
+func (s statistics) read(ctx context.Context, ds inputs.Dataset) (rows int64, err error) {
+	it, err := ds.Iterate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for {
+		rec, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return rows, err
+		}
+		err = s.add(rec, ds.Schema())
+		rows += rec.NumRows()
+		rec.Release()
+		if err != nil {
+			return rows, err
+		}
+	}
+}
+
+func (s statistics) add(rec arrow.Record, schema *inputs.Schema) error {
+	for key, list := range s {
+		c, err := newCells(key, rec.Column(schema.Index(key)))
+		for i := 0; err == nil && i < len(list); i++ {
+			err = list[i].add(c)
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", key, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package feature
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/frequent"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
+)
+
+const (
+	sketchError  = 0.001
+	countedKinds = 1 << 20 // different values that are counted
+	mostBuckets  = 1 << 12
+)
+
+// statistic is what is computed of a feature.
+type statistic interface {
+	add(c *cells) error
+}
+
+// statistics are the statistics of features by key.
+type statistics map[string][]statistic
+
+// statisticsFor returns the statistics that declarations need, still empty.
+func statisticsFor(specs []Spec, schema *inputs.Schema) (statistics, error) {
+	out := statistics{}
+	numeric := map[string]Spec{}
+	for i, s := range specs {
+		if s.Type == "numeric" {
+			numeric[s.columnName()] = s
+		}
+		if !s.adapts() {
+			continue
+		}
+		key, err := s.adaptedKey(numeric)
+		if err == nil {
+			_, err = schema.Column(key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("adapt: feature column %d (%s): %w", i+1, s.label(), err)
+		}
+		out.want(s, key)
+	}
+	return out, nil
+}
+
+// adaptedKey is the feature that the column is adapted to, after a check of the declaration.
+func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
+	if err := s.checkFields(); err != nil {
+		return "", err
+	}
+	switch {
+	case s.Sequence:
+		return "", fmt.Errorf("a sequence is not adapted to data: write its numbers or its vocabulary out")
+	case s.Normalize.Adapt && len(s.Normalize.Mean)+len(s.Normalize.Std) > 0:
+		return "", fmt.Errorf("normalize.adapt excludes mean and std")
+	case s.imputes() && (s.Default != nil || len(s.Defaults) > 0):
+		return "", fmt.Errorf("missing: %s excludes default and defaults", s.Missing)
+	case s.Adapt && len(s.Vocabulary) > 0:
+		return "", fmt.Errorf("adapt excludes vocabulary")
+	case s.Quantiles > 0 && len(s.Boundaries) > 0:
+		return "", fmt.Errorf("quantiles exclude boundaries")
+	case s.Quantiles == 1 || s.Quantiles > mostBuckets:
+		return "", fmt.Errorf("quantiles: expected 2 to %d, got %d", mostBuckets, s.Quantiles)
+	case s.Quantiles == 0:
+		return s.Key, noKey(s.Key)
+	}
+	of, ok := numeric[s.Of]
+	if !ok {
+		return "", fmt.Errorf("column %q: expected a numeric column that is declared before", s.Of)
+	}
+	if shapeSize(of.Shape) != 1 {
+		return "", fmt.Errorf("quantiles of a column of shape %v: expected one number an example", of.Shape)
+	}
+	return of.Key, nil
+}
+
+// want adds what a declaration needs.
+func (s statistics) want(spec Spec, key string) {
+	if spec.Type == "vocabulary" {
+		if find[*valueCounts](s[key]) == nil {
+			s[key] = append(s[key], &valueCounts{counts: frequent.New[string](countedKinds)})
+		}
+		return
+	}
+	if spec.Quantiles > 0 || spec.Missing == missingMedian {
+		s.numbers(key).sketched = true
+	}
+	if spec.Missing == missingFrequent {
+		s.numbers(key).counted = true
+	}
+	if spec.Normalize.Adapt {
+		s[key] = append(s[key], &moments{normalizer: spec.Normalize.before()})
+	}
+	s.numbers(key)
+}
+
+// numbers is the summary of a feature's numbers.
+func (s statistics) numbers(key string) *numberSummary {
+	n := find[*numberSummary](s[key])
+	if n == nil {
+		n = &numberSummary{moments: moments{}}
+		s[key] = append(s[key], n)
+	}
+	return n
+}
+
+func find[T statistic](list []statistic) T {
+	var none T
+	for _, x := range list {
+		if t, ok := x.(T); ok {
+			return t
+		}
+	}
+	return none
+}
+
+// before is what is done to numbers before mean and std.
+func (n NormalizeSpec) before() Normalizer { return Normalizer{Scale: float32(n.Scale), Log: n.Log} }
+
+// moments are mean and variance of each number of an example.
+type moments struct {
+	normalizer Normalizer // before it
+	n          []float64
+	mean, m2   []float64
+}
+
+func (m *moments) add(c *cells) error {
+	x, err := denseNumbers(c)
+	if err != nil {
+		return err
+	}
+	m.addNumbers(c, x)
+	return nil
+}
+
+// denseNumbers are the numbers of a feature that is not ragged.
+func denseNumbers(c *cells) ([]float32, error) {
+	if c.offsets != nil {
+		return nil, fmt.Errorf("a ragged feature is not adapted to data: write its numbers out")
+	}
+	return c.floats()
+}
+
+func (m *moments) addNumbers(c *cells, x []float32) {
+	if m.n == nil {
+		m.n, m.mean, m.m2 = make([]float64, c.width), make([]float64, c.width), make([]float64, c.width)
+	}
+	one := make([]float32, 1)
+	for i, v := range x {
+		if isMissing(c, i, v) {
+			continue
+		}
+		one[0] = v
+		m.normalizer.apply(one, 1)
+		v := float64(one[0])
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		j := i % c.width // Welford's method
+		m.n[j]++
+		d := v - m.mean[j]
+		m.mean[j] += d / m.n[j]
+		m.m2[j] += d * (v - m.mean[j])
+	}
+}
+
+// deviations are the standard deviations, 1 where numbers do not change.
+func (m *moments) deviations() []float64 {
+	out := make([]float64, len(m.m2))
+	for j, v := range m.m2 {
+		out[j] = 1
+		if d := math.Sqrt(v / m.n[j]); float32(d) > 0 {
+			out[j] = d
+		}
+	}
+	return out
+}
+
+// isMissing reports whether number i of a feature, v, is missing.
+func isMissing(c *cells, i int, v float32) bool { return v != v || c.missing != nil && c.missing[i] }
+
+// numberSummary is what imputation and buckets need: of each number of an example its moments, quantiles and counts.
+type numberSummary struct {
+	moments           moments
+	sketched, counted bool
+	sketches          []*trees.Sketch
+	counts            []*frequent.Counter[float32]
+	missing           int64
+}
+
+func (n *numberSummary) add(c *cells) error {
+	x, err := denseNumbers(c)
+	if err != nil {
+		return err
+	}
+	n.moments.addNumbers(c, x)
+	for len(n.sketches) < c.width {
+		n.sketches = append(n.sketches, trees.NewSketch(sketchError))
+		n.counts = append(n.counts, frequent.New[float32](countedKinds))
+	}
+	for i, v := range x {
+		switch j := i % c.width; {
+		case isMissing(c, i, v):
+			n.missing++
+		case math.IsInf(float64(v), 0):
+		default:
+			if n.sketched {
+				n.sketches[j].Push(x[i:i+1], 1, nil)
+			}
+			if n.counted {
+				n.counts[j].Add(v)
+			}
+		}
+	}
+	return nil
+}
+
+// stand is what stands for missing numbers; 0 where there is no other.
+func (n *numberSummary) stand(how string) []float64 {
+	out := make([]float64, len(n.sketches))
+	for j := range out {
+		switch how {
+		case missingMean:
+			out[j] = n.moments.mean[j]
+		case missingMedian:
+			out[j] = n.sketches[j].Quantile(0.5)
+		default:
+			if top := n.counts[j].Top(1); len(top) > 0 {
+				out[j] = float64(top[0].Value)
+			}
+		}
+		if math.IsNaN(out[j]) {
+			out[j] = 0
+		}
+	}
+	return out
+}
+
+// valueCounts are the counts of strings or integers.
+type valueCounts struct {
+	counts  *frequent.Counter[string]
+	missing int64
+}
+
+func (v *valueCounts) add(c *cells) error {
+	t, err := c.texts()
+	if err != nil {
+		return v.addInts(c)
+	}
+	for i := range c.count {
+		if s := t.value(i); len(s) == 0 || c.missing != nil && c.missing[i] {
+			v.missing++
+		} else {
+			v.counts.Add(string(s))
+		}
+	}
+	return nil
+}
+
+func (v *valueCounts) addInts(c *cells) error {
+	x, err := c.ints()
+	for i, n := range x {
+		if n == -1 || c.missing != nil && c.missing[i] {
+			v.missing++
+		} else {
+			v.counts.Add(strconv.FormatInt(n, 10))
+		}
+	}
+	return err
+}

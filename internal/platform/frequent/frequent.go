@@ -1,0 +1,69 @@
+// Package frequent counts the most frequent values of a stream in bounded memory.
+//
+// It is the algorithm of J. Misra and D. Gries: Finding repeated elements (1982). Up to a limit
+// of different values all counts are exact. Beyond it a count may be too small by at most the
+// number of values divided by the limit, so that rare values may be lost and frequent ones never are.
+package frequent
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Counter counts values. Its results depend on the values and their order alone.
+type Counter[K cmp.Ordered] struct {
+	counts  map[K]int64
+	limit   int
+	dropped int64
+}
+
+// New returns a Counter of at most limit different values.
+func New[K cmp.Ordered](limit int) *Counter[K] {
+	return &Counter[K]{counts: map[K]int64{}, limit: max(limit, 1)}
+}
+
+// Add counts a value.
+func (c *Counter[K]) Add(v K) {
+	if n, ok := c.counts[v]; ok || len(c.counts) < c.limit {
+		c.counts[v] = n + 1
+		return
+	}
+	c.dropped++
+	for k, n := range c.counts {
+		if n == 1 {
+			delete(c.counts, k)
+			continue
+		}
+		c.counts[k] = n - 1
+	}
+}
+
+// Exact reports whether all values and their counts are known.
+func (c *Counter[K]) Exact() bool { return c.dropped == 0 }
+
+// Len is the number of values that are counted.
+func (c *Counter[K]) Len() int { return len(c.counts) }
+
+// Count returns the count of a value, 0 where it is not counted.
+func (c *Counter[K]) Count(v K) int64 { return c.counts[v] }
+
+// Entry is a value with its count.
+type Entry[K cmp.Ordered] struct {
+	Value K
+	Count int64
+}
+
+// Top returns the n most frequent values, of equally frequent ones the smaller first. n < 0: all.
+func (c *Counter[K]) Top(n int) []Entry[K] {
+	out := make([]Entry[K], 0, len(c.counts))
+	for v, count := range c.counts {
+		out = append(out, Entry[K]{v, count})
+	}
+	slices.SortFunc(out, func(a, b Entry[K]) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	if n >= 0 && len(out) > n {
+		out = out[:n]
+	}
+	return out
+}

@@ -1,0 +1,23 @@
+package trees
+
+import "math"
+
+// Quantile returns a number that about the share q of the weight does not exceed, from 0 to 1: the least number
+// for 0, the largest for 1, NaN where there are none. Its rank is wrong by the sketch's error at most; as long as
+// the sketch has seen few numbers it is exact.
+func (s *Sketch) Quantile(q float64) float64 {
+	all := s.all()
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	if q >= 1 {
+		return all[len(all)-1].V
+	}
+	rank := q * all[len(all)-1].Max
+	for _, e := range all {
+		if (e.Min+e.W+e.Max)/2 >= rank && e.Max > 0 {
+			return e.V
+		}
+	}
+	return all[len(all)-1].V
+}
