@@ -26,7 +26,6 @@ var countingOps = map[*ops.Def]maker{
 	ops.TensorScatterMax:        plain(scatterEach(func(has, v float64) float64 { return max(has, v) }, func(has, v int64) int64 { return max(has, v) })),
 	ops.TensorScatterMin:        plain(scatterEach(func(has, v float64) float64 { return min(has, v) }, func(has, v int64) int64 { return min(has, v) })),
 	ops.EditDistance:            editDistance,
-	ops.Digamma:                 plain(floats(mapped[float32](digamma), mapped[float64](digamma)).on(0)),
 }
 
 // histogram counts elements by equal ranges of values; what lies outside counts with the nearest.

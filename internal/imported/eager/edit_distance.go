@@ -134,24 +134,3 @@ func levenshtein(ctx context.Context, x, y []member) (int, error) {
 	}
 	return row[len(y)], ctx.Err()
 }
-
-// digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series.
-func digamma(x float64) float64 {
-	switch {
-	case math.IsInf(x, -1) || math.IsNaN(x):
-		return math.NaN()
-	case x == 0:
-		return math.Inf(-1) * math.Copysign(1, x)
-	case x < 0 && x == math.Floor(x):
-		return math.NaN()
-	case x < 0:
-		_, part := math.Modf(x)
-		return digamma(1-x) - math.Pi/math.Tan(math.Pi*part)
-	}
-	sum := 0.0
-	for ; x < 10; x++ {
-		sum -= 1 / x
-	}
-	y := 1 / (x * x)
-	return sum + math.Log(x) - 0.5/x - y*(1.0/12-y*(1.0/120-y*(1.0/252-y*(1.0/240-y*(1.0/132-y*691.0/32760)))))
-}

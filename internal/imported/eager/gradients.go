@@ -21,10 +21,10 @@ var gradientOps = map[*ops.Def]maker{
 	ops.SoftsignGrad:                  plain(floats(derivative(softsignGrad[float32]), derivative(softsignGrad[float64])).on(0)),
 	ops.SigmoidGrad:                   plain(floats(derivative(sigmoidGrad[float32]), derivative(sigmoidGrad[float64])).on(0)),
 	ops.TanhGrad:                      plain(floats(derivative(tanhGrad[float32]), derivative(tanhGrad[float64])).on(0)),
-	ops.SqrtGrad:                      plain(floats(derivative(sqrtGrad[float32]), derivative(sqrtGrad[float64])).on(0)),
-	ops.RsqrtGrad:                     plain(floats(derivative(rsqrtGrad[float32]), derivative(rsqrtGrad[float64])).on(0)),
-	ops.ReciprocalGrad:                plain(floats(derivative(reciprocalGrad[float32]), derivative(reciprocalGrad[float64])).on(0)),
-	ops.InvGrad:                       plain(floats(derivative(reciprocalGrad[float32]), derivative(reciprocalGrad[float64])).on(0)),
+	ops.SqrtGrad:                      plain(floats(derivative(unlessFlat(sqrtGrad[float32])), derivative(unlessFlat(sqrtGrad[float64]))).on(0)),
+	ops.RsqrtGrad:                     plain(floats(derivative(unlessFlat(rsqrtGrad[float32])), derivative(unlessFlat(rsqrtGrad[float64]))).on(0)),
+	ops.ReciprocalGrad:                plain(floats(derivative(unlessFlat(reciprocalGrad[float32])), derivative(unlessFlat(reciprocalGrad[float64]))).on(0)),
+	ops.InvGrad:                       plain(floats(derivative(unlessFlat(reciprocalGrad[float32])), derivative(unlessFlat(reciprocalGrad[float64]))).on(0)),
 	ops.BiasAddGrad:                   biasAddGrad,
 	ops.SoftmaxCrossEntropyWithLogits: plain(floats(denseCrossEntropy(kernels.LogSoftmax[float32]), denseCrossEntropy(kernels.LogSoftmax[float64])).on(0)),
 	ops.BroadcastGradientArgs:         plain(broadcastGradientArgs),
@@ -43,18 +43,25 @@ func derivative[T float](f func(a, b T) T) kernel {
 
 // The functions below take the gradient and the feature or, where TensorFlow's signature has them first, the result and the gradient.
 
-func reluGrad[T float](g, x T) T {
-	if x > 0 {
-		return g
+func reluGrad[T float](g, x T) T  { return g * passing[T](x > 0) }
+func relu6Grad[T float](g, x T) T { return g * passing[T](x > 0 && x < 6) }
+
+// passing is 1 or 0: times 0, what is not finite is NaN.
+func passing[T float](yes bool) T {
+	if yes {
+		return 1
 	}
 	return 0
 }
 
-func relu6Grad[T float](g, x T) T {
-	if x > 0 && x < 6 {
-		return g
+// unlessFlat is f, and 0 where the gradient is.
+func unlessFlat[T float](f func(y, g T) T) func(y, g T) T {
+	return func(y, g T) T {
+		if g == 0 {
+			return 0
+		}
+		return f(y, g)
 	}
-	return 0
 }
 
 func leakyReluGrad(s *site) (kernel, error) {
@@ -96,8 +103,8 @@ func softsignGrad[T float](g, x T) T {
 func sigmoidGrad[T float](y, g T) T    { return g * y * (1 - y) }
 func tanhGrad[T float](y, g T) T       { return g * (1 - y*y) }
 func sqrtGrad[T float](y, g T) T       { return g * 0.5 / y }
-func rsqrtGrad[T float](y, g T) T      { return g * (-0.5 * y) * (y * y) }
-func reciprocalGrad[T float](y, g T) T { return -g * y * y }
+func rsqrtGrad[T float](y, g T) T      { return -0.5 * (g * y) * (y * y) }
+func reciprocalGrad[T float](y, g T) T { return -(y * y) * g }
 
 // biasAddGrad sums over all dimensions but the channels.
 func biasAddGrad(s *site) (kernel, error) {

@@ -146,17 +146,17 @@ var binarySteps = map[*ops.Def]func(r rounding) func(a, b float32) float32{
 		return func(y, dy float32) float32 { return dy * r(1-r(y*y)) }
 	},
 	ops.SqrtGrad: func(r rounding) func(a, b float32) float32 {
-		return func(y, dy float32) float32 { return r(0.5*dy) / y }
+		return unlessFlat(func(y, dy float32) float32 { return r(0.5*dy) / y })
 	},
 	ops.RsqrtGrad: func(r rounding) func(a, b float32) float32 {
-		return func(y, dy float32) float32 { return r(-0.5*r(dy*y)) * r(y*y) }
+		return unlessFlat(func(y, dy float32) float32 { return r(-0.5*r(dy*y)) * r(y*y) })
 	},
 	ops.InvGrad:        invGradSteps,
 	ops.ReciprocalGrad: invGradSteps,
 }
 
 func invGradSteps(r rounding) func(a, b float32) float32 {
-	return func(y, dy float32) float32 { return r(-y*dy) * y }
+	return unlessFlat(func(y, dy float32) float32 { return r(-y*y) * dy })
 }
 
 // timesLog is 0 where the first operand is.

@@ -9,16 +9,26 @@ import (
 
 // integralOps are functions of one number that are integrals, computed in float64.
 var integralOps = map[*ops.Def]maker{
-	ops.Dawsn:      special1(dawson),
-	ops.Expint:     special1(exponentialIntegral),
-	ops.FresnelCos: special1(func(x float64) float64 { _, c := fresnel(x); return c }),
-	ops.FresnelSin: special1(func(x float64) float64 { s, _ := fresnel(x); return s }),
-	ops.Spence:     special1(spence),
+	ops.Dawsn:      widened1(dawson),
+	ops.Expint:     special1(largeNaN[float32](exponentialIntegral), largeNaN[float64](exponentialIntegral)),
+	ops.FresnelCos: special1(fresnelCos[float32], fresnelCos[float64]),
+	ops.FresnelSin: special1(fresnelSin[float32], fresnelSin[float64]),
+	ops.Spence:     special1(largeNaN[float32](spence), largeNaN[float64](spence)),
 }
 
-// special1 makes a maker of a kernel on single numbers.
-func special1(f func(x float64) float64) maker {
-	return plain(floats(each1(func(x float32) float32 { return float32(f(float64(x))) }), each1(f)).on(0))
+// widened1 makes a maker of a kernel on single numbers that computes in float64.
+func widened1(f func(x float64) float64) maker {
+	return special1(func(x float32) float32 { return float32(f(float64(x))) }, f)
+}
+
+// largeNaN is f, and NaN of numbers whose reciprocal is no normal number: TensorFlow takes that for 0.
+func largeNaN[T float](f func(x float64) float64) func(x T) T {
+	return func(x T) T {
+		if 1/x < smallestNormal[T]() && x > 0 {
+			return T(math.NaN())
+		}
+		return T(f(float64(x)))
+	}
 }
 
 func each1[T float](f func(T) T) kernel {
@@ -43,6 +53,8 @@ func dawson(x float64) float64 {
 	switch a := math.Abs(x); {
 	case x != x:
 		return x
+	case x == 0:
+		return 0
 	case a < 0.2:
 		y := x * x
 		sum, term := 1.0, 1.0
@@ -51,6 +63,8 @@ func dawson(x float64) float64 {
 			sum += term
 		}
 		return x * sum
+	case a >= 1e9: // without its sign, as TensorFlow has it
+		return 0.5 / a
 	case a > 1e8:
 		return 0.5 / x
 	}
@@ -91,23 +105,31 @@ func exponentialIntegral(x float64) float64 {
 
 const eulerGamma = 0.57721566490153286060651209008240243
 
+func fresnelCos[T float](x T) T { _, c := fresnel(x); return c }
+func fresnelSin[T float](x T) T { s, _ := fresnel(x); return s }
+
 // fresnel are the integrals of sin(πt²/2) and cos(πt²/2) from 0 to x: power series (DLMF 7.6.4 and 7.6.6), and for large numbers the
-// auxiliary functions' asymptotic ones (7.12.2 and 7.12.3).
-func fresnel(x float64) (s, c float64) {
-	a := math.Abs(x)
+// auxiliary functions' asymptotic ones (7.12.2 and 7.12.3), whose phase is rounded in the precision of x.
+func fresnel[T float](x T) (s, c T) {
+	const limit = 36974 // where TensorFlow takes the waves for nothing
+	a := float64(absOf(x))
+	var s64, c64 float64
 	switch {
 	case x != x:
 		return x, x
-	case a > 1e7:
-		s, c = 0.5, 0.5
+	case a > limit:
+		s64, c64 = 0.5, 0.5
 	case a < 3.2:
-		s, c = fresnelSeries(a)
+		s64, c64 = fresnelSeries(a)
 	default:
 		f, g := fresnelTail(a)
-		sin, cos := math.Sincos(math.Pi * math.Mod(a*a, 4) / 2)
-		s, c = 0.5-f*cos-g*sin, 0.5+f*sin-g*cos
+		sin, cos := math.Sincos(float64(T(math.Pi/2) * T(x*x)))
+		s64, c64 = 0.5-f*cos-g*sin, 0.5+f*sin-g*cos
 	}
-	return math.Copysign(s, x), math.Copysign(c, x)
+	if x < 0 {
+		return T(-s64), T(-c64)
+	}
+	return T(s64), T(c64)
 }
 
 func fresnelSeries(x float64) (s, c float64) {

@@ -72,8 +72,9 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	for op := range optimizerOps {
 		set(op.Name, "T", floatKinds)
 	}
-	set(`BiasAddGrad RealDiv MaxPool MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal Round
+	set(`BiasAddGrad RealDiv MaxPool MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal
 		Conv2D Conv2DBackpropInput Conv2DBackpropFilter ResizeNearestNeighborGrad`, "T", floatKinds)
+	set("Round", "T", append(kinds{tensor.Int32, tensor.Int64}, floatKinds...))
 	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
 	set("LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ArgMax ArgMin", "T", realKinds)
 	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)

@@ -30,6 +30,8 @@ func unaryTable() map[*ops.Def]maker {
 			all[op] = plain(withComplex(floats(mapped[float32](f), mapped[float64](f)), op).on(0))
 		}
 	}
+	all[ops.Erfinv] = special1(inverseErf[float32], inverseErf[float64])
+	all[ops.Round] = plain(numbers(mapped[float32](math.RoundToEven), mapped[float64](math.RoundToEven), nil, nil, pass, pass, nil, nil, nil, nil).on(0))
 	for _, op := range []*ops.Def{ops.Neg, ops.Abs, ops.Sign, ops.Square, ops.Relu, ops.Relu6, ops.Invert} {
 		all[op] = plain(withComplex(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),
 			simple[int32](op), simple[int64](op), simple[uint8](op), simple[uint16](op), simple[uint32](op), simple[uint64](op)), op).on(0))
@@ -91,7 +93,7 @@ func simple[T number](op *ops.Def) kernel {
 				var one T = 1
 				return -one
 			}
-			return x // zero or NaN
+			return x + 0 // NaN, or a zero without its sign
 		})
 	case ops.Square:
 		return eachOf(func(x T) T { return x * x })

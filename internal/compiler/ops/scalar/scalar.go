@@ -25,6 +25,26 @@ func Rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 // Reciprocal returns 1/x.
 func Reciprocal(x float64) float64 { return 1 / x }
 
+// beyondExp is where the exponential overflows and half of it does not yet.
+const beyondExp = 709
+
+// Cosh returns (e^x+e^-x)/2, up to the largest number.
+func Cosh(x float64) float64 {
+	if x = math.Abs(x); x > beyondExp {
+		half := math.Exp(x / 2)
+		return half / 2 * half
+	}
+	return math.Cosh(x)
+}
+
+// Sinh returns (e^x-e^-x)/2, up to the largest number.
+func Sinh(x float64) float64 {
+	if math.Abs(x) > beyondExp {
+		return math.Copysign(Cosh(x), x)
+	}
+	return math.Sinh(x)
+}
+
 // Lgamma returns the logarithm of |Γ(x)|.
 func Lgamma(x float64) float64 {
 	v, _ := math.Lgamma(x)

@@ -1,4 +1,4 @@
-package scalar
+package eager
 
 import "math"
 
@@ -20,10 +20,10 @@ func besselIe(order int, x float64) float64 {
 	if x > 40 { // the asymptotic expansion, DLMF 10.40.1: its terms fall until the 80th
 		mu, sum, term := float64(4*order*order), 1.0, 1.0
 		for k := 1.0; math.Abs(term) > 1e-17; k++ {
-			term *= ((2*k-1)*(2*k-1) - mu) / (8 * k * x)
+			term *= ((2*k-1)*(2*k-1) - mu) / (8 * k) / x
 			sum += term
 		}
-		return sign / math.Sqrt(2*math.Pi*x) * sum
+		return sign / math.Sqrt(2*math.Pi) / math.Sqrt(x) * sum
 	}
 	n := 32 + int(12*math.Sqrt(x))
 	sum := 0.0
@@ -51,6 +51,10 @@ func besselKe(order int, x float64) float64 {
 	case x < 1e-8:
 		return besselKeNear0(order, x)
 	}
+	if x > 1e6 { // the asymptotic expansion, DLMF 10.40.2
+		mu := float64(4 * order * order)
+		return math.Sqrt(math.Pi/2) / math.Sqrt(x) * (1 + (mu-1)/8/x + (mu-1)/8/x*(mu-9)/16/x)
+	}
 	const step = 1. / 16
 	h := step / math.Max(1, math.Sqrt(x)) // where x is large all is near 0
 	sum := 0.5
@@ -76,27 +80,32 @@ func besselKeNear0(order int, x float64) float64 {
 	return math.Exp(x) * (1/x + x/2*(log-0.5))
 }
 
-// BesselI0 and the functions that follow are Bessel functions by TensorFlow's names: I and K are modified ones, and an e stands for a factor
-// that keeps them from growing.
-func BesselI0(x float64) float64 { return besselIe(0, x) * math.Exp(math.Abs(x)) }
+// besselI0 and the functions that follow are Bessel functions by TensorFlow's names: I and K are modified ones, and an e stands for a factor
+// exp(-|x|) or exp(x) that keeps them from growing or falling.
+func besselI0[T float](x T) T  { return T(besselI(0, float64(x))) }
+func besselI0e[T float](x T) T { return T(besselIe(0, float64(x))) }
+func besselI1[T float](x T) T  { return T(besselI(1, float64(x))) }
+func besselI1e[T float](x T) T { return T(besselIe(1, float64(x))) }
+func besselK0[T float](x T) T  { return besselK(0, x, false) }
+func besselK0e[T float](x T) T { return besselK(0, x, true) }
+func besselK1[T float](x T) T  { return besselK(1, x, false) }
+func besselK1e[T float](x T) T { return besselK(1, x, true) }
 
-// BesselI0e is exp(-|x|)·I0(x).
-func BesselI0e(x float64) float64 { return besselIe(0, x) }
+// besselI is the modified Bessel function of the first kind.
+func besselI(order int, x float64) float64 {
+	return besselIe(order, x) * math.Exp(math.Abs(x))
+}
 
-// BesselI1 is of order 1.
-func BesselI1(x float64) float64 { return besselIe(1, x) * math.Exp(math.Abs(x)) }
-
-// BesselI1e is exp(-|x|)·I1(x).
-func BesselI1e(x float64) float64 { return besselIe(1, x) }
-
-// BesselK0 is infinite at 0.
-func BesselK0(x float64) float64 { return besselKe(0, x) * math.Exp(-x) }
-
-// BesselK0e is exp(x)·K0(x).
-func BesselK0e(x float64) float64 { return besselKe(0, x) }
-
-// BesselK1 is of order 1.
-func BesselK1(x float64) float64 { return besselKe(1, x) * math.Exp(-x) }
-
-// BesselK1e is exp(x)·K1(x).
-func BesselK1e(x float64) float64 { return besselKe(1, x) }
+// besselK is the modified Bessel function of the second kind: infinite at 0 and, as TensorFlow has it, below. Where half of x is no normal number
+// TensorFlow takes that for 0.
+func besselK[T float](order int, x T, scaled bool) T {
+	switch least := smallestNormal[T](); {
+	case x <= 0 || x < 2*least && order == 0:
+		return T(math.Inf(1))
+	case x < 2*least:
+		return T(math.NaN())
+	case scaled:
+		return T(besselKe(order, float64(x)))
+	}
+	return T(besselKe(order, float64(x)) * math.Exp(-float64(x)))
+}

@@ -1,0 +1,114 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// TestExtremes: functions of numbers are TensorFlow 2.15's on grids of numbers of all sizes; infinities, NaN and the signs of zeros exactly.
+func TestExtremes(t *testing.T) {
+	for _, c := range readCases[goldenSequence](t, "testdata/extremes.json.gz") {
+		s := c.Steps[0]
+		n := &graph.Node{Name: s.Node, Op: s.Op, Attrs: graph.Attrs{}}
+		for name, a := range s.Attrs {
+			n.Attrs[name] = a.value(t)
+		}
+		var in []Value
+		for _, x := range s.Inputs {
+			in = append(in, Value{T: x.Tensor.tensor()})
+		}
+		out, err := Run(context.Background(), n, in, &Env{})
+		if c.Error != "" || err != nil {
+			if (c.Error != "") != (err != nil) {
+				t.Errorf("%s: got the error %v, expected %q", c.Name, err, c.Error)
+			}
+			continue
+		}
+		if far := distant(s.Op, in, out[0].T, s.Outputs[0].tensor()); len(far) > 0 {
+			t.Errorf("%s: %d of %d differ:\n%s", c.Name, len(far), out[0].T.Len(), strings.Join(far[:min(len(far), 8)], "\n"))
+		}
+	}
+}
+
+// unsigned marks ops whose zeros have other signs in TensorFlow's vector code than in its scalar code: they depend on the place in the tensor.
+const unsigned = -1e-300
+
+// cancelled are the ops whose results are differences of much larger numbers, with the size that rounding errors are seen against.
+var cancelled = map[string]float64{"Digamma": 1, "BesselJ0": 1, "BesselJ1": 1, "BesselY0": 1, "BesselY1": 1, "FresnelCos": 1, "FresnelSin": 1, "Betainc": 1, "Igammac": 1e-4, "Elu": 1,
+	"Maximum": unsigned, "Minimum": unsigned, "Xdivy": unsigned, "Xlogy": unsigned, "Xlog1py": unsigned, "RsqrtGrad": unsigned}
+
+// distant describes the elements that are not the expected ones.
+func distant(op string, in []Value, got, want *tensor.Tensor) (all []string) {
+	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+		return []string{fmt.Sprintf("got %v%v, expected %v%v", got.DType, got.Shape, want.DType, want.Shape)}
+	}
+	for i := range want.Len() {
+		if g, w := parts(got, i), parts(want, i); !agree(want.DType, g[0], w[0], cancelled[op]) || !agree(want.DType, g[1], w[1], cancelled[op]) {
+			all = append(all, fmt.Sprintf("of %s: got %v, expected %v", operands(in, want.Shape, i), g, w))
+		}
+	}
+	return all
+}
+
+// parts are the real and the imaginary part of an element.
+func parts(t *tensor.Tensor, i int) [2]float64 {
+	switch t.DType {
+	case tensor.Complex64:
+		v := tensor.Values[complex64](t)[i]
+		return [2]float64{float64(real(v)), float64(imag(v))}
+	case tensor.Complex128:
+		v := tensor.Values[complex128](t)[i]
+		return [2]float64{real(v), imag(v)}
+	case tensor.Bool:
+		return [2]float64{float64(t.Bytes[i])}
+	}
+	return [2]float64{t.Float(i)}
+}
+
+// agree reports whether a number is the expected one up to rounding. TensorFlow takes numbers below the smallest normal one for zeros.
+func agree(d tensor.DType, got, want, size float64) bool {
+	tolerance, least := 0.0, 0.0
+	switch d {
+	case tensor.Float16:
+		tolerance, least = 0x1p-9, 0x1p-14
+	case tensor.BFloat16:
+		tolerance, least = 0x1p-6, 0x1p-125
+	case tensor.Float32, tensor.Complex64:
+		tolerance, least = 1e-5, 0x1p-125
+	case tensor.Float64, tensor.Complex128:
+		tolerance, least = 1e-9, 0x1p-1021
+	}
+	switch {
+	case math.IsNaN(want) || math.IsNaN(got):
+		return math.IsNaN(want) && math.IsNaN(got)
+	case want == 0 && got == 0:
+		return math.Signbit(got) == math.Signbit(want) || size < 0
+	}
+	return got == want || math.Abs(got-want) <= tolerance*math.Abs(want)+tolerance*size/16+least
+}
+
+// operands describes the elements of the inputs that made element i.
+func operands(in []Value, shape []int, i int) string {
+	var all []string
+	for _, v := range in {
+		at, stride, rest := 0, 1, i
+		for k := len(shape) - 1; k >= 0; k-- {
+			if d := len(v.T.Shape) - len(shape) + k; d >= 0 {
+				if v.T.Shape[d] > 1 {
+					at += rest % shape[k] * stride
+				}
+				stride *= v.T.Shape[d]
+			}
+			rest /= shape[k]
+		}
+		all = append(all, fmt.Sprint(parts(v.T, at)))
+	}
+	return strings.Join(all, ", ")
+}

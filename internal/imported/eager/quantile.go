@@ -1,0 +1,36 @@
+package eager
+
+import "math"
+
+// quantile is the inverse of the normal distribution.
+func quantile[T float](p T) T {
+	if p < 0 {
+		return T(math.NaN())
+	}
+	if p > 0 && p < 1e-3 {
+		return T(lowQuantile(float64(p)))
+	}
+	if p > 0.75 && p < 1 { // 1-p is rounded in the precision of p
+		return -quantile(1 - p)
+	}
+	if p == 0.5 {
+		return 0
+	}
+	return T(math.Sqrt2 * math.Erfinv(2*float64(p)-1))
+}
+
+// inverseErf is the inverse of the error function, by way of (1+x)/2, which loses what is far below 1.
+func inverseErf[T float](x T) T { return quantile((x+1)/2) * T(math.Sqrt2/2) }
+
+// lowQuantile is quantile of a small p, which 2p-1 would lose: a rational approximation (M. Abramowitz and I. Stegun, 26.2.22) that steps
+// by Halley's method make exact.
+func lowQuantile(p float64) float64 {
+	t := math.Sqrt(-2 * math.Log(p))
+	x := (2.30753+0.27061*t)/(1+t*(0.99229+0.04481*t)) - t
+	for range 3 {
+		density := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+		u := (math.Erfc(-x/math.Sqrt2)/2 - p) / density
+		x -= u / (1 + x*u/2)
+	}
+	return x
+}
