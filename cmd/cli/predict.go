@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
@@ -29,14 +28,23 @@ func (a *app) predictCommand() *cobra.Command {
 		Long: `Runs the newest checkpoint in model_dir, or the one that --checkpoint names, on
 predict.input (else eval.input) and writes one prediction for each example: as
 lines of JSON to standard output or, by the extension of --output, as lines of
-JSON (.jsonl, .json), Arrow (.arrow) or Parquet (.parquet). Labels are not
+JSON (.jsonl, .json), CSV (.csv), Arrow (.arrow) or Parquet (.parquet). Labels are not
 needed. predict.keys chooses among the model's predictions.
 
 With --input, the examples come from that file, all of them: split, skip and
 take of the config do not apply. A .csv, .parquet, .arrow, .jsonl or .tfrecord
-file is taken as its extension says.`,
+file is taken as its extension says.
+
+Columns of the input that predict.columns names, for example an id, are written
+before the predictions. predict.top_k writes the most probable classes.
+
+Where the last part of --output has a star, each file that --input matches has a
+file of its own, with the name of the input in place of the star. Files that are
+there already are passed over: the same command goes on where another one was
+interrupted.`,
 		Example: `  goestimator predict --config configs/iris.yaml --input flowers.csv
-  goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids`,
+  goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids
+  goestimator predict --config configs/iris.yaml --input 'days/*.csv' --output 'predicted/*.csv' --set predict.top_k=2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -49,9 +57,9 @@ file is taken as its extension says.`,
 	f.add(cmd)
 	cmd.Flags().Lookup("json").Usage = "with --output, print the summary as JSON"
 	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, in place of those of the config")
-	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .arrow or .parquet); it appears once it is whole")
+	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .csv, .arrow or .parquet); it appears once it is whole")
 	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "gz")
-	completeFiles(cmd, "output", "jsonl", "json", "arrow", "parquet")
+	completeFiles(cmd, "output", "jsonl", "json", "csv", "arrow", "parquet")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
 }
@@ -60,8 +68,14 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err := checkOutput(f.output); err != nil {
 		return usage(err)
 	}
-	in, err := a.predictInput(cfg, f.input)
+	if err := checkTop(cfg.Predict.TopK); err != nil {
+		return usage(err)
+	}
+	files, err := filesToPredict(f.input, f.output)
 	if err != nil {
+		return usage(err)
+	}
+	if _, err := a.predictInput(cfg, f.input); err != nil {
 		return usage(err)
 	}
 	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
@@ -69,22 +83,39 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 		return err
 	}
 	defer j.est.Close()
+	total := int64(0)
+	for _, file := range files {
+		n, err := j.predictFile(ctx, file, prefix)
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	if f.output == "" {
+		return nil
+	}
+	return a.printPredicted(f, total)
+}
+
+// predictFile writes the predictions for a file.
+func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string) (int64, error) {
+	in, err := j.app.predictInput(j.cfg, file.input)
+	if err != nil {
+		return 0, usage(err)
+	}
+	columns, err := passColumns(&in, j.cfg.Predict.Columns)
+	if err != nil {
+		return 0, usage(err)
+	}
 	input, err := j.input(in, "predict")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	opts := []estimator.PredictOption{estimator.CheckpointPath(prefix), estimator.PredictKeys(cfg.Predict.Keys...)}
-	if f.output == "" {
-		_, err := writePredictions(newJSONLines(a.stdout), j.est.Predict(ctx, input, opts...))
-		return err
+	rows := predictedRows{columns, j.cfg.Predict.Keys, j.cfg.Predict.TopK}.of(ctx, j.est, input, prefix)
+	if file.output == "" {
+		return writePredictions(newJSONLines(j.app.stdout), rows)
 	}
-	n, err := writeFile(f.output, func(w predictionWriter) (int64, error) {
-		return writePredictions(w, j.est.Predict(ctx, input, opts...))
-	})
-	if err != nil {
-		return err
-	}
-	return a.printPredicted(f, n)
+	return writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows) })
 }
 
 func (a *app) printPredicted(f predictFlags, n int64) error {

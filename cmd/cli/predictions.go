@@ -9,20 +9,27 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/tensor"
 )
 
-// predictionWriter writes predictions in some format. Close writes what is
+// predictionWriter writes rows in some format; all have the names of the first. Close writes what is
 // buffered; it leaves the file below open.
 type predictionWriter interface {
-	Write(p estimator.Prediction) error
+	Write(row []namedValue) error
 	Close() error
+}
+
+// namedValue is a value of a row of the output.
+type namedValue struct {
+	name  string
+	value *tensor.Tensor
 }
 
 // outputFormats make the writers of files, by extension.
 var outputFormats = map[string]func(w io.WriteSeeker) predictionWriter{
 	".jsonl":   func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
 	".json":    func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
+	".csv":     newCSVPredictions,
 	".arrow":   newArrowPredictions,
 	".parquet": newParquetPredictions,
 }
@@ -35,12 +42,12 @@ func checkOutput(path string) error {
 	return nil
 }
 
-// writePredictions writes a sequence of predictions and returns how many there were.
-func writePredictions(w predictionWriter, seq iter.Seq2[estimator.Prediction, error]) (int64, error) {
+// writePredictions writes rows and returns how many there were.
+func writePredictions(w predictionWriter, rows iter.Seq2[[]namedValue, error]) (int64, error) {
 	n := int64(0)
-	for p, err := range seq {
+	for row, err := range rows {
 		if err == nil {
-			err = w.Write(p)
+			err = w.Write(row)
 		}
 		if err != nil {
 			return n, errors.Join(err, w.Close())

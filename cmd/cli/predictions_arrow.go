@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
-	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -24,13 +24,13 @@ type recordWriter interface {
 	Close() error
 }
 
-// columnar gathers predictions into record batches. A file of its schema reads
+// columnar gathers rows into record batches. A file of its schema reads
 // back as an input of the same columns.
 type columnar struct {
 	out  io.WriteSeeker
 	open func(w io.WriteSeeker, s *arrow.Schema) (recordWriter, error)
 	file recordWriter // nil until the schema is known
-	rows []estimator.Prediction
+	rows [][]namedValue
 }
 
 func newArrowPredictions(w io.WriteSeeker) predictionWriter {
@@ -46,8 +46,8 @@ func newParquetPredictions(w io.WriteSeeker) predictionWriter {
 	}}
 }
 
-func (w *columnar) Write(p estimator.Prediction) error {
-	w.rows = append(w.rows, p)
+func (w *columnar) Write(row []namedValue) error {
+	w.rows = append(w.rows, row)
 	if len(w.rows) < recordRows {
 		return nil
 	}
@@ -73,8 +73,12 @@ func (w *columnar) flush() error {
 		return nil
 	}
 	var columns []inputs.NamedTensor
-	for _, name := range w.rows[0].Names() {
-		columns = append(columns, inputs.NamedTensor{Name: name, Role: inputs.Feature, Tensor: stack(w.rows, name)})
+	for i, v := range w.rows[0] {
+		all, err := stack(w.rows, i)
+		if err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+		columns = append(columns, inputs.NamedTensor{Name: v.name, Role: inputs.Feature, Tensor: all})
 	}
 	ds, err := inputs.Slices(nil, columns...)
 	if err != nil {
@@ -98,13 +102,22 @@ func (w *columnar) flush() error {
 	return w.file.Write(rec)
 }
 
-// stack makes one tensor of what the rows predict under a name, row by row.
-func stack(rows []estimator.Prediction, name string) *tensor.Tensor {
-	first := rows[0].Get(name)
+// stack makes one tensor of the i-th values of the rows.
+func stack(rows [][]namedValue, i int) (*tensor.Tensor, error) {
+	first := rows[0][i].value
 	t := &tensor.Tensor{DType: first.DType, Shape: slices.Concat([]int{len(rows)}, first.Shape)}
-	for _, p := range rows {
-		t.Bytes = append(t.Bytes, p.Get(name).Bytes...)
-		t.Strings = append(t.Strings, p.Get(name).Strings...)
+	for _, row := range rows {
+		v := row[i].value
+		if !slices.Equal(v.Shape, first.Shape) {
+			return nil, errShapes(first.Shape, v.Shape)
+		}
+		t.Bytes = append(t.Bytes, v.Bytes...)
+		t.Strings = append(t.Strings, v.Strings...)
 	}
-	return t
+	return t, nil
+}
+
+// errShapes is what formats of columns say of rows that differ.
+func errShapes(first, other []int) error {
+	return fmt.Errorf("rows of shapes %v and %v: expected the same in all, or lines of JSON (--output FILE.jsonl)", first, other)
 }

@@ -9,12 +9,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// jsonLines writes each prediction as one line: an object of nested lists, names in
-// order. NaN and infinities, which JSON does not have, become null.
+// jsonLines writes each row as one line: an object of nested lists. NaN and
+// infinities, which JSON does not have, become null.
 type jsonLines struct {
 	out  *bufio.Writer
 	line []byte
@@ -22,16 +21,16 @@ type jsonLines struct {
 
 func newJSONLines(w io.Writer) predictionWriter { return &jsonLines{out: bufio.NewWriter(w)} }
 
-func (w *jsonLines) Write(p estimator.Prediction) error {
+func (w *jsonLines) Write(row []namedValue) error {
 	b := append(w.line[:0], '{')
-	for name, x := range p.All() {
+	for _, v := range row {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(appendText(b, name), ':')
+		b = append(appendText(b, v.name), ':')
 		var err error
-		if b, err = appendTensor(b, x, x.Shape, 0); err != nil {
-			return fmt.Errorf("prediction %s: %w", name, err)
+		if b, err = appendTensor(b, v.value, v.value.Shape, 0); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
 	w.line = append(b, '}', '\n')

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -26,9 +25,9 @@ func TestJSONLines(t *testing.T) {
 	}
 	var out bytes.Buffer
 	w := newJSONLines(&out)
-	p := estimator.PredictionOf(map[string]*tensor.Tensor{"m": matrix, "w": words, "id": tensor.Scalar(int64(math.MaxInt64)), "ok": tensor.Scalar(true),
-		"byte": tensor.Scalar(uint8(200)), "d": tensor.Scalar(0.1), "none": none})
-	if err := w.Write(p); err != nil {
+	row := []namedValue{{"byte", tensor.Scalar(uint8(200))}, {"d", tensor.Scalar(0.1)}, {"id", tensor.Scalar(int64(math.MaxInt64))}, {"m", matrix},
+		{"none", none}, {"ok", tensor.Scalar(true)}, {"w", words}}
+	if err := w.Write(row); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -38,7 +37,7 @@ func TestJSONLines(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got  %sexpected %s", out.String(), want)
 	}
-	if err := w.Write(estimator.PredictionOf(map[string]*tensor.Tensor{"c": tensor.New(tensor.Complex64)})); err == nil {
+	if err := w.Write([]namedValue{{"c", tensor.New(tensor.Complex64)}}); err == nil {
 		t.Error("complex64: expected an error")
 	}
 }

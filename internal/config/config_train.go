@@ -89,4 +89,10 @@ type Predict struct {
 	Input inputs.Spec `yaml:"input,omitempty"`
 	// Names of the predictions that are returned. Empty: all.
 	Keys []string `yaml:"keys,omitempty"`
+	// Columns of the input that are written before the predictions, for example an id. They may be columns that the model does not read
+	// (role: ignore), and labels.
+	Columns []string `yaml:"columns,omitempty"`
+	// Classifiers: how many of the most probable classes are written, as top_classes and top_probabilities; without keys they take the place of
+	// the predictions. 0: none.
+	TopK int `yaml:"top_k,omitempty"`
 }

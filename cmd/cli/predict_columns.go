@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// passedColumns are columns of the input that are written beside the predictions. Batches leave their values here on the way to the model,
+// and predictions, which come in the same order, take them.
+type passedColumns struct {
+	names []string
+	extra []string            // of them, those that the model does not get
+	words map[string][]string // vocabularies of columns that are read as numbers
+
+	mu      sync.Mutex
+	batches [][]inputs.NamedTensor
+	row     int // the next one of the first batch
+}
+
+// passColumns makes in read the columns of these names. Those that it ignores, and labels with a vocabulary, are then texts.
+func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
+	p := &passedColumns{names: names, words: map[string][]string{}}
+	in.Columns = slices.Clone(in.Columns)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("predict.columns: %s is there twice", name)
+		}
+		at := slices.IndexFunc(in.Columns, func(c inputs.ColumnSpec) bool { return c.Name == name })
+		if at < 0 && len(in.Columns) > 0 {
+			if in.Format != "parquet" && in.Format != "arrow" {
+				return nil, fmt.Errorf("predict.columns: no column %s among the input's: expected one of %s; one that the model does not read has role: ignore", name, columnNames(in.Columns))
+			}
+			at = len(in.Columns)
+			in.Columns = append(in.Columns, inputs.ColumnSpec{Name: name, Role: inputs.Ignore})
+		}
+		if at >= 0 {
+			p.read(&in.Columns[at], in.Format)
+		}
+	}
+	return p, nil
+}
+
+// read makes a column one that is read.
+func (p *passedColumns) read(c *inputs.ColumnSpec, format string) {
+	switch {
+	case c.Role == inputs.Ignore:
+		if c.Role = inputs.Feature; format == "csv" && c.DType == "" && len(c.Vocabulary) == 0 {
+			c.Kind, c.DType = "", "string" // as it stands in the file
+		}
+	case c.Role == inputs.Label && len(c.Vocabulary) > 0:
+		c.Role, c.Vocabulary, c.Kind, c.DType = inputs.Feature, nil, "", "string"
+	default:
+		p.words[c.Name] = c.Vocabulary
+		return
+	}
+	p.extra = append(p.extra, c.Name)
+	if c.DType == "string" && c.Default == nil && !c.Ragged {
+		c.Default = "" // a missing text is no reason not to predict
+	}
+}
+
+func columnNames(list []inputs.ColumnSpec) string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// input is an input_fn whose data leaves the columns here.
+func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
+	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := fn.Input(ctx, ic)
+		if err != nil {
+			return nil, err
+		}
+		d := passingDataset{Dataset: ds, columns: p}
+		for _, name := range p.names {
+			if _, err := ds.Schema().Column(name); err != nil {
+				return nil, fmt.Errorf("predict.columns: %w", err)
+			}
+		}
+		var rest []string
+		for _, c := range ds.Schema().Columns() {
+			if !slices.Contains(p.extra, c.Name) {
+				rest = append(rest, c.Name)
+			}
+		}
+		d.rest = inputs.Project(rest...)(ds)
+		return d, nil
+	})
+}
+
+// passingDataset is a data set that leaves some columns on the way.
+type passingDataset struct {
+	inputs.Dataset
+	rest    inputs.Dataset // without the columns that the model does not get
+	columns *passedColumns
+}
+
+// Schema is that of the columns for the model.
+func (d passingDataset) Schema() *inputs.Schema { return d.rest.Schema() }
+
+// Iterate starts a pass; the values that an earlier one left are forgotten.
+func (d passingDataset) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := d.Dataset.Iterate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.columns.forget()
+	return passingIterator{Iterator: it, set: d}, nil
+}
+
+type passingIterator struct {
+	inputs.Iterator
+	set passingDataset
+}
+
+// Next returns the next batch without the columns that the model does not get.
+func (it passingIterator) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := it.Iterator.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	if err := it.set.columns.leave(rec, it.set.Dataset.Schema()); err != nil {
+		return nil, err
+	}
+	var kept []arrow.Array
+	for _, c := range it.set.Schema().Columns() {
+		kept = append(kept, rec.Column(it.set.Dataset.Schema().Index(c.Name)))
+	}
+	return array.NewRecord(it.set.Schema().Arrow(), kept, rec.NumRows()), nil
+}
+
+func (p *passedColumns) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.batches, p.row = nil, 0
+}
+
+// leave keeps the columns of a batch.
+func (p *passedColumns) leave(rec arrow.Record, s *inputs.Schema) error {
+	all, err := inputs.Tensors(rec, s)
+	if err != nil {
+		return err
+	}
+	batch := make([]inputs.NamedTensor, len(p.names))
+	for i, name := range p.names {
+		c := all[s.Index(name)]
+		c.Tensor, c.Offsets = c.Tensor.Clone(), slices.Clone(c.Offsets) // the record is released
+		if words := p.words[name]; len(words) > 0 && c.Tensor.DType == tensor.Int64 {
+			c.Tensor = named(c.Tensor, words)
+		}
+		batch[i] = c
+	}
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.batches = append(p.batches, batch)
+	return nil
+}
+
+// named are the words of a vocabulary with these numbers; other numbers, of words that are not in it, are empty.
+func named(ids *tensor.Tensor, words []string) *tensor.Tensor {
+	out := &tensor.Tensor{DType: tensor.String, Shape: ids.Shape}
+	for _, id := range tensor.Values[int64](ids) {
+		w := ""
+		if id >= 0 && id < int64(len(words)) {
+			w = words[id]
+		}
+		out.Strings = append(out.Strings, []byte(w))
+	}
+	return out
+}
+
+// errNoPassedRow is a mistake of this program.
+var errNoPassedRow = errors.New("more predictions than rows of the input")
+
+// take returns the columns of the next row.
+func (p *passedColumns) take() ([]namedValue, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.names) == 0 {
+		return nil, nil
+	}
+	if len(p.batches) == 0 {
+		return nil, errNoPassedRow
+	}
+	r := row{i: p.row, columns: p.batches[0]}
+	var out []namedValue
+	for _, c := range r.columns {
+		out = append(out, namedValue{c.Name, r.tensor(c)})
+	}
+	if p.row++; p.row == rowsOf(r.columns[0]) {
+		p.batches, p.row = p.batches[1:], 0
+	}
+	return out, nil
+}
+
+// rowsOf is how many rows a column has.
+func rowsOf(c inputs.NamedTensor) int {
+	if c.Offsets != nil {
+		return len(c.Offsets) - 1
+	}
+	return c.Tensor.Shape[0]
+}

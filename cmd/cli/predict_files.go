@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// predictedFile is a file of examples and the file of their predictions; empty: the config's examples, and standard output.
+type predictedFile struct{ input, output string }
+
+// filesToPredict are the files of a command line: one, or where the output has a star each that the input matches and that has no
+// predictions yet.
+func filesToPredict(input, output string) ([]predictedFile, error) {
+	name := filepath.Base(output)
+	if strings.Contains(filepath.Dir(output), "*") || strings.Count(name, "*") > 1 {
+		return nil, fmt.Errorf("--output %s: expected one star, in the name of the file", output)
+	}
+	if !strings.Contains(name, "*") {
+		return []predictedFile{{input, output}}, nil
+	}
+	matched, err := filepath.Glob(input)
+	if err != nil {
+		return nil, fmt.Errorf("--input %s: %w", input, err)
+	}
+	if len(matched) == 0 {
+		return nil, fmt.Errorf("--input %s: no such file: expected the files whose names take the place of the star in --output", input)
+	}
+	return outputsOf(matched, output)
+}
+
+// outputsOf are the files with their outputs, without those that are there.
+func outputsOf(files []string, output string) ([]predictedFile, error) {
+	var list []predictedFile
+	from := map[string]string{}
+	for _, file := range files {
+		base := strings.TrimSuffix(filepath.Base(file), ".gz")
+		own := filepath.Join(filepath.Dir(output), strings.Replace(filepath.Base(output), "*", strings.TrimSuffix(base, filepath.Ext(base)), 1))
+		if other, twice := from[own]; twice {
+			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)
+		}
+		if slices.Contains(files, own) {
+			return nil, fmt.Errorf("--output %s: %s is a file of examples: write to another folder or name", output, own)
+		}
+		from[own] = file
+		if _, err := os.Stat(own); err != nil {
+			list = append(list, predictedFile{file, own})
+		}
+	}
+	return list, nil
+}
