@@ -67,6 +67,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 		"opaque shuffled": Pipe(opaqueDataset{Pipe(src, Batch(10, false))}, Shuffle(8, 2), Batch(3, false)),
 	}
 	maps.Copy(ds, liveSources(t, mem))
+	maps.Copy(ds, combinations(t, mem))
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),
 		"fold": Fold(5, 2, false), "held out": Fold(5, 2, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),

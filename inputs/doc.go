@@ -12,6 +12,9 @@
 //		inputs.ParallelMap(inputs.Augment(inputs.Augmentation{CropPadding: 4, Flip: true, Seed: seed}), 2),
 //		inputs.Prefetch(2))
 //
+// Concatenate, Zip, Interleave and Mix make one data set of several; FlatMap, Window, Unbatch, GroupBy,
+// BucketByLength, PaddedBatch, Dedupe, Resample and Snapshot deliver what tf.data delivers under these names.
+//
 // All counts are rows: a record before Batch is just a convenient run of rows. The same seed gives the
 // same batches at any parallelism, because a shuffle depends on (seed, epoch), and randomness within a
 // Map on (seed, epoch, row), never on scheduling.

@@ -92,3 +92,16 @@ func (s *foreign) close() error {
 	s.discard()
 	return s.it.Close()
 }
+
+// failure is the end of a pass that found some rows before it: they are delivered first. It stays, since a source may go on behind what
+// it could not read.
+type failure struct{ err error }
+
+// after keeps err for the next call, and reports whether there are rows to deliver before it. A call whose context ended
+// is repeated.
+func (f *failure) after(ctx context.Context, err error, rows bool) bool {
+	if ctx.Err() == nil {
+		f.err = err
+	}
+	return rows
+}

@@ -83,6 +83,7 @@ type boundMapper struct {
 	Mapper
 	node *node
 	key  uint64
+	flat bool // a row may become any number of rows
 }
 
 func (m Mapper) bind(n *node, epoch int64) boundMapper {
@@ -101,10 +102,10 @@ func (m boundMapper) apply(ctx context.Context, in arrow.Record, first int64) (o
 	if err != nil {
 		return nil, err
 	}
-	if out.NumRows() != in.NumRows() {
+	if out.NumRows() != in.NumRows() && !m.flat {
 		n := out.NumRows()
 		out.Release()
-		return nil, fmt.Errorf("mapper %q made %d rows of %d: use Filter to drop rows", m.Name, n, in.NumRows())
+		return nil, fmt.Errorf("mapper %q made %d rows of %d: use Filter to drop rows, FlatMap to make more", m.Name, n, in.NumRows())
 	}
 	return out, nil
 }
@@ -113,7 +114,7 @@ type mapStage struct {
 	up      stage
 	in      *node
 	m       boundMapper
-	row     int64        // rows mapped
+	row     int64        // rows of upstream that were mapped
 	limit   int          // of the present call
 	pending arrow.Record // pulled, but not mapped after a failure: the next call tries again
 	cutter
@@ -136,8 +137,8 @@ func (s *mapStage) mapped(ctx context.Context) (arrow.Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.row += s.pending.NumRows()
 	s.discardPending()
-	s.row += out.NumRows()
 	return out, nil
 }
 

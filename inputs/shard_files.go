@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -17,12 +18,12 @@ func ShardFiles(index, count int) Transform {
 		if count <= 0 || index < 0 || index >= count {
 			return up.refuse("shard index must lie in [0, %d), got %d", count, index)
 		}
-		files, err := Files(ds)
+		_, err := Files(ds)
 		switch {
 		case err != nil:
 			return up.refuse("share files: %w", err)
-		case len(files) < count:
-			return up.refuse("share files: %d files for %d pipelines: expected one for each, share rows instead or write more files", len(files), count)
+		case up.fewestFiles() < count:
+			return up.refuse("share files: %d files for %d pipelines: expected one for each, share rows instead or write more files", up.fewestFiles(), count)
 		}
 		d := up.derive(fmt.Sprintf("shard_files(%d/%d)", index, count), nil)
 		share := fileShare{index, count}
@@ -41,7 +42,25 @@ func ShardFiles(index, count int) Transform {
 // cannot be shared by files: it is not made of a reader of files by steps of this package, the
 // reader needs all files at once (images), or a step goes by the positions of rows (Skip, Take, Fold, Shard).
 func Files(ds Dataset) ([]string, error) {
-	n := adopt(ds)
+	return adopt(ds).allFiles()
+}
+
+// fewestFiles returns the files of the source that has the fewest, of those with files.
+func (n *node) fewestFiles() int {
+	for n.up != nil {
+		n = n.up
+	}
+	if len(n.several) == 0 {
+		return len(n.files)
+	}
+	fewest := math.MaxInt
+	for _, in := range n.several {
+		fewest = min(fewest, in.fewestFiles())
+	}
+	return fewest
+}
+
+func (n *node) allFiles() ([]string, error) {
 	if n.err != nil {
 		return nil, n.err
 	}
@@ -49,6 +68,17 @@ func Files(ds Dataset) ([]string, error) {
 		if n.byPosition {
 			return nil, errPositionsOfRows
 		}
+	}
+	if n.alike { // each source shares its own files
+		var all []string
+		for _, in := range n.several {
+			files, err := in.allFiles()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, files...)
+		}
+		return all, nil
 	}
 	if len(n.files) == 0 {
 		return nil, fmt.Errorf("%s reads no files one after the other: share rows instead, or let each task open its own files (FromFunction)", n.desc)

@@ -63,17 +63,21 @@ type shuffleStage struct {
 	rng    splitmix.Source
 	slots  []int64
 	done   bool // no more rows upstream
+	failed failure
 }
 
 func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	if s.failed.err != nil {
+		return nil, s.failed.err
+	}
 	if limit <= 0 {
 		limit = chunkRows
 	}
 	drawn := make([]int64, 0, min(limit, chunkRows*chunkRows)) // a limit may exceed the data by far
 	for len(drawn) < limit {
 		slot, err := s.draw(ctx)
-		if err != nil && len(drawn) > 0 {
-			break // deliver the drawn rows; the error will be returned again
+		if err != nil && s.failed.after(ctx, err, len(drawn) > 0) {
+			break
 		}
 		if err != nil {
 			return nil, err
@@ -120,6 +124,7 @@ func (s *shuffleStage) save(w *stateWriter) error {
 func (s *shuffleStage) load(ctx context.Context, r *stateReader) error {
 	s.rng = splitmix.Source(r.int())
 	s.done = r.count(1) == 1
+	s.failed.err = nil
 	if r.err != nil {
 		return r.err
 	}

@@ -37,6 +37,7 @@ type node struct {
 
 	up         *node                     // its upstream; nil: a source, or several
 	several    []*node                   // the upstreams of a step that combines data sets
+	alike      bool                      // the rows of several are rows of one schema
 	resume     Resume                    // of a source whose rows come only once; else ""
 	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions

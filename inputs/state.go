@@ -52,8 +52,7 @@ func (w *stateWriter) record(rec arrow.Record) error {
 		w.bytes(nil)
 		return nil
 	}
-	// A fresh copy: arrow v15 fails to write some slices of records.
-	rec, err := gatherRecord(memory.NewGoAllocator(), rec.Schema(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
+	rec, err := wholeCopy(rec)
 	if err != nil {
 		return fmt.Errorf("write rows into the input state: %w", err)
 	}
@@ -68,6 +67,11 @@ func (w *stateWriter) record(rec arrow.Record) error {
 	}
 	w.bytes(b.Bytes())
 	return nil
+}
+
+// wholeCopy returns a copy of a record: arrow v15 fails to write some slices of records.
+func wholeCopy(rec arrow.Record) (arrow.Record, error) {
+	return gatherRecord(memory.NewGoAllocator(), rec.Schema(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
 }
 
 // stateReader reads what stateWriter wrote; the first error sticks.
@@ -186,3 +190,19 @@ func openState(describe string, state []byte) (*stateReader, error) {
 
 // eof reports whether err is the end of a stream.
 func eof(err error) bool { return err == io.EOF }
+
+// records reads a count and as many records, none of which is empty.
+func (r *stateReader) records(s *Schema) (recs []arrow.Record, err error) {
+	for range r.count(int64(len(r.buf))) {
+		rec, err := r.record(s)
+		if err == nil && rec == nil {
+			err = fmt.Errorf("%w: a record is empty", ErrBadState)
+		}
+		if err != nil {
+			releaseAll(recs)
+			return nil, err
+		}
+		recs = append(recs, rec)
+	}
+	return recs, r.err
+}

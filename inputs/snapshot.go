@@ -1,0 +1,220 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+)
+
+// Snapshot writes the rows of its first whole pass to an Arrow file in a folder and reads them from there in later passes, also of other
+// processes, as tf.data's snapshot. What comes before it is then not computed again, and is the same in every epoch: put it before
+// Shuffle. A pass that ends early leaves no file.
+//
+// The file's name has a fingerprint of the steps before it, not of the content of files: delete it where they change.
+func Snapshot(dir string) Transform {
+	return func(ds Dataset) Dataset {
+		up := adopt(ds)
+		if dir == "" {
+			return up.refuse("snapshot needs a folder: name one")
+		}
+		d := up.derive("snapshot", nil)
+		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			s := &snapshotStage{node: d, in: up, epoch: epoch, path: snapshotPath(dir, up, fileShareOf(ctx))}
+			if err := s.open(ctx); err != nil {
+				_ = s.close() // the error to report is known
+				return nil, err
+			}
+			return s, nil
+		}
+		return d
+	}
+}
+
+// snapshotPath returns the name of the file of a pipeline's rows.
+func snapshotPath(dir string, up *node, share fileShare) string {
+	h := fnv.New128a()
+	fmt.Fprintf(h, "%s\n%s\n%d/%d", up.desc, up.schema, share.index, share.count)
+	return filepath.Join(dir, fmt.Sprintf("snapshot-%x.arrow", h.Sum(nil)))
+}
+
+// snapshotStage reads the file where it is there. Else it passes on upstream's rows, and writes them where it has all of them.
+type snapshotStage struct {
+	node  *node
+	in    *node
+	epoch int64
+	path  string
+
+	up     stage
+	saved  bool            // up reads the file
+	writer *snapshotWriter // nil: the file is not written in this pass
+}
+
+func (s *snapshotStage) open(ctx context.Context) error {
+	if _, err := os.Stat(s.path); err == nil {
+		return s.openSaved(ctx)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if err := s.openUp(ctx); err != nil {
+		return err
+	}
+	var err error
+	s.writer, err = newSnapshotWriter(s.path, s.node.schema)
+	return err
+}
+
+func (s *snapshotStage) openUp(ctx context.Context) (err error) {
+	s.saved = false
+	s.up, err = s.in.open(withoutBatchMemory(ctx), s.epoch)
+	return err
+}
+
+func (s *snapshotStage) openSaved(ctx context.Context) error {
+	ds, err := ArrowFile([]string{s.path}, ArrowOptions{Allocator: s.node.mem})
+	if err == nil && !ds.Schema().Equal(s.node.schema) {
+		err = fmt.Errorf("snapshot %s has the columns %s, expected %s: delete it", s.path, ds.Schema(), s.node.schema)
+	}
+	if err != nil {
+		return err
+	}
+	n := adopt(ds)
+	s.saved = true
+	s.up, err = n.open(fileShare{}.in(ctx), 0) // the file has the rows of this share
+	return err
+}
+
+func (s *snapshotStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	if s.saved {
+		return s.pullSaved(ctx, limit)
+	}
+	rec, err := s.up.pull(ctx, limit)
+	if s.writer == nil || err != nil && !eof(err) {
+		return rec, err
+	}
+	if eof(err) {
+		w := s.writer
+		s.writer = nil
+		if fail := w.publish(); fail != nil {
+			return nil, fail
+		}
+		return nil, io.EOF
+	}
+	if err := s.writer.write(rec); err != nil {
+		rec.Release()
+		return nil, err
+	}
+	return rec, nil
+}
+
+// pullSaved reads rows of the file, under our schema, which has the defaults of columns.
+func (s *snapshotStage) pullSaved(ctx context.Context, limit int) (arrow.Record, error) {
+	rec, err := s.up.pull(fileShare{}.in(ctx), limit)
+	if errors.Is(err, ErrEmpty) {
+		return nil, io.EOF // of a pass without rows
+	}
+	return rec, err
+}
+
+func (s *snapshotStage) save(w *stateWriter) error {
+	saved := int64(0)
+	if s.saved {
+		saved = 1
+	}
+	w.int(saved)
+	return s.up.save(w)
+}
+
+func (s *snapshotStage) load(ctx context.Context, r *stateReader) error {
+	saved := r.count(1) == 1
+	if r.err != nil {
+		return r.err
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	if !saved { // later rows only: these are not all
+		if err := s.openUp(ctx); err != nil {
+			return err
+		}
+		return s.up.load(ctx, r)
+	}
+	if _, err := os.Stat(s.path); err != nil {
+		return fmt.Errorf("%w: the position is in a snapshot that is gone (%v): restore it, or start the data afresh", ErrStateMismatch, err)
+	}
+	if err := s.openSaved(ctx); err != nil {
+		return err
+	}
+	return s.up.load(fileShare{}.in(ctx), r)
+}
+
+func (s *snapshotStage) close() error {
+	if s.writer != nil {
+		s.writer.file.Discard()
+		s.writer = nil
+	}
+	if s.up == nil {
+		return nil
+	}
+	up := s.up
+	s.up = nil
+	return up.close()
+}
+
+// snapshotWriter writes rows to a file that gets its name once it is whole.
+type snapshotWriter struct {
+	path string
+	file *atomicfile.Pending
+	w    *ipc.Writer
+}
+
+func newSnapshotWriter(path string, schema *Schema) (*snapshotWriter, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	f, err := atomicfile.Create(atomicfile.OS{}, path)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return &snapshotWriter{path, f, ipc.NewWriter(f, ipc.WithSchema(schema.Arrow()))}, nil
+}
+
+func (w *snapshotWriter) write(rec arrow.Record) error {
+	whole, err := wholeCopy(rec)
+	if err == nil {
+		err = w.w.Write(whole)
+		whole.Release()
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", w.path, err)
+	}
+	return nil
+}
+
+// publish gives the file its name.
+func (w *snapshotWriter) publish() error {
+	defer w.file.Discard()
+	err := w.w.Close()
+	if err == nil {
+		err = w.file.Sync()
+	}
+	if err == nil {
+		err = w.file.Commit()
+	}
+	if err == nil {
+		err = atomicfile.SyncDir(atomicfile.OS{}, filepath.Dir(w.path))
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", w.path, err)
+	}
+	return nil
+}
