@@ -32,16 +32,21 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 		return nil, err
 	}
 	ic.GlobalBatch = spec.BatchSize
-	batch, err := ic.PerReplicaBatch()
+	batch, err := spec.batches(ic)
 	if err != nil {
 		return nil, err
 	}
-	files, err := spec.expand()
+	ds, err := spec.rows(ctx, ic)
 	if err != nil {
 		return nil, err
 	}
-	files, shardRows := spec.share(files, ic)
-	ds, err := spec.source(files, ic)
+	out := adopt(Pipe(ds, append([]Transform{batch}, spec.prepare(ic)...)...))
+	return out, out.err
+}
+
+// rows returns the rows of the input, before batches are made of them.
+func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
+	ds, files, shardRows, err := s.open(ctx, ic)
 	if err != nil {
 		return nil, err
 	}
@@ -52,22 +57,39 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	if ic.Mode == Predict && len(ds.Schema().ByRole(Label)) > 0 {
 		steps = append(steps, withoutLabels(ds.Schema()))
 	}
-	steps = append(steps, spec.selectRows(ic, shardRows)...)
-	if spec.Shuffle > 0 && ic.Mode != Predict {
-		if totalSize(files) <= cacheBytes {
+	later := shardRows && len(s.Transforms) > 0 // which go by the order of all rows
+	steps = append(steps, s.selectRows(ic, shardRows && !later)...)
+	steps = append(steps, s.transforms(ic)...)
+	if later {
+		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))
+	}
+	if s.Shuffle > 0 && ic.Mode != Predict {
+		if len(s.Inputs()) == 0 && totalSize(files) <= cacheBytes {
 			steps = append(steps, Cache())
 		}
-		steps = append(steps, Shuffle(spec.Shuffle, ic.Seed))
+		steps = append(steps, Shuffle(s.Shuffle, ic.Seed))
 	}
-	if spec.Epochs > 0 {
-		steps = append(steps, Repeat(spec.Epochs))
-	} else if spec.Repeat && ic.Mode != Predict {
+	if s.Epochs > 0 {
+		steps = append(steps, Repeat(s.Epochs))
+	} else if s.Repeat && ic.Mode != Predict {
 		steps = append(steps, Repeat(0))
 	}
-	steps = append(steps, Batch(batch, spec.DropRemainder && ic.Mode != Predict))
-	steps = append(steps, spec.prepare(ic)...)
-	out := adopt(Pipe(ds, steps...))
-	return out, out.err
+	out := Pipe(ds, steps...)
+	return out, adopt(out).err
+}
+
+// open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.
+func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string, shardRows bool, err error) {
+	if len(s.Inputs()) > 0 {
+		ds, shardRows, err = s.openSeveral(ctx, ic)
+		return ds, nil, shardRows, err
+	}
+	if files, err = s.expand(); err != nil {
+		return nil, nil, false, err
+	}
+	files, shardRows = s.share(files, ic)
+	ds, err = s.source(files, ic)
+	return ds, files, shardRows, err
 }
 
 func (s Spec) expand() ([]string, error) {
@@ -90,8 +112,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 		return files, false
 	}
 	// Positions of rows must not depend on which worker reads which file.
-	positions := s.Split.Folds > 0 || s.Skip > 0 || s.Take > 0
-	byFile := s.Shard == "files" || (s.Shard != "rows" && !positions)
+	byFile := s.Shard == "files" || (s.Shard != "rows" && !s.byPositions())
 	if s.Format == "idx" || len(files) < n || !byFile {
 		return files, true
 	}
@@ -195,7 +216,7 @@ func (s Spec) prepare(ic Context) []Transform {
 // ids returns the names of the columns whose numbers are ids.
 func (s Spec) ids() []string {
 	var ids []string
-	for _, c := range s.Columns {
+	for _, c := range s.AllColumns() {
 		if len(c.Vocabulary) > 0 {
 			ids = append(ids, c.Name)
 		}

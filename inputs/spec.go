@@ -5,11 +5,25 @@ import (
 	"strings"
 )
 
-// Spec is one input pipeline: a source, and the steps for its rows, in this order: split,
-// shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
+// Spec is one input pipeline: a source, or several inputs as one, and the steps for its rows, in this order: split,
+// shard, skip, take, transforms, shuffle, repeat, batch, scale, augment, prefetch. Rows that transforms have changed are shared after these.
 type Spec struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
 	Format string `yaml:"format,omitempty"`
+	// Inputs whose columns are put side by side, row by row, to the end of the shortest. Each entry has the keys of an input up to repeat.
+	Zip []Spec `yaml:"zip,omitempty"`
+	// Inputs whose rows follow one another. All have the same columns, as for interleave and mix.
+	Concat []Spec `yaml:"concat,omitempty"`
+	// Inputs whose rows take turns.
+	Interleave []Spec `yaml:"interleave,omitempty"`
+	// Inputs of which one is drawn at random for each row.
+	Mix []Spec `yaml:"mix,omitempty"`
+	// mix: how often each input is drawn, in any unit. Default: equally often.
+	Weights []float64 `yaml:"weights,omitempty"`
+	// interleave: inputs that are open at a time; where one ends, the next takes its place. 0: all.
+	Cycle int `yaml:"cycle,omitempty"`
+	// interleave: rows of one turn. 0: 1.
+	Block int `yaml:"block,omitempty"`
 	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
@@ -39,6 +53,8 @@ type Spec struct {
 	Skip int64 `yaml:"skip,omitempty"`
 	// Rows kept. 0: all.
 	Take int64 `yaml:"take,omitempty"`
+	// Steps for the rows, in the order given, before shuffle.
+	Transforms []TransformSpec `yaml:"transforms,omitempty"`
 	// Rows of the shuffle buffer. 0: the order of the files.
 	Shuffle int `yaml:"shuffle,omitempty"`
 	// Start again at the end of the data, without end.
@@ -55,6 +71,8 @@ type Spec struct {
 	Augment AugmentSpec `yaml:"augment,omitempty"`
 	// Examples of one batch of the whole job; each worker takes its share.
 	BatchSize int `yaml:"batch_size"`
+	// Batches of rows of similar length, in place of batch_size. Not where rows are predicted.
+	Buckets BucketSpec `yaml:"buckets,omitempty"`
 	// Leave out the last batch where it is not full.
 	DropRemainder bool `yaml:"drop_remainder,omitempty"`
 	// Batches prepared ahead. -1: a suitable number; 0: none.
@@ -92,11 +110,11 @@ func DefaultSpec() Spec {
 var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord"}
 
 // Formats returns the formats that Open reads.
-func Formats() []string { return append([]string(nil), formats...) }
+func Formats() []string { return append(append([]string(nil), formats...), severalFormats...) }
 
 func unknownFormat(name string) error {
 	if name == "" {
-		return fmt.Errorf("input has no format: set format to one of %s", strings.Join(formats, ", "))
+		return fmt.Errorf("input has no format: set format to one of %s", strings.Join(Formats(), ", "))
 	}
-	return fmt.Errorf("unknown input format %q: expected one of %s", name, strings.Join(formats, ", "))
+	return fmt.Errorf("unknown input format %q: expected one of %s", name, strings.Join(Formats(), ", "))
 }

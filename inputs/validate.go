@@ -19,19 +19,27 @@ func (s *Spec) Complete() {
 	for i := range s.Columns {
 		s.Columns[i].complete()
 	}
+	s.completeSeveral()
 }
 
 // resolved is the spec as Open reads it: complete, with defaults for keys that must not be
 // empty.
 func (s Spec) resolved(ic Context) Spec {
 	s.Complete()
+	s = s.EachInput(Spec.textual)
+	s.Delimiter, s.Shard = cmp.Or(s.Delimiter, DefaultSpec().Delimiter), cmp.Or(s.Shard, DefaultSpec().Shard)
+	s.BatchSize = cmp.Or(ic.GlobalBatch, s.BatchSize)
+	return s
+}
+
+// textual gives categorical columns of files without types the type string.
+func (s Spec) textual() Spec {
+	s.Columns = slices.Clone(s.Columns)
 	for i, c := range s.Columns {
 		if c.textual(s.Format) {
 			s.Columns[i].DType = "string"
 		}
 	}
-	s.Delimiter, s.Shard = cmp.Or(s.Delimiter, DefaultSpec().Delimiter), cmp.Or(s.Shard, DefaultSpec().Shard)
-	s.BatchSize = cmp.Or(ic.GlobalBatch, s.BatchSize)
 	return s
 }
 
@@ -59,6 +67,7 @@ func (s Spec) checkPipeline() *violation.List {
 	s.validateRows(vs)
 	s.validateBatches(vs)
 	s.Split.validate(vs)
+	s.validateSeveral(vs)
 	return vs
 }
 

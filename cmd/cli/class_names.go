@@ -44,7 +44,7 @@ func modelParams(cfg *config.Config) (estimator.Params, error) {
 // labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
 func labelColumn(cfg *config.Config) (inputs.ColumnSpec, bool) {
 	for _, in := range []inputs.Spec{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
-		labels := slices.DeleteFunc(slices.Clone(in.Columns), func(c inputs.ColumnSpec) bool { return c.Role != "label" })
+		labels := slices.DeleteFunc(slices.Clone(in.AllColumns()), func(c inputs.ColumnSpec) bool { return c.Role != "label" })
 		if len(labels) > 0 {
 			return labels[0], len(labels) == 1 && len(labels[0].Vocabulary) > 0
 		}

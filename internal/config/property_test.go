@@ -37,6 +37,7 @@ var validSets = map[string][]string{
 	"train.input.delimiter":                  {";", "\t", "é"},
 	"train.input.repeat":                     {"true", "false"},
 	"train.input.mean":                       {"[0.5, 1]", "0.5"},
+	"train.input.transforms":                 {"[]", "[{kind: window, size: 3, labels: last}, {kind: pad, column: a, length: 3, value: -1.5}, {kind: resample, column: b, target: [1, 0.5]}]"},
 	"train.input.split":                      {"{folds: 5, held_out: 1, part: eval}"},
 	"export.serving_input":                   {"raw", "auto"},
 	"eval.exporters":                         {"[{name: b, kind: best}, {name: l, kind: latest, exports_to_keep: -1}]", "[]"},

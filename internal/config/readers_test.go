@@ -61,7 +61,9 @@ func keyFields(out map[keyField]string, path string, t reflect.Type) {
 		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		if inner.Kind() == reflect.Struct {
+		if inner == t {
+			out[keyField{t.PkgPath(), t.Name(), f.Name}] = key // a list of the same
+		} else if inner.Kind() == reflect.Struct {
 			keyFields(out, key, inner)
 		} else {
 			out[keyField{t.PkgPath(), t.Name(), f.Name}] = key

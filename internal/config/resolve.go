@@ -79,12 +79,18 @@ func (c *Config) InputPath(name string) string {
 
 // Resolve returns a copy of an input whose file names are resolved against data_dir.
 func (c *Config) Resolve(in inputs.Spec) inputs.Spec {
-	in.Images, in.Labels = c.InputPath(in.Images), c.InputPath(in.Labels)
-	in.Files = slices.Clone(in.Files)
-	for i, f := range in.Files {
-		in.Files[i] = c.InputPath(f)
-	}
-	return in
+	return in.EachInput(func(in inputs.Spec) inputs.Spec {
+		in.Images, in.Labels = c.InputPath(in.Images), c.InputPath(in.Labels)
+		in.Files = slices.Clone(in.Files)
+		for i, f := range in.Files {
+			in.Files[i] = c.InputPath(f)
+		}
+		in.Transforms = slices.Clone(in.Transforms)
+		for i := range in.Transforms {
+			in.Transforms[i].Dir = c.InputPath(in.Transforms[i].Dir)
+		}
+		return in
+	})
 }
 
 // PredictInput returns predict.input, or eval.input where that names no format,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -42,10 +43,11 @@ type node struct {
 
 // schema is the tree of all keys, made from the Go type once.
 var schema = sync.OnceValue(func() *node {
-	return newNode("", "", reflect.TypeFor[Config]())
+	return newNode("", "", reflect.TypeFor[Config](), nil)
 })
 
-func newNode(path, name string, t reflect.Type) *node {
+// newNode returns the key of a type within those of above, by their types: an entry of a list may be such a one again.
+func newNode(path, name string, t reflect.Type, above map[reflect.Type]*node) *node {
 	n := &node{path: path, name: name}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -63,17 +65,24 @@ func newNode(path, name string, t reflect.Type) *node {
 		n.kind = kindFree
 	case reflect.Slice:
 		n.kind = kindList
-		n.elem = newNode(path+"[]", name, t.Elem())
+		if n.elem = above[t.Elem()]; n.elem == nil {
+			n.elem = newNode(path+"[]", name, t.Elem(), above)
+		}
 	case reflect.Struct:
 		n.kind = kindObject
-		n.addFields(t)
+		above = maps.Clone(above)
+		if above == nil {
+			above = map[reflect.Type]*node{}
+		}
+		above[t] = n
+		n.addFields(t, above)
 	default:
 		n.kind = kindAny
 	}
 	return n
 }
 
-func (n *node) addFields(t reflect.Type) {
+func (n *node) addFields(t reflect.Type, above map[reflect.Type]*node) {
 	if t == reflect.TypeFor[optimizers.LearningRateSpec]() {
 		n.scalar = "initial"
 	}
@@ -87,7 +96,7 @@ func (n *node) addFields(t reflect.Type) {
 		if n.path != "" {
 			path = n.path + "." + name
 		}
-		c := newNode(path, name, f.Type)
+		c := newNode(path, name, f.Type, above)
 		c.alias = f.Tag.Get("alias")
 		n.children = append(n.children, c)
 	}

@@ -81,7 +81,9 @@ func (c *Config) validateRun(vs *violation.List) {
 func (t Train) validate(vs *violation.List) {
 	vs.Require(t.MaxSteps >= 0, "train.max_steps", t.MaxSteps, "expected > 0, or 0 for no limit")
 	vs.Require(t.Epochs >= 0, "train.epochs", t.Epochs, "expected > 0, or 0 for as the input says")
-	endless := t.Input.Format == "glyphs" && t.Input.Count == 0 && t.Input.Take == 0
+	once := t.Input
+	once.Repeat = false
+	endless := !once.Ends()
 	vs.Require(t.Epochs <= 0 || !endless, "train.epochs", t.Epochs, "expected train.max_steps instead, or train.input.count, as train.input never ends")
 	vs.Require(t.MaxSecs >= 0, "train.max_secs", t.MaxSecs, "expected > 0, or 0 for no limit")
 	e, key := t.EarlyStopping, "train.early_stopping."
@@ -100,7 +102,7 @@ func (e Eval) validate(vs *violation.List) {
 	vs.Require(e.ThrottleSecs >= 0, "eval.throttle_secs", e.ThrottleSecs, "expected >= 0")
 	vs.Require(e.EverySteps >= 0, "eval.every_steps", e.EverySteps, "expected >= 0")
 	vs.Require(!strings.ContainsAny(e.Name, `/\`), "eval.name", e.Name, "expected a name without slashes")
-	vs.Require(e.Input.Format == "" || ends(e.Input) || e.Steps > 0, "eval.steps", e.Steps, "expected > 0, as eval.input never ends")
+	vs.Require(e.Input.Format == "" || e.Input.Ends() || e.Steps > 0, "eval.steps", e.Steps, "expected > 0, as eval.input never ends")
 	var names []string
 	for i, x := range e.Exporters {
 		field := "eval.exporters[" + strconv.Itoa(i) + "]"
@@ -137,10 +139,5 @@ func (e Export) validate(vs *violation.List) {
 // Endless reports whether nothing but a signal ends this training.
 func (t Train) Endless() bool {
 	limited := t.MaxSteps > 0 || t.MaxSecs > 0 || t.Epochs > 0 || t.EarlyStopping.Metric != ""
-	return !limited && t.Input.Format != "" && !ends(t.Input)
-}
-
-// ends reports whether an input is finite.
-func ends(in inputs.Spec) bool {
-	return !in.Repeat && (in.Format != "glyphs" || in.Count > 0 || in.Take > 0)
+	return !limited && t.Input.Format != "" && !t.Input.Ends()
 }

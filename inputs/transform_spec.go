@@ -1,0 +1,173 @@
+package inputs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
+type TransformSpec struct {
+	// project (keep columns), rename (a column), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file).
+	Kind string `yaml:"kind"`
+	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all.
+	Columns []string `yaml:"columns,omitempty"`
+	// rename, pad: the column. resample: the column of class numbers.
+	Column string `yaml:"column,omitempty"`
+	// rename: its new name.
+	To string `yaml:"to,omitempty"`
+	// window: rows of each. shuffle: rows of the buffer.
+	Size int `yaml:"size,omitempty"`
+	// window: rows from the start of one to the start of the next. 0: size.
+	Shift int `yaml:"shift,omitempty"`
+	// window: rows from one of its rows to the next. 0: 1.
+	Stride int `yaml:"stride,omitempty"`
+	// window: all labels of its rows, or the last one. Default all.
+	Labels string `yaml:"labels,omitempty"`
+	// pad: values of each list.
+	Length int `yaml:"length,omitempty"`
+	// pad: what is added behind shorter lists. Default 0, or the empty text.
+	Value any `yaml:"value,omitempty"`
+	// pad: leave out what is longer; else it is an error.
+	Truncate bool `yaml:"truncate,omitempty"`
+	// resample: the wanted share of each class, in any unit.
+	Target []float64 `yaml:"target,omitempty"`
+	// resample: the share of each class in the data. Default: estimated from the rows seen so far.
+	Initial []float64 `yaml:"initial,omitempty"`
+	// take, skip: the number of rows.
+	Rows int64 `yaml:"rows,omitempty"`
+	// snapshot: the folder of the file. Relative to data_dir.
+	Dir string `yaml:"dir,omitempty"`
+}
+
+// transformKind is a kind of step: the keys that it needs, and those that it takes besides.
+type transformKind struct {
+	needs, takes []string
+	training     bool // left out where rows are predicted
+}
+
+var transformKinds = map[string]transformKind{
+	"project": {needs: []string{"columns"}}, "rename": {needs: []string{"column", "to"}},
+	"window": {needs: []string{"size"}, takes: []string{"shift", "stride", "labels"}}, "unbatch": {takes: []string{"columns"}},
+	"pad": {needs: []string{"column", "length"}, takes: []string{"value", "truncate"}}, "dedupe": {takes: []string{"columns"}},
+	"resample": {needs: []string{"column", "target"}, takes: []string{"initial"}, training: true},
+	"shuffle":  {needs: []string{"size"}, training: true},
+	"take":     {needs: []string{"rows"}}, "skip": {needs: []string{"rows"}}, "cache": {}, "snapshot": {needs: []string{"dir"}},
+}
+
+// step returns the step.
+func (t TransformSpec) step(seed int64) Transform {
+	switch t.Kind {
+	case "project":
+		return Project(t.Columns...)
+	case "rename":
+		return Rename(map[string]string{t.Column: t.To})
+	case "window":
+		return Window(Windows{Size: t.Size, Shift: t.Shift, Stride: t.Stride, Last: t.Labels == "last"})
+	case "unbatch":
+		return Unbatch(t.Columns...)
+	case "pad":
+		return Map(Pad(Padding{Column: t.Column, Length: t.Length, Value: t.Value, Truncate: t.Truncate}))
+	case "dedupe":
+		return Dedupe(t.Columns...)
+	case "resample":
+		return Resample(Classes{Column: t.Column, Target: t.Target, Initial: t.Initial, Seed: seed})
+	case "shuffle":
+		return Shuffle(t.Size, seed)
+	case "take":
+		return Take(t.Rows)
+	case "skip":
+		return Skip(t.Rows)
+	case "snapshot":
+		return Snapshot(t.Dir)
+	}
+	return Cache()
+}
+
+func kindsOfTransforms() []string {
+	return slices.Sorted(maps.Keys(transformKinds))
+}
+
+// given returns the keys of a step that are set, besides its kind.
+func (t TransformSpec) given() map[string]any {
+	all := map[string]any{"columns": t.Columns, "column": t.Column, "to": t.To, "size": t.Size, "shift": t.Shift, "stride": t.Stride, "labels": t.Labels,
+		"length": t.Length, "value": t.Value, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir}
+	for key, v := range all {
+		switch x := v.(type) {
+		case nil, []string, []float64:
+			if fmt.Sprint(x) == "[]" || x == nil {
+				delete(all, key)
+			}
+		case string, int, int64, bool:
+			if x == "" || x == 0 || x == int64(0) || x == false {
+				delete(all, key)
+			}
+		}
+	}
+	return all
+}
+
+// validate reports what is wrong with a step.
+func (t TransformSpec) validate() error {
+	vs := &violation.List{}
+	kind, ok := transformKinds[t.Kind]
+	if !ok {
+		vs.OneOf("kind", t.Kind, kindsOfTransforms()...)
+		return vs.Err()
+	}
+	given := t.given()
+	for _, key := range kind.needs {
+		vs.Require(given[key] != nil, key, nil, "expected it for kind "+t.Kind)
+	}
+	keys := append(slices.Clone(kind.needs), kind.takes...)
+	bound := "expected none: kind " + t.Kind + " takes " + strings.Join(keys, ", ")
+	if len(keys) == 0 {
+		bound = "expected none: kind " + t.Kind + " takes no other key"
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		vs.Require(slices.Contains(keys, key), key, given[key], bound)
+	}
+	const positive = "expected > 0"
+	vs.Require(t.Size >= 0, "size", t.Size, positive)
+	vs.Require(t.Shift >= 0, "shift", t.Shift, positive)
+	vs.Require(t.Stride >= 0, "stride", t.Stride, positive)
+	vs.Require(t.Length >= 0, "length", t.Length, positive)
+	vs.Require(t.Rows >= 0, "rows", t.Rows, positive)
+	if t.Kind == "window" {
+		vs.OneOf("labels", t.Labels, "", "all", "last")
+	}
+	return vs.Err()
+}
+
+// transforms returns the steps in their order. Where rows are predicted, those that choose or order rows for training are left out, and
+// labels, which are not read, from the others.
+func (s Spec) transforms(ic Context) []Transform {
+	var steps []Transform
+	for i, t := range s.Transforms {
+		kind := transformKinds[t.Kind]
+		if ic.Mode == Predict {
+			if kind.training || t.Kind == "rename" && s.isLabel(t.Column) {
+				continue
+			}
+			t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), s.isLabel)
+		}
+		step := t.step(ic.Seed + int64(i))
+		steps = append(steps, func(ds Dataset) Dataset {
+			out := step(ds)
+			if n := adopt(out); n.err != nil && adopt(ds).err == nil {
+				n.err = fmt.Errorf("transforms[%s]: %w", strconv.Itoa(i), n.err)
+			}
+			return out
+		})
+	}
+	return steps
+}
+
+// isLabel reports whether a column of that name is declared as a label.
+func (s Spec) isLabel(name string) bool {
+	return slices.ContainsFunc(s.AllColumns(), func(c ColumnSpec) bool { return c.Name == name && c.Role == Label })
+}
