@@ -2,7 +2,7 @@
 // transforms that shape them, and the exact saving and restoring of a position.
 //
 // A Dataset comes from a source (Glyphs, IDX, CIFAR10, CSV, JSONL, TFRecord, Parquet, ArrowFile,
-// Records, Slices; FromStructs, FromFunc, FromChannel, FromRows and FromQuery for values of Go) and
+// ImageFolder, Records, Slices; FromStructs, FromFunc, FromChannel, FromRows and FromQuery for values of Go) and
 // passes through transforms:
 //
 //	ds := inputs.Pipe(source,

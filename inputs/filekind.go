@@ -34,7 +34,7 @@ var fileMarks = []struct {
 	{"PK\x03\x04", fileKind{"", "a ZIP archive or an Excel workbook", "unpack it, or save the table as CSV"}},
 	{"\xd0\xcf\x11\xe0", fileKind{"", "a file of Microsoft Office", "save the table as CSV"}},
 	{"\xfd7zXZ", packedAs("xz")},
-	{"\x28\xb5\x2f\xfd", packedAs("zstd")},
+	{"\x28\xb5\x2f\xfd", packedAs("zstd twice")},
 	{"7z\xbc\xaf", packedAs("7z")},
 	{"\x1f\x8b", packedAs("gzip twice")},
 	{"\x89PNG", fileKind{"", "a PNG image", "name a file of data"}},
@@ -57,7 +57,7 @@ var (
 )
 
 func packedAs(name string) fileKind {
-	return fileKind{"", "a file packed with " + name, "unpack it; gzip is unpacked on the fly"}
+	return fileKind{"", "a file packed with " + name, "unpack it; gzip, zstd and bzip2 are unpacked on the fly, once"}
 }
 
 // binaryKind returns the kind of a file that cannot be UTF-8 text, by its first
@@ -73,7 +73,7 @@ func binaryKind(head []byte) (fileKind, bool) {
 	case zero && bytes.HasPrefix(head, []byte("PAR1")): // a name of a column, else
 		return fileKind{"parquet", "a Parquet file", "set format: parquet"}, true
 	case bytes.HasPrefix(head, []byte("BZh")) && bytes.HasPrefix(head[min(len(head), 4):], []byte("1AY&SY")):
-		return packedAs("bzip2"), true
+		return packedAs("bzip2 twice"), true
 	case len(head) > 3 && head[0] == 0 && head[1] == 0 && idxTypes[head[2]] != tensor.Invalid && head[3] > 0 && head[3] < 9:
 		return fileKind{"idx", "an IDX file", "set format: idx"}, true
 	case len(head) > 262 && string(head[257:262]) == "ustar":

@@ -41,8 +41,6 @@ func TestFilesOfAnotherKind(t *testing.T) {
 		"an IDX file":                        idxFile(8, []byte{2, 1, 2}, 1, 2, 3, 4),
 		"a ZIP archive or an Excel workbook": zipped.Bytes(),
 		"a tar archive":                      tarred.Bytes(),
-		"a file packed with bzip2":           []byte("BZh91AY&SY\x00\x01"),
-		"a file packed with zstd":            []byte("\x28\xb5\x2f\xfd\x00\x01"),
 		"a file packed with xz":              []byte("\xfd7zXZ\x00\x01"),
 		"a Python pickle":                    []byte("\x80\x02}q\x01"),
 		"a NumPy array":                      []byte("\x93NUMPY\x01\x00"),

@@ -3,6 +3,7 @@ package inputs
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Expand returns the files that names and globs match: the matches of each glob sorted,
@@ -71,19 +74,26 @@ func checkFile(name string) error {
 	return nil
 }
 
-// file is an open file, unpacked where it is gzip.
+// file is an open file, unpacked where it is packed.
 type file struct {
 	io.Reader
-	f *os.File
+	f      *os.File
+	packed bool
+	end    func() // frees what unpacks; nil: nothing
 }
 
-func (f *file) Close() error { return f.f.Close() }
+func (f *file) Close() error {
+	if f.end != nil {
+		f.end()
+	}
+	return f.f.Close()
+}
 
-// openFile opens a file; gzip is detected by its first bytes, not by the name.
+// openFile opens a file; gzip, zstd and bzip2 are detected by its first bytes, not by the name.
 func openFile(name string) (*file, error) { return openUnless(name, nil) }
 
 // openUnless is openFile, except that plain may decide, by the first bytes, that a file only
-// looks like gzip.
+// looks like a packed one.
 func openUnless(name string, plain func(head *bufio.Reader) bool) (*file, error) {
 	if err := checkFile(name); err != nil {
 		return nil, err
@@ -93,15 +103,48 @@ func openUnless(name string, plain func(head *bufio.Reader) bool) (*file, error)
 		return nil, fmt.Errorf("open input: %w", err)
 	}
 	br := bufio.NewReaderSize(f, 64<<10)
-	if mark, err := br.Peek(2); err != nil || mark[0] != 0x1f || mark[1] != 0x8b || plain != nil && plain(br) {
-		return &file{br, f}, nil
+	kind := packing(br)
+	if kind == "" || plain != nil && plain(br) {
+		return &file{Reader: br, f: f}, nil
 	}
-	zr, err := gzip.NewReader(br)
+	out, err := unpack(br, f, kind)
 	if err != nil {
 		f.Close()
-		return nil, fileError(name, "damaged gzip file: %w", err)
+		return nil, fileError(name, "damaged %s file: %w", kind, err)
 	}
-	return &file{zr, f}, nil
+	return out, nil
+}
+
+// packing names how a file is packed, "" where it is not.
+func packing(head *bufio.Reader) string {
+	mark, _ := head.Peek(10) // what there is
+	switch {
+	case bytes.HasPrefix(mark, []byte("\x1f\x8b")):
+		return "gzip"
+	case bytes.HasPrefix(mark, []byte("\x28\xb5\x2f\xfd")):
+		return "zstd"
+	case len(mark) == 10 && string(mark[:3]) == "BZh" && string(mark[4:]) == "1AY&SY":
+		return "bzip2"
+	}
+	return ""
+}
+
+// maxWindow bounds the memory that unpacking zstd takes.
+const maxWindow = 1 << 28
+
+func unpack(in io.Reader, f *os.File, kind string) (*file, error) {
+	switch kind {
+	case "zstd":
+		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return &file{Reader: r, f: f, packed: true, end: r.Close}, nil
+	case "bzip2":
+		return &file{Reader: bzip2.NewReader(in), f: f, packed: true}, nil
+	}
+	r, err := gzip.NewReader(in)
+	return &file{Reader: r, f: f, packed: true}, err
 }
 
 // unmarked returns a text without the byte order mark that some programs put first.
@@ -131,7 +174,7 @@ func readFile(name string) ([]byte, error) {
 		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)
 	}
 	if int64(len(data)) > most {
-		return nil, fileError(name, "file of %d bytes unpacks to more than %d, which is all that is read into memory: unpack it first (gunzip)", st.Size(), most)
+		return nil, fileError(name, "file of %d bytes unpacks to more than %d, which is all that is read into memory: unpack it first", st.Size(), most)
 	}
 	return data, nil
 }
@@ -147,13 +190,13 @@ type memoryFile struct{ *bytes.Reader }
 
 func (memoryFile) Close() error { return nil }
 
-// openSeekable opens a file for random access; a gzip one is unpacked into memory.
+// openSeekable opens a file for random access; a packed one is unpacked into memory.
 func openSeekable(name string) (seekable, error) {
 	f, err := openFile(name)
 	if err != nil {
 		return nil, err
 	}
-	if _, packed := f.Reader.(*gzip.Reader); packed {
+	if f.packed {
 		f.Close()
 		data, err := readFile(name)
 		return memoryFile{bytes.NewReader(data)}, err

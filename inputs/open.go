@@ -98,6 +98,8 @@ func (s Spec) expand() ([]string, error) {
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil
+	case "images":
+		return s.Files, nil
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
 		return Expand(s.Files...)
 	}
@@ -113,7 +115,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	}
 	// Positions of rows must not depend on which worker reads which file.
 	byFile := s.Shard == "files" || (s.Shard != "rows" && !s.byPositions())
-	if s.Format == "idx" || len(files) < n || !byFile {
+	if s.Format == "idx" || s.Format == "images" || len(files) < n || !byFile {
 		return files, true
 	}
 	return fileShare{ic.Pipeline, n}.of(files), false
@@ -137,6 +139,8 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return IDX(f, ic.Allocator)
 	case "cifar10":
 		return CIFAR10(files, ic.Allocator)
+	case "images":
+		return s.images(ic)
 	case "csv":
 		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
 			Comment: s.Comment, Unlabeled: unlabeled, Allocator: ic.Allocator})

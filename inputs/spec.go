@@ -8,7 +8,7 @@ import (
 // Spec is one input pipeline: a source, or several inputs as one, and the steps for its rows, in this order: split,
 // shard, skip, take, transforms, shuffle, repeat, batch, scale, augment, prefetch. Rows that transforms have changed are shared after these.
 type Spec struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
 	Format string `yaml:"format,omitempty"`
 	// Inputs whose columns are put side by side, row by row, to the end of the shortest. Each entry has the keys of an input up to repeat.
 	Zip []Spec `yaml:"zip,omitempty"`
@@ -24,12 +24,20 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
+	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord), or the folder of images; one name needs no list. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
 	// idx: file of the labels. Not needed to predict.
 	Labels string `yaml:"labels,omitempty"`
+	// images: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
+	Classes []string `yaml:"classes,omitempty"`
+	// images: height and width to which all are resized. Default: those of the first, which all must have.
+	ImageSize []int `yaml:"image_size,omitempty"`
+	// images: 1 (grey) or 3. 0: 3.
+	Channels int `yaml:"channels,omitempty"`
+	// images: what is done about a damaged image: fail, or skip, for which all are decoded once before. Default fail.
+	OnError string `yaml:"on_error,omitempty"`
 	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
 	// csv: the first row holds names, which must be the names of columns.
@@ -107,7 +115,7 @@ func DefaultSpec() Spec {
 }
 
 // formats are the known values of Spec.Format.
-var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord"}
+var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images"}
 
 // Formats returns the formats that Open reads.
 func Formats() []string { return append(append([]string(nil), formats...), severalFormats...) }

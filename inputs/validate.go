@@ -75,6 +75,8 @@ func (s Spec) validateSource(vs *violation.List) {
 	switch s.Format {
 	case "idx":
 		vs.Require(s.Images != "", "images", s.Images, "expected the file of the images")
+	case "images":
+		s.validateImages(vs)
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
 		vs.Require(len(s.Files) > 0, "files", s.Files, "expected at least one file name")
 	}

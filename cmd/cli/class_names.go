@@ -20,6 +20,7 @@ const (
 // modelParams are the parameters of a config's model. Where a label column has a vocabulary,
 // which makes ids of the labels, a classifier gets it as the names of its classes.
 func modelParams(cfg *config.Config) (estimator.Params, error) {
+	keepClasses(cfg)
 	p := estimator.Params(cfg.Model.Params)
 	label, ok := labelColumn(cfg)
 	count, classifies := classesOf(cfg.Model.Name, p)
@@ -41,9 +42,30 @@ func modelParams(cfg *config.Config) (estimator.Params, error) {
 	return p, nil
 }
 
+// keepClasses gives inputs of images the classes of the training data, so that a folder without some class has the same labels, and the
+// config beside the checkpoints has them where that data is not at hand.
+func keepClasses(cfg *config.Config) {
+	all := []*inputs.Spec{&cfg.Train.Input, &cfg.Eval.Input, &cfg.Predict.Input}
+	for _, in := range all {
+		names, err := cfg.Resolve(*in).ClassNames()
+		if in.Format != "images" || err != nil {
+			continue // a folder that is not there is reported where it is read
+		}
+		for _, other := range all {
+			if other.Format == "images" && len(other.Classes) == 0 {
+				other.Classes = names
+			}
+		}
+		return
+	}
+}
+
 // labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
 func labelColumn(cfg *config.Config) (inputs.ColumnSpec, bool) {
 	for _, in := range []inputs.Spec{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
+		if in.Format == "images" {
+			return inputs.ColumnSpec{Name: "label", Vocabulary: in.Classes}, len(in.Classes) > 0
+		}
 		labels := slices.DeleteFunc(slices.Clone(in.AllColumns()), func(c inputs.ColumnSpec) bool { return c.Role != "label" })
 		if len(labels) > 0 {
 			return labels[0], len(labels) == 1 && len(labels[0].Vocabulary) > 0

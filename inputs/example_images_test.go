@@ -1,0 +1,48 @@
+package inputs_test
+
+import (
+	"fmt"
+	"image"
+	"image/png"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// A folder for each class, with images of any size.
+func ExampleImageFolder() {
+	dir, err := os.MkdirTemp("", "images")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"cat/1.png", "dog/1.png", "dog/2.png"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			log.Fatal(err)
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := png.Encode(f, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+			log.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	ds, err := inputs.ImageFolder(dir, inputs.Images{Height: 8, Width: 8, Channels: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	classes, err := inputs.ImageClasses(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ds.Schema(), ds.Len(), classes)
+	// Output:
+	// image uint8[8 8 1] feature, label int64 label 3 [cat dog]
+}

@@ -1,0 +1,120 @@
+package inputs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	stdimage "image"
+	"image/color"
+	"io"
+	"os"
+
+	"golang.org/x/image/webp"
+
+	"github.com/goestimator/goestimator/internal/format/jpeg"
+	"github.com/goestimator/goestimator/internal/format/raster"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+const imageColumnType = tensor.Uint8
+
+// maxPixels bounds decoded images, so that few bytes do not take all memory.
+const maxPixels = 1 << 26
+
+// maxImageFile bounds the files of images.
+const maxImageFile = 1 << 28
+
+// picture is a decoded image: rows of pixels, channels bytes each.
+type picture struct {
+	h, w, channels int
+	pixels         []byte
+}
+
+// readImage decodes a file in the given number of channels, 1 or 3.
+func readImage(name string, channels int) (*picture, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open image: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxImageFile+1))
+	if err != nil {
+		return nil, fileError(name, "image cannot be read: %w", err)
+	}
+	if len(data) > maxImageFile {
+		return nil, fileError(name, "image has more than %d bytes, which is all that is read", maxImageFile)
+	}
+	p, err := decodeImage(data, channels)
+	if err != nil {
+		return nil, fileError(name, "image cannot be decoded: %w: replace it, remove it, or set on_error to skip", err)
+	}
+	return p, nil
+}
+
+var errImageKind = errors.New("it is not a PNG, JPEG or WebP image")
+
+// decodeImage decodes an image by its first bytes.
+func decodeImage(data []byte, channels int) (*picture, error) {
+	p := &picture{channels: channels}
+	room := func(h, w, c int) ([]byte, error) {
+		if h <= 0 || w <= 0 || h > maxPixels/w {
+			return nil, fmt.Errorf("it has %d x %d pixels, more than %d", h, w, maxPixels)
+		}
+		p.h, p.w, p.pixels = h, w, make([]byte, h*w*c)
+		return p.pixels, nil
+	}
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		err := jpeg.Decode(data, jpeg.Options{Channels: channels}, room)
+		return p, err
+	case bytes.HasPrefix(data, []byte("\x89PNG")):
+		err := raster.DecodePNG(data, channels, false, func() error { return nil }, func(h, w, c, _ int) ([]byte, error) { return room(h, w, c) })
+		return p, err
+	case len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
+		return p, p.decodeWebP(data, room)
+	}
+	return nil, errImageKind
+}
+
+func (p *picture) decodeWebP(data []byte, room func(h, w, c int) ([]byte, error)) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("damaged WebP image: %v", r)
+		}
+	}()
+	head, err := webp.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	out, err := room(head.Height, head.Width, p.channels)
+	if err != nil {
+		return err
+	}
+	im, err := webp.Decode(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	if im.Bounds().Dx() != p.w || im.Bounds().Dy() != p.h {
+		return fmt.Errorf("it says %d x %d pixels and has %d x %d", p.h, p.w, im.Bounds().Dy(), im.Bounds().Dx())
+	}
+	p.fill(out, im)
+	return nil
+}
+
+// fill writes the pixels of an image of the standard library, without its transparency.
+func (p *picture) fill(out []byte, im stdimage.Image) {
+	b := im.Bounds()
+	k := 0
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := color.NRGBAModel.Convert(im.At(x, y)).(color.NRGBA)
+			if p.channels == 1 {
+				out[k] = color.GrayModel.Convert(color.NRGBA{c.R, c.G, c.B, 255}).(color.Gray).Y
+				k++
+				continue
+			}
+			out[k], out[k+1], out[k+2] = c.R, c.G, c.B
+			k += 3
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package inputs
+
+import "math"
+
+// resized returns the image in another size, by a triangle filter that grows where the image shrinks, as tf.image.resize
+// with method bilinear and antialias; pixels are rounded.
+func (p *picture) resized(h, w int) []byte {
+	across, down := triangles(p.w, w), triangles(p.h, h)
+	rows := make([]float32, p.h*w*p.channels) // of the new width
+	for y := range p.h {
+		line := p.pixels[y*p.w*p.channels:][:p.w*p.channels]
+		for x, f := range across {
+			for c := range p.channels {
+				sum := float32(0)
+				for i, weight := range f.weights {
+					sum += weight * float32(line[(f.first+i)*p.channels+c])
+				}
+				rows[(y*w+x)*p.channels+c] = sum
+			}
+		}
+	}
+	stride := w * p.channels
+	out := make([]byte, h*stride)
+	sums := make([]float32, stride)
+	for y, f := range down {
+		clear(sums)
+		for i, weight := range f.weights {
+			for k, v := range rows[(f.first+i)*stride:][:stride] {
+				sums[k] += weight * v
+			}
+		}
+		for k, v := range sums {
+			out[y*stride+k] = byte(min(max(v+0.5, 0), 255))
+		}
+	}
+	return out
+}
+
+// filter is the weights of consecutive pixels of which one is made.
+type filter struct {
+	first   int
+	weights []float32
+}
+
+// triangles returns the filters of the pixels of a side of size to, made of one of size from.
+func triangles(from, to int) []filter {
+	scale := float64(from) / float64(to)
+	radius := max(scale, 1)
+	out := make([]filter, to)
+	for i := range out {
+		centre := (float64(i) + 0.5) * scale
+		first := max(int(math.Floor(centre-radius)), 0)
+		last := min(int(math.Ceil(centre+radius)), from)
+		f := filter{first: first}
+		total := 0.0
+		for k := first; k < last; k++ {
+			weight := max(1-math.Abs((float64(k)+0.5-centre)/radius), 0)
+			total += weight
+			f.weights = append(f.weights, float32(weight))
+		}
+		for k := range f.weights {
+			f.weights[k] /= float32(total)
+		}
+		out[i] = f
+	}
+	return out
+}

@@ -1,0 +1,282 @@
+package inputs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// Images describes a folder of images.
+type Images struct {
+	// Classes are the names of the folders, in the order of their labels; empty: all folders, sorted.
+	Classes []string
+	// Height and Width are what each image is resized to; 0: the size of the first image, which all must have.
+	Height, Width int
+	// Channels of a pixel: 1 (grey) or 3; 0: 3.
+	Channels int
+	// Unlabeled leaves out the labels; the images may then lie in the folder itself.
+	Unlabeled bool
+	// Skip leaves out images that are damaged, all of which are decoded once to find them; else the first one that is read is an error.
+	Skip bool
+	// Skipped is told of each image that is left out; nil: nobody is.
+	Skipped   func(err error)
+	Allocator memory.Allocator
+}
+
+// ImageFolder returns the images of a folder that has a folder for each class, as Keras' image_dataset_from_directory: "image"
+// uint8[height, width, channels] and "label" int64. They are PNG, JPEG or WebP files, by their content; files whose names end otherwise are
+// passed over. The order is by classes and names. The result has random access, and decodes images when they are read, several at a time.
+func ImageFolder(dir string, o Images) (Indexed, error) {
+	if o.Channels = cmp.Or(o.Channels, 3); o.Channels != 1 && o.Channels != 3 {
+		return nil, fmt.Errorf("images have 1 or 3 channels, got %d", o.Channels)
+	}
+	if o.Height < 0 || o.Width < 0 || (o.Height == 0) != (o.Width == 0) || o.Height > 1<<14 || o.Width > 1<<14 {
+		return nil, fmt.Errorf("images have a height and a width of 1 to %d pixels, got %d and %d: set both, or none for the size of the first image", 1<<14, o.Height, o.Width)
+	}
+	f, err := listImages(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if f.Height == 0 {
+		first, err := readImage(f.files[0], o.Channels)
+		if err != nil {
+			return nil, err
+		}
+		f.Height, f.Width, f.fixed = first.h, first.w, true
+	}
+	if o.Skip {
+		if err := f.skipDamaged(); err != nil {
+			return nil, err
+		}
+	}
+	return f.dataset()
+}
+
+// ImageClasses returns the names of the classes of a folder of images: its folders, sorted.
+func ImageClasses(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of images: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if isFolder(dir, e) && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no folders: expected one for each class, with its images", dir)
+	}
+	return names, nil
+}
+
+// isFolder reports whether an entry is a folder, or a link to one.
+func isFolder(dir string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	st, err := os.Stat(filepath.Join(dir, e.Name()))
+	return err == nil && st.IsDir()
+}
+
+// imageFolder is a list of images.
+type imageFolder struct {
+	Images
+	dir    string
+	files  []string
+	labels []int64
+	fixed  bool // the size is that of the first image
+}
+
+func listImages(dir string, o Images) (*imageFolder, error) {
+	f := &imageFolder{Images: o, dir: dir}
+	if len(f.Classes) == 0 {
+		classes, err := ImageClasses(dir)
+		if err != nil && !o.Unlabeled {
+			return nil, err
+		}
+		f.Classes = classes
+	}
+	if o.Unlabeled {
+		if err := f.add(dir, 0); err != nil {
+			return nil, err
+		}
+	}
+	for i, class := range f.Classes {
+		if err := f.add(filepath.Join(dir, class), int64(i)); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.files) == 0 {
+		return nil, fmt.Errorf("%w: no file of %s ends in %s", ErrEmpty, dir, strings.Join(imageSuffixes, ", "))
+	}
+	return f, nil
+}
+
+var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp"}
+
+// add lists the images of a folder.
+func (f *imageFolder) add(dir string, label int64) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("images of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
+	}
+	for _, e := range entries {
+		if !isFolder(dir, e) && slices.Contains(imageSuffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") {
+			f.files, f.labels = append(f.files, filepath.Join(dir, e.Name())), append(f.labels, label)
+		}
+	}
+	return nil
+}
+
+// skipDamaged leaves out what cannot be decoded.
+func (f *imageFolder) skipDamaged() error {
+	failed := make([]error, len(f.files))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range f.files {
+		g.Go(func() error {
+			_, failed[i] = f.pixels(i)
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are in failed
+	var files []string
+	var labels []int64
+	for i, err := range failed {
+		if err == nil {
+			files, labels = append(files, f.files[i]), append(labels, f.labels[i])
+		} else if f.Skipped != nil {
+			f.Skipped(err)
+		}
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("all %d images of %s are damaged: %w", len(f.files), f.dir, failed[0])
+	}
+	f.files, f.labels = files, labels
+	return nil
+}
+
+// pixels decodes an image in the size of all.
+func (f *imageFolder) pixels(i int) ([]byte, error) {
+	im, err := readImage(f.files[i], f.Channels)
+	if err != nil {
+		return nil, err
+	}
+	if im.h == f.Height && im.w == f.Width {
+		return im.pixels, nil
+	}
+	if f.fixed {
+		return nil, fileError(f.files[i], "image has %d x %d pixels, the first one %d x %d: set the height and width to which all are resized", im.h, im.w, f.Height, f.Width)
+	}
+	return im.resized(f.Height, f.Width), nil
+}
+
+func (f *imageFolder) dataset() (Indexed, error) {
+	columns := []Column{{Name: "image", DType: imageColumnType, Shape: []int{f.Height, f.Width, f.Channels}}}
+	if !f.Unlabeled {
+		columns = append(columns, labelColumn)
+	}
+	s, err := NewSchema(columns...)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{schema: s, mem: alloc(f.Allocator), desc: fmt.Sprintf("images(%s,%d,%s)[%s]", filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
+		place: func(row int64) DataError { return DataError{File: f.files[row]} }}
+	return newIndexed(n, int64(len(f.files)), func(ctx context.Context, rows []int64) (arrow.Record, error) {
+		return f.gather(ctx, n, rows)
+	}), nil
+}
+
+// gather decodes images, several at a time. The error is that of the first row that fails.
+func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.Record, error) {
+	size := n.schema.columns[0].Size()
+	mem := memoryOf(ctx, n.mem)
+	images := newBuffer(mem, len(rows)*size)
+	defer images.Release()
+	buffers := []*memory.Buffer{images}
+	if !f.Unlabeled {
+		labels := newBuffer(mem, len(rows)*8)
+		defer labels.Release()
+		buffers = append(buffers, labels)
+		ids := arrow.Int64Traits.CastFromBytes(labels.Bytes())
+		for i, row := range rows {
+			ids[i] = f.labels[row]
+		}
+	}
+	failed := make([]error, len(rows))
+	var next atomic.Int64
+	var g errgroup.Group
+	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
+				if failed[i] = ctx.Err(); failed[i] != nil {
+					return nil
+				}
+				var pixels []byte
+				if pixels, failed[i] = f.pixels(int(rows[i])); failed[i] == nil {
+					copy(images.Bytes()[i*size:], pixels)
+				}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are in failed
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return recordOf(n.schema.Arrow(), len(rows), buffers...), nil
+}
+
+// images opens the folder of images of a spec.
+func (s Spec) images(ic Context) (Dataset, error) {
+	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Skip: s.OnError == "skip", Allocator: ic.Allocator,
+		Skipped: func(err error) { slog.Warn("a damaged image is left out", "error", err) }}
+	if len(s.ImageSize) == 2 {
+		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
+	}
+	ds, err := ImageFolder(s.Files[0], o)
+	if err != nil {
+		return nil, err
+	}
+	return ds, nil
+}
+
+// ClassNames returns the names of the classes of a folder of images, nil for other formats.
+func (s Spec) ClassNames() ([]string, error) {
+	if s.Format != "images" || len(s.Classes) > 0 || len(s.Files) != 1 {
+		return s.Classes, nil
+	}
+	return ImageClasses(s.Files[0])
+}
+
+func (s Spec) validateImages(vs *violation.List) {
+	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of images for each class")
+	vs.Require(len(s.Columns) == 0, "columns", len(s.Columns), "expected none: images have the columns image and label")
+	vs.Require(len(s.ImageSize) == 0 || len(s.ImageSize) == 2, "image_size", s.ImageSize, "expected [height, width]")
+	for i, n := range s.ImageSize {
+		vs.Require(n > 0 && n <= 1<<14, "image_size["+strconv.Itoa(i)+"]", n, "expected 1 to 16384")
+	}
+	vs.OneOf("channels", strconv.Itoa(s.Channels), "0", "1", "3")
+	vs.OneOf("on_error", s.OnError, "", "fail", "skip")
+	for i, c := range s.Classes {
+		vs.Require(c != "" && c == filepath.Base(c) && !slices.Contains(s.Classes[:i], c), "classes["+strconv.Itoa(i)+"]", c, "expected the name of a folder, each once")
+	}
+}
