@@ -52,3 +52,32 @@ func BenchmarkShuffleIDX(b *testing.B) {
 	}
 	benchmark(b, Pipe(src, Shuffle(n, 1), Repeat(0), Batch(128, true), Prefetch(2)), 128)
 }
+
+// BenchmarkShuffleStream shuffles 1 M rows of 20 floats of a stream, in batches of 512.
+func BenchmarkShuffleStream(b *testing.B) {
+	const rows, batch = 1_000_000, 512
+	var columns []NamedTensor
+	for i := range 20 {
+		columns = append(columns, Slice(string(rune('a'+i)), Feature, make([]float32, rows)))
+	}
+	src, err := Slices(nil, columns...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ds := Pipe(streamOf(src), Shuffle(rows, 1), Repeat(0), Batch(batch, true))
+	it, err := ds.Iterate(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer it.Close()
+	b.ResetTimer()
+	for range b.N {
+		for range rows / batch { // a pass
+			rec, err := it.Next(context.Background())
+			if err != nil {
+				b.Fatal(err)
+			}
+			rec.Release()
+		}
+	}
+}

@@ -26,6 +26,7 @@ func appendSpan(spans []span, s span) []span {
 
 // gatherRecord copies rows of several records of one schema into one record.
 func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record, spans []span) (arrow.Record, error) {
+	recs, spans = usedOnly(recs, spans)
 	rows := 0
 	for _, s := range spans {
 		rows += s.n
@@ -49,6 +50,25 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 		d.Release()
 	}
 	return array.NewRecord(schema, cols, int64(rows)), nil
+}
+
+// usedOnly leaves out records that no span is of: a batch takes rows of few of a shuffle's many.
+func usedOnly(recs []arrow.Record, spans []span) ([]arrow.Record, []span) {
+	if len(recs) < 2 {
+		return recs, spans
+	}
+	at := make([]int32, len(recs)) // among used, from 1
+	used := make([]arrow.Record, 0, min(len(recs), len(spans)+1))
+	out := make([]span, len(spans))
+	for i, s := range spans {
+		if at[s.chunk] == 0 {
+			used = append(used, recs[s.chunk])
+			at[s.chunk] = int32(len(used))
+		}
+		s.chunk = int(at[s.chunk]) - 1
+		out[i] = s
+	}
+	return used, out
 }
 
 // concat returns one record of all rows of recs, releasing them. It copies
@@ -170,14 +190,25 @@ func (g *gatherer) bits(buffer int, at func(d arrow.ArrayData, buffer, i int) bo
 
 func (g *gatherer) fixed(width int) *memory.Buffer {
 	out := newBuffer(g.mem, g.n*width)
+	values := make([][]byte, len(g.chunks))
+	for k, d := range g.chunks {
+		if b := d.Buffers()[1]; b != nil && d.Len() > 0 { // nothing may come without a buffer
+			values[k] = b.Bytes()[d.Offset()*width:]
+		}
+	}
 	dst := out.Bytes()
 	for _, s := range g.spans {
-		if s.n == 0 { // nothing may come without a buffer
-			continue
+		src := values[s.chunk]
+		switch { // single rows, as a shuffle draws them, need no call
+		case s.n == 1 && width == 4:
+			binary.NativeEndian.PutUint32(dst, binary.NativeEndian.Uint32(src[4*s.start:]))
+			dst = dst[4:]
+		case s.n == 1 && width == 8:
+			binary.NativeEndian.PutUint64(dst, binary.NativeEndian.Uint64(src[8*s.start:]))
+			dst = dst[8:]
+		case s.n > 0:
+			dst = dst[copy(dst, src[s.start*width:(s.start+s.n)*width]):]
 		}
-		d := g.chunks[s.chunk]
-		at := (d.Offset() + s.start) * width
-		dst = dst[copy(dst, d.Buffers()[1].Bytes()[at:at+s.n*width]):]
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			if err != nil {
 				return nil, err
 			}
-			s.rows = &rowStore{up: st, node: d}
+			s.rows = &rowStore{up: st, node: d, read: shuffleRead(buffer)}
 			return s, nil
 		}
 		return d

@@ -16,14 +16,19 @@ type rowStore struct {
 	recs []arrow.Record
 	held int64 // rows in recs
 	pos  int64 // rows of the last record that are in the buffer
+	read int   // rows to ask upstream for
 }
+
+// shuffleRead is how many rows a buffer asks upstream for: large records make gathering cheap, small ones keep the state
+// of a small buffer small.
+func shuffleRead(buffer int) int { return min(max(buffer/64, chunkRows), 32*chunkRows) }
 
 const slotShift = 32
 
 func (s *rowStore) next(ctx context.Context) (int64, error) {
 	last := len(s.recs) - 1
 	if last < 0 || s.pos == s.recs[last].NumRows() {
-		rec, err := s.up.pull(withoutBatchMemory(ctx), chunkRows)
+		rec, err := s.up.pull(withoutBatchMemory(ctx), s.read)
 		if err != nil {
 			return 0, err
 		}
@@ -41,7 +46,7 @@ func (s *rowStore) gather(ctx context.Context, slots, keep []int64) (arrow.Recor
 	if err != nil {
 		return nil, err
 	}
-	if s.held > int64(2*len(keep)+4*chunkRows) {
+	if s.held > int64(2*len(keep)+4*s.read) {
 		if err := s.compact(keep); err != nil {
 			rec.Release()
 			return nil, err
