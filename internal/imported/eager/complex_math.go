@@ -9,11 +9,19 @@ import (
 
 // complexUnary are functions of one complex number, by the ops of real ones.
 var complexUnary = map[*ops.Def]func(complex128) complex128{
-	ops.Neg: func(x complex128) complex128 { return -x }, ops.Square: func(x complex128) complex128 { return x * x }, ops.Sqrt: cmplx.Sqrt, ops.Exp: cmplx.Exp, ops.Log: cmplx.Log,
-	ops.Rsqrt: func(x complex128) complex128 { return 1 / cmplx.Sqrt(x) }, ops.Inv: func(x complex128) complex128 { return 1 / x }, ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
-	ops.Sin: cmplx.Sin, ops.Cos: cmplx.Cos, ops.Tan: cmplx.Tan, ops.Asin: cmplx.Asin, ops.Acos: cmplx.Acos, ops.Atan: cmplx.Atan,
-	ops.Sinh: cmplx.Sinh, ops.Cosh: cmplx.Cosh, ops.Tanh: cmplx.Tanh, ops.Asinh: cmplx.Asinh, ops.Acosh: cmplx.Acosh, ops.Atanh: cmplx.Atanh,
-	ops.Sigmoid: func(x complex128) complex128 { return 1 / (1 + cmplx.Exp(-x)) }, ops.Sign: complexSign, ops.Log1p: complexLog1p, ops.Expm1: complexExpm1,
+	ops.Neg: func(x complex128) complex128 { return -x }, ops.Square: func(x complex128) complex128 { return x * x }, ops.Sqrt: cmplx.Sqrt, ops.Exp: complexExp, ops.Log: cmplx.Log,
+	ops.Rsqrt: complexRsqrt, ops.Inv: func(x complex128) complex128 { return 1 / x }, ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
+	ops.Sin: complexSin, ops.Cos: complexCos, ops.Tan: complexTan, ops.Asin: complexAsin, ops.Acos: complexAcos, ops.Atan: complexAtan,
+	ops.Sinh: complexSinh, ops.Cosh: complexCosh, ops.Tanh: complexTanh, ops.Asinh: complexAsinh, ops.Acosh: complexAcosh, ops.Atanh: complexAtanh,
+	ops.Sigmoid: func(x complex128) complex128 { return 1 / (1 + complexExp(-x)) }, ops.Sign: complexSign, ops.Log1p: complexLog1p, ops.Expm1: complexExpm1,
+}
+
+// complexRsqrt has one side of the branch cut.
+func complexRsqrt(x complex128) complex128 {
+	if real(x) < 0 && imag(x) == 0 {
+		return complex(0, -1/math.Sqrt(-real(x)))
+	}
+	return 1 / cmplx.Sqrt(x)
 }
 
 // complexSign is the number of length 1 in the same direction, 0 of 0.
@@ -28,7 +36,7 @@ func complexSign(x complex128) complex128 {
 func complexLog1p(x complex128) complex128 {
 	re, im := real(x), imag(x)
 	if cmplx.Abs(x) > 0.5 {
-		return cmplx.Log(1 + x)
+		return cmplx.Log(complex(1+re, im))
 	}
 	return complex(math.Log1p(re*(2+re)+im*im)/2, math.Atan2(im, 1+re))
 }
@@ -63,7 +71,7 @@ func complexPower(a, b complex128) complex128 {
 	case a == 0:
 		return 0
 	}
-	return cmplx.Exp(b * cmplx.Log(a))
+	return complexExp(b * cmplx.Log(a))
 }
 
 // unlessZero returns v, 0 where x is.

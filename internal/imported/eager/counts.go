@@ -240,27 +240,40 @@ func logSums[T float](exclusive, backwards bool) kernel {
 		l, src := laneOf(t.Shape, k), tensor.Values[T](t)
 		l.each(func(_, first int) {
 			acc := math.Inf(-1)
-			for i := range l.n {
+			for step := range l.n {
+				at := first + step*l.inner
 				if backwards {
-					i = l.n - 1 - i
+					at = first + (l.n-1-step)*l.inner
 				}
-				at := first + i*l.inner
 				before := acc
-				if v := float64(src[at]); v == acc {
-					acc += math.Ln2
-				} else {
-					acc = sumOfLogs(acc, v)
-				}
-				if dst[at] = T(acc); exclusive {
-					dst[at] = T(max(before, math.Inf(-1)))
-				}
-				if exclusive && math.IsInf(before, -1) {
+				acc = sumOfTwoLogs(acc, float64(src[at]))
+				switch {
+				case !exclusive:
+					dst[at] = T(acc)
+				case step == 0:
 					dst[at] = lowestOf[T]()
+				default:
+					dst[at] = T(before)
 				}
 			}
 		})
 		return nil
 	}
+}
+
+// sumOfTwoLogs is log(exp(acc)+exp(v)) as TensorFlow orders the two: a NaN counts as acc does.
+func sumOfTwoLogs(acc, v float64) float64 {
+	low, high := acc, acc
+	if v < acc {
+		low = v
+	}
+	if acc < v {
+		high = v
+	}
+	if math.IsInf(high, -1) {
+		return high
+	}
+	return high + math.Log1p(math.Exp(low-high))
 }
 
 // lowestOf is what TensorFlow takes for the logarithm of nothing.
