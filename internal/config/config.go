@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/search"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/models/weights"
 	"github.com/goestimator/goestimator/runconfig"
@@ -34,6 +35,8 @@ type Config struct {
 	Predict Predict `yaml:"predict,omitempty"`
 	// What an exported model takes and contains: of exporters and of the command export.
 	Export Export `yaml:"export,omitempty"`
+	// Values of other keys that the command sweep tries.
+	Sweep search.Spec `yaml:"sweep,omitempty"`
 	// How the run is made: checkpoints, summaries, logs, threads.
 	Run runconfig.Spec `yaml:"run"`
 	// Where variables live and how gradients travel.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/filelock"
 )
 
 // partSuffix is of the name of a file whose download has not ended.
@@ -30,7 +31,7 @@ func openPart(path string) (*part, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := lock(f); err != nil {
+		if err := filelock.Try(f); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: another process downloads it: %w", f.Name(), err), f.Close())
 		}
 		mine, err := f.Stat()

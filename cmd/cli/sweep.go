@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/internal/config"
+	"github.com/goestimator/goestimator/internal/search"
+	"github.com/spf13/cobra"
+)
+
+// sweepFlags are the flags of sweep.
+type sweepFlags struct {
+	configFlags
+	dir string
+}
+
+func (a *app) sweepCommand() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep --config FILE",
+		Short: "train with many values of some keys and find the best",
+		Long: `Trains a config again and again, each time with other values of the keys that
+its section sweep names, and compares the last evaluations. Each trial is a
+process of its own, with a model_dir and a log in the folder of the sweep:
+
+  trials/0007       model_dir of trial 7; what it says is in trials/0007.log
+  sweep.jsonl       what has begun and ended: the same command goes on there
+  best.yaml         the config of the best trial, ready to train, export or serve
+
+Ctrl-C interrupts the trials after a checkpoint. A trial that fails does not end
+the sweep, unless the first three do.`,
+		Example: `  goestimator sweep --config configs/iris.yaml --set sweep.trials=20 --set sweep.algorithm=tpe --set 'sweep.parameters=[{key: optimizer.learning_rate, min: 1e-4, max: 1, log: true}]'`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := f.load()
+			if err != nil {
+				return err
+			}
+			return a.sweep(cmd.Context(), cfg, f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.dir, "dir", "", "folder of the sweep (default: the config's model_dir and _sweep)")
+	completeFolders(cmd, "dir")
+	return cmd
+}
+
+func (a *app) sweep(ctx context.Context, cfg *config.Config, f sweepFlags) error {
+	if f.dir == "" {
+		f.dir = cfg.ModelDir + "_sweep"
+	}
+	s, err := search.New(cfg.Sweep, cfg.Train.MaxSteps)
+	if err == nil {
+		err = checkSweep(cfg, f)
+	}
+	if err == nil {
+		err = checkParameters(s.Spec(), f)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	identity, err := sweepIdentity(*cfg)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(f.dir, "trials"), 0o777); err != nil {
+		return fmt.Errorf("the folder of the sweep: %w", err)
+	}
+	journal, results, begun, err := search.OpenJournal(filepath.Join(f.dir, "sweep.jsonl"), identity)
+	if errors.Is(err, search.ErrOther) {
+		return usage(fmt.Errorf("%w: its config is another one: name another folder by --dir, or delete this one", err))
+	}
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	s.Resume(results, begun)
+	if len(results) > 0 {
+		a.log.Info("the sweep goes on", "dir", f.dir, "ended", len(results))
+	}
+	t := &trials{app: a, flags: f, search: s, journal: journal}
+	if err := t.run(ctx); err != nil {
+		return err
+	}
+	return a.sweepResult(cfg, s, f)
+}
+
+// checkSweep refuses what no trial can do.
+func checkSweep(cfg *config.Config, f sweepFlags) error {
+	rc, err := cfg.RunConfig()
+	switch {
+	case err != nil:
+		return err
+	case rc.ClusterSpec().Len() > 1:
+		return errors.New("sweep runs on one machine: unset TF_CONFIG")
+	case cfg.Eval.Input.Format == "":
+		return errors.New("eval.input.format is not set: trials are compared by their evaluations")
+	case f.dir == "_sweep":
+		return errors.New("no model_dir and no --dir: say where the sweep is to be kept")
+	}
+	return nil
+}
+
+// checkParameters loads the config with each value of a list, and with the ends of each range.
+func checkParameters(s search.Spec, f sweepFlags) error {
+	for _, p := range s.Parameters {
+		for _, v := range p.Ends() {
+			one := search.Trial{Values: map[string]any{p.Key: v}}
+			if _, err := config.Load(config.LoadOptions{Path: f.path, Sets: append(f.sets[:len(f.sets):len(f.sets)], one.Sets()...)}); err != nil {
+				return fmt.Errorf("sweep.parameters, %s: %w", p.Key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sweepIdentity tells sweeps apart: by all of the config but how many trials there are and how many run at a time.
+func sweepIdentity(cfg config.Config) (string, error) {
+	cfg.Sweep.Trials, cfg.Sweep.Parallel, cfg.ModelDir, cfg.Run.JobID = 0, 0, "", ""
+	b, err := cfg.Marshal()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}

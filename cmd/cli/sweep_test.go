@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sweptConfig has a rate that decides how well 30 steps go.
+const sweptConfig = `
+model_dir: run
+seed: 7
+model: {name: linear, params: {label_dimension: 1}}
+train:
+  input: {format: csv, files: rows.csv, columns: &columns [{name: a}, {name: y, role: label}], batch_size: 4, repeat: true}
+  max_steps: 30
+eval: {input: {format: csv, files: rows.csv, columns: *columns, batch_size: 4}}
+sweep:
+  algorithm: grid
+  parallel: 2
+  parameters: [{key: optimizer.learning_rate, values: [1e-6, 0.1, 1e-5]}]
+`
+
+// sweepIn runs the command in a new folder, whose trials are processes of this binary.
+func sweepIn(t *testing.T, cfg string) (run func(ctx context.Context, args ...string) (code int, out, errs string)) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv(asBinary, "1")
+	for name, text := range map[string]string{"c.yaml": cfg, "rows.csv": "0,1\n1,3\n2,5\n3,7\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(ctx context.Context, args ...string) (int, string, string) {
+		var out, errs bytes.Buffer
+		code := Run(ctx, append([]string{"sweep", "--config", "c.yaml"}, args...), &out, &errs)
+		return code, out.String(), errs.String()
+	}
+}
+
+// TestSweep: the best of a grid, its config, and a second run that has nothing left to do.
+func TestSweep(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	code, out, errs := run(t.Context())
+	if code != 0 || !strings.Contains(out, "best_trial=1\n") || !strings.Contains(out, "trials=3\n") {
+		t.Fatalf("code %d, %s%s", code, out, errs)
+	}
+	best, err := os.ReadFile("run_sweep/best.yaml")
+	if err != nil || !strings.Contains(string(best), "learning_rate: 0.1\n") || !strings.Contains(string(best), "model_dir: run_sweep/trials/0001\n") || strings.Contains(string(best), "sweep:\n") {
+		t.Errorf("%v\n%s", err, best)
+	}
+	again, out, errs := run(t.Context(), "--json")
+	var sum sweepSummary
+	if err := json.Unmarshal([]byte(out), &sum); err != nil || again != 0 || sum.Best == nil || sum.Best.Number != 1 || len(sum.Trials) != 3 {
+		t.Errorf("code %d, %v, %+v", again, err, sum)
+	}
+	if strings.Count(errs, "loss=") != 0 || !strings.Contains(errs, "goes on") {
+		t.Errorf("the second run trained: %s", errs)
+	}
+	if code, _, errs := run(t.Context(), "--set", "train.max_steps=31"); code != exitUsage || !strings.Contains(errs, "another sweep") {
+		t.Errorf("another config: code %d, %s", code, errs)
+	}
+}
+
+// TestSweepGoesOn where one was interrupted: the trial that had begun trains again, the others do not.
+func TestSweepGoesOn(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	if code, _, errs := run(t.Context(), "--set", "sweep.parallel=1"); code != 0 {
+		t.Fatal(errs)
+	}
+	journal := filepath.Join("run_sweep", "sweep.jsonl")
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n") // sweep, begun 0, result 0, begun 1, ...
+	if err := os.WriteFile(journal, []byte(strings.Join(lines[:4], "")+lines[4][:9]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t.Context())
+	if code != 0 || !strings.Contains(out, "best_trial=1\n") || strings.Contains(errs, "number=0") || !strings.Contains(errs, "number=1") || !strings.Contains(errs, "number=2") {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+}
+
+// TestSweepFails where trials do: one does not count, three at the beginning end the sweep.
+func TestSweepFails(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	code, out, errs := run(t.Context(), "--set", "sweep.parameters=[{key: optimizer.learning_rate, values: [1e30, 0.1]}]")
+	if code != 0 || !strings.Contains(out, "best_trial=1\n") || !strings.Contains(out, "failed") {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+	code, _, errs = run(t.Context(), "--dir", "other", "--set", "sweep.parameters=[{key: train.input.files, values: [[x.csv], [y.csv], [z.csv], [u.csv]]}]")
+	if code != 1 || !strings.Contains(errs, "the first 3 trials failed") || !strings.Contains(errs, "z.csv") && !strings.Contains(errs, "u.csv") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+// TestSweepIsInterrupted: no trial begins after a signal, and none that it stopped counts.
+func TestSweepIsInterrupted(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, out, errs := run(ctx)
+	if code == 0 || out != "" {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+	text, err := os.ReadFile(filepath.Join("run_sweep", "sweep.jsonl"))
+	if err != nil || strings.Contains(string(text), "result") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if code, out, errs := run(t.Context()); code != 0 || !strings.Contains(out, "best_trial=1\n") {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+}
+
+// TestSweepMistakes are told before anything trains.
+func TestSweepMistakes(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	for want, set := range map[string]string{
+		"expected one of random, grid, tpe, halving": "sweep.algorithm=luck",
+		"optimizer.learning_rat":                     "sweep.parameters=[{key: optimizer.learning_rat, values: [1]}]",
+		"sweep.parameters, train.max_steps":          "sweep.parameters=[{key: train.max_steps, values: [many]}]",
+		"eval.input.format is not set":               "eval.input.format=",
+		"no model_dir and no --dir":                  "model_dir=",
+	} {
+		if code, out, errs := run(t.Context(), "--set", set); code != exitUsage || !strings.Contains(errs, want) || out != "" {
+			t.Errorf("%s: code %d, %s%s", set, code, out, errs)
+		}
+	}
+	if _, err := os.Stat("run_sweep"); err == nil {
+		t.Error("a folder was made")
+	}
+	if code, _, errs := run(t.Context(), "--set", "sweep.metric=beauty"); code != exitUsage || !strings.Contains(errs, "sweep.metric: no metric beauty") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}

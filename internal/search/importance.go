@@ -1,0 +1,92 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Importance tells for each parameter how closely the metric follows it, from 0 to 1: of a range Spearman's correlation of ranks, without its sign; of a
+// list the correlation ratio of the ranks. NaN where fewer than five trials, or equal ones alone, tell nothing.
+func (s *Search) Importance() []float64 {
+	var list []Result
+	for _, r := range s.Ranked() {
+		if _, ok := r.Got(); ok {
+			list = append(list, r)
+		}
+	}
+	out := make([]float64, len(s.spec.Parameters))
+	for i, p := range s.spec.Parameters {
+		out[i] = math.NaN()
+		places := placesOf(p, list)
+		if len(list) < 5 || len(places) < len(list) {
+			continue
+		}
+		var metric []float64
+		for _, r := range list {
+			v, _ := r.Got()
+			metric = append(metric, v)
+		}
+		if p.listed() {
+			out[i] = correlationRatio(places, ranks(metric))
+		} else {
+			out[i] = math.Abs(correlation(ranks(places), ranks(metric)))
+		}
+	}
+	return out
+}
+
+// ranks are the places of numbers in their order; equal ones have the mean of theirs.
+func ranks(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	out := make([]float64, len(x))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && x[order[j]] == x[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			out[k] = float64(i+j-1) / 2
+		}
+		i = j
+	}
+	return out
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// correlation is Pearson's.
+func correlation(x, y []float64) float64 {
+	mx, my := mean(x), mean(y)
+	var xy, xx, yy float64
+	for i := range x {
+		xy, xx, yy = xy+(x[i]-mx)*(y[i]-my), xx+(x[i]-mx)*(x[i]-mx), yy+(y[i]-my)*(y[i]-my)
+	}
+	return xy / math.Sqrt(xx*yy)
+}
+
+// correlationRatio is the square root of the part of y's variance that lies between its groups.
+func correlationRatio(group, y []float64) float64 {
+	m := mean(y)
+	members := map[float64][]float64{}
+	total, between := 0.0, 0.0
+	for i, g := range group {
+		members[g] = append(members[g], y[i])
+		total += (y[i] - m) * (y[i] - m)
+	}
+	for _, list := range members {
+		d := mean(list) - m
+		between += float64(len(list)) * d * d
+	}
+	return math.Sqrt(between / total)
+}

@@ -1,0 +1,140 @@
+package search
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Search chooses trials. It is for one goroutine.
+type Search struct {
+	spec     Spec
+	maxSteps int64 // of the last round of halving
+	again    []Trial
+	running  map[trialKey]bool
+	done     map[trialKey]Result
+	order    []trialKey // of done
+	next     int        // number of the next new trial
+}
+
+// trialKey is a trial in one round.
+type trialKey struct {
+	number int
+	steps  int64
+}
+
+func (t Trial) key() trialKey { return trialKey{t.Number, t.Steps} }
+
+// New returns a search. maxSteps is train.max_steps, which halving needs.
+func New(spec Spec, maxSteps int64) (*Search, error) {
+	spec = spec.completed()
+	if err := spec.validate(); err != nil {
+		return nil, err
+	}
+	if spec.Algorithm == "halving" && maxSteps <= 0 {
+		return nil, errHalving
+	}
+	return &Search{spec: spec, maxSteps: maxSteps, running: map[trialKey]bool{}, done: map[trialKey]Result{}}, nil
+}
+
+// Spec is the search's, with its defaults.
+func (s *Search) Spec() Spec { return s.spec }
+
+// Resume takes over what a journal holds: results, and trials that had begun, which run again with the same values.
+func (s *Search) Resume(results []Result, begun []Trial) {
+	for _, r := range results {
+		s.Add(r)
+		s.next = max(s.next, r.Number+1)
+	}
+	for _, t := range begun {
+		s.next = max(s.next, t.Number+1)
+		if _, ended := s.done[t.key()]; !ended && (t.Number < s.spec.Trials) {
+			s.again = append(s.again, t)
+		}
+	}
+}
+
+// Add takes the result of a trial.
+func (s *Search) Add(r Result) {
+	k := r.key()
+	delete(s.running, k)
+	if _, twice := s.done[k]; !twice {
+		s.order = append(s.order, k)
+	}
+	s.done[k] = r
+}
+
+// Next returns a trial to run now; ok is false where others have to end before, or nothing is left.
+func (s *Search) Next() (t Trial, ok bool) {
+	if len(s.again) > 0 {
+		t, s.again = s.again[0], s.again[1:]
+		s.running[t.key()] = true
+		return t, true
+	}
+	if s.spec.Algorithm == "halving" {
+		t, ok = s.halved()
+	} else if ok = s.next < s.spec.Trials; ok {
+		t = Trial{Number: s.next, Values: s.values(s.next)}
+		s.next++
+	}
+	if ok {
+		s.running[t.key()] = true
+	}
+	return t, ok
+}
+
+// values are those of a new trial.
+func (s *Search) values(n int) map[string]any {
+	v := map[string]any{}
+	r := s.random(n)
+	if s.spec.Algorithm == "grid" {
+		for _, p := range s.spec.Parameters {
+			all := p.grid()
+			v[p.Key] = all[n%len(all)]
+			n /= len(all)
+		}
+		return v
+	}
+	var good, bad []Result
+	if s.spec.Algorithm == "tpe" {
+		good, bad = s.split()
+	}
+	for _, p := range s.spec.Parameters {
+		if len(good) > 0 {
+			v[p.Key] = p.suggest(r, placesOf(p, good), placesOf(p, bad))
+		} else {
+			v[p.Key] = p.draw(r)
+		}
+	}
+	return v
+}
+
+// random is the source of a trial's choices, which do not depend on how many run at a time.
+func (s *Search) random(n int) *rand.Rand { return rand.New(rand.NewPCG(s.spec.Seed, uint64(n))) }
+
+// Results are all that came in, in that order.
+func (s *Search) Results() []Result {
+	var out []Result
+	for _, k := range s.order {
+		out = append(out, s.done[k])
+	}
+	return out
+}
+
+// Ranked has the last result of each trial, the best first. Of halving, trials that were trained on come before the others.
+func (s *Search) Ranked() []Result {
+	last := map[int]Result{}
+	for _, r := range s.Results() {
+		if old, ok := last[r.Number]; !ok || r.Steps > old.Steps {
+			last[r.Number] = r
+		}
+	}
+	var list []Result
+	for _, k := range s.order {
+		if r := last[k.number]; r.Steps == k.steps {
+			list = append(list, r)
+		}
+	}
+	out := s.ranked(list)
+	slices.SortStableFunc(out, func(a, b Result) int { return int(min(max(b.Steps-a.Steps, -1), 1)) })
+	return out
+}

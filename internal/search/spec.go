@@ -1,0 +1,141 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Spec says what a search varies, and how it chooses.
+type Spec struct {
+	// Metric of the last evaluation that is to be improved. Empty: loss.
+	Metric string `yaml:"metric,omitempty"`
+	// Whether a higher value of the metric is better.
+	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
+	// random; grid: all combinations; tpe: after ten random trials, where good ones lie densest among all (Bergstra et al. 2011); halving: at random, and
+	// the better ones are trained on (successive halving, Jamieson and Talwalkar 2016).
+	Algorithm string `yaml:"algorithm,omitempty"`
+	// Number of trials. 0: 20; of a grid, all combinations.
+	Trials int `yaml:"trials,omitempty"`
+	// Trials that run at the same time, each a process with its share of the cores. 0: 1.
+	Parallel int `yaml:"parallel,omitempty"`
+	// halving: one of so many trials is trained on, for so many times as many steps, until the last reach train.max_steps. 0: 3.
+	Reduction int `yaml:"reduction,omitempty"`
+	// Seed of the choices. The config's seed is that of all trainings.
+	Seed uint64 `yaml:"seed,omitempty"`
+	// The keys that vary, and their values.
+	Parameters []Parameter `yaml:"parameters,omitempty"`
+}
+
+// Parameter is a key of the config with the values that it may take: a list, or a range of numbers.
+type Parameter struct {
+	// Key of the config, for example optimizer.learning_rate.
+	Key string `yaml:"key"`
+	// The values of a list; each may be anything that the key takes.
+	Values []any `yaml:"values,omitempty"`
+	// Least number of a range.
+	Min float64 `yaml:"min,omitempty"`
+	// Greatest number of a range.
+	Max float64 `yaml:"max,omitempty"`
+	// Orders of magnitude are equally likely, as suits rates.
+	Log bool `yaml:"log,omitempty"`
+	// Whole numbers only.
+	Integer bool `yaml:"integer,omitempty"`
+	// grid: how many numbers of the range are tried. 0: 5.
+	Points int `yaml:"points,omitempty"`
+}
+
+// Algorithms are the known values of Spec.Algorithm.
+func Algorithms() []string { return []string{"random", "grid", "tpe", "halving"} }
+
+// Bounds of a search.
+const (
+	maxTrials = 1 << 16
+	maxPoints = 1 << 10
+)
+
+// completed is the spec with its defaults.
+func (s Spec) completed() Spec {
+	set := func(v *int, to int) {
+		if *v == 0 {
+			*v = to
+		}
+	}
+	if s.Metric == "" {
+		s.Metric = "loss"
+	}
+	if s.Algorithm == "" {
+		s.Algorithm = "random"
+	}
+	s.Parameters = slices.Clone(s.Parameters)
+	all := 1
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		set(&p.Points, 5)
+		all = min(all*max(1, len(p.grid())), maxTrials+1)
+	}
+	if s.Algorithm == "grid" && (s.Trials == 0 || s.Trials > all) {
+		s.Trials = all
+	}
+	set(&s.Trials, 20)
+	set(&s.Parallel, 1)
+	set(&s.Reduction, 3)
+	return s
+}
+
+// validate tells all that is wrong with a completed spec.
+func (s Spec) validate() error {
+	var errs []error
+	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sweep."+format, args...)) }
+	if !slices.Contains(Algorithms(), s.Algorithm) {
+		add("algorithm: got %q, expected one of %s", s.Algorithm, strings.Join(Algorithms(), ", "))
+	}
+	if s.Trials < 1 || s.Trials > maxTrials {
+		add("trials: got %d, expected 1 to %d", s.Trials, maxTrials)
+	}
+	if s.Parallel < 1 {
+		add("parallel: got %d, expected at least 1", s.Parallel)
+	}
+	if s.Reduction < 2 {
+		add("reduction: got %d, expected at least 2", s.Reduction)
+	}
+	if len(s.Parameters) == 0 {
+		add("parameters: none, expected at least one, for example {key: optimizer.learning_rate, min: 1e-4, max: 1e-1, log: true}")
+	}
+	for i, p := range s.Parameters {
+		if err := p.validate(); err != nil {
+			add("parameters[%d] (%s): %w", i, p.Key, err)
+		}
+		if slices.ContainsFunc(s.Parameters[:i], func(q Parameter) bool { return strings.EqualFold(q.Key, p.Key) }) {
+			add("parameters[%d]: %s is there twice", i, p.Key)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p Parameter) validate() error {
+	finite := !math.IsInf(p.Max-p.Min, 0) && !math.IsNaN(p.Max-p.Min)
+	switch {
+	case p.Key == "":
+		return errors.New("key: expected a key of the config, got none")
+	case strings.HasPrefix(strings.ToLower(p.Key), "sweep.") || strings.EqualFold(p.Key, "model_dir"):
+		return errors.New("key: the sweep sets this itself")
+	case p.listed() && (p.Min != 0 || p.Max != 0 || p.Log || p.Integer):
+		return errors.New("expected values, or min and max, got both")
+	case p.listed():
+		return nil
+	case !finite || p.Min >= p.Max:
+		return fmt.Errorf("expected values, or min below max, got min %v and max %v", p.Min, p.Max)
+	case p.Log && p.Min <= 0:
+		return fmt.Errorf("log: expected min above 0, got %v", p.Min)
+	case p.Integer && (p.Min != math.Trunc(p.Min) || p.Max != math.Trunc(p.Max) || math.Abs(p.Min) > 1<<53 || math.Abs(p.Max) > 1<<53):
+		return fmt.Errorf("integer: expected whole numbers up to 2^53 for min and max, got %v and %v", p.Min, p.Max)
+	case p.Points < 2 || p.Points > maxPoints:
+		return fmt.Errorf("points: got %d, expected 2 to %d", p.Points, maxPoints)
+	}
+	return nil
+}
+
+func (p Parameter) listed() bool { return len(p.Values) > 0 }
