@@ -109,7 +109,7 @@ func (s *Search) values(n int) map[string]any {
 }
 
 // random is the source of a trial's choices, which do not depend on how many run at a time.
-func (s *Search) random(n int) *rand.Rand { return rand.New(rand.NewPCG(s.spec.Seed, uint64(n))) }
+func (s *Search) random(n int) *rand.Rand { return rand.New(rand.NewPCG(uint64(s.spec.Seed), uint64(n))) }
 
 // Results are all that came in, in that order.
 func (s *Search) Results() []Result {

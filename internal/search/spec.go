@@ -24,7 +24,7 @@ type Spec struct {
 	// halving: one of so many trials is trained on, for so many times as many steps, until the last reach train.max_steps. 0: 3.
 	Reduction int `yaml:"reduction,omitempty"`
 	// Seed of the choices. The config's seed is that of all trainings.
-	Seed uint64 `yaml:"seed,omitempty"`
+	Seed int64 `yaml:"seed,omitempty"`
 	// The keys that vary, and their values.
 	Parameters []Parameter `yaml:"parameters,omitempty"`
 }
