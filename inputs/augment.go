@@ -9,15 +9,20 @@ import (
 
 // Augmentation names random changes to images.
 type Augmentation struct {
-	CropPadding int   // zero pixels added on each side before a random crop to the old size
-	Flip        bool  // mirror left and right with probability 1/2
-	Seed        int64 // decides the changes to an image, with the epoch and the row
+	CropPadding int     // zero pixels added on each side before a random crop to the old size
+	Flip        bool    // mirror left and right with probability 1/2
+	Rotate      float64 // turn by up to as many degrees, either way; what comes from outside is zero
+	Brightness  float64 // multiply by 1 plus or minus up to this share
+	Contrast    float64 // the same of each pixel's distance from the mean of its channel
+	Saturation  float64 // the same of its distance from grey, of images of 3 channels
+	Cutout      int     // side of a square of zeros at a random place
+	Seed        int64   // decides the changes to an image, with the epoch and the row
 }
 
 // Augment returns a Mapper that changes every feature of shape [height, width,
 // channels] of type uint8 or float32. It fails where there is none.
 func Augment(a Augmentation) Mapper {
-	m := columnMap{name: fmt.Sprintf("augment(%d,%t)", a.CropPadding, a.Flip), seed: a.Seed}
+	m := columnMap{name: fmt.Sprintf("augment(%d,%t%s)", a.CropPadding, a.Flip, a.more()), seed: a.Seed}
 	m.plan = func(c Column) (Column, columnFunc, error) {
 		if !isImage(c) {
 			return c, nil, nil
@@ -25,10 +30,14 @@ func Augment(a Augmentation) Mapper {
 		if a.CropPadding < 0 || a.CropPadding > max(c.Shape[0], c.Shape[1]) {
 			return c, nil, fmt.Errorf("crop padding must lie in [0, %d], got %d", max(c.Shape[0], c.Shape[1]), a.CropPadding)
 		}
+		if err := a.validate(c); err != nil {
+			return c, nil, err
+		}
 		im := image{h: c.Shape[0], w: c.Shape[1], pixel: c.Shape[2] * c.DType.Size()}
+		paint := newPainter(a, c)
 		c.Default = nil // data to predict is not augmented
 		return c, func(dst []byte, src *tensor.Tensor, rows Rows) error {
-			a.batch(im, dst, src.Bytes, rows)
+			a.batch(im, dst, src.Bytes, rows, paint)
 			return nil
 		}, nil
 	}
@@ -53,7 +62,7 @@ func isImage(c Column) bool {
 type image struct{ h, w, pixel int }
 
 // batch changes each image of a batch.
-func (a Augmentation) batch(im image, dst, src []byte, rows Rows) {
+func (a Augmentation) batch(im image, dst, src []byte, rows Rows, paint *painter) {
 	size := im.h * im.w * im.pixel
 	for i := 0; i*size < len(src); i++ {
 		rnd := splitmix.Source(rows.Seed(i))
@@ -64,6 +73,9 @@ func (a Augmentation) batch(im image, dst, src []byte, rows Rows) {
 		}
 		flip := a.Flip && rnd.Next()>>63 == 1
 		im.shift(dst[i*size:(i+1)*size], src[i*size:(i+1)*size], dx, dy, flip)
+		if paint != nil {
+			paint.change(dst[i*size:(i+1)*size], &rnd)
+		}
 	}
 }
 

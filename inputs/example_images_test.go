@@ -46,3 +46,16 @@ func ExampleImageFolder() {
 	// Output:
 	// image uint8[8 8 1] feature, label int64 label 3 [cat dog]
 }
+
+// Images that differ in each epoch, and are the same in each run.
+func ExampleAugment() {
+	src, err := inputs.Glyphs(1, 100, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	changes := inputs.Augment(inputs.Augmentation{CropPadding: 2, Rotate: 10, Contrast: 0.2, Cutout: 4, Seed: 7})
+	ds := inputs.Pipe(src, inputs.Repeat(3), inputs.Batch(32, true), inputs.ParallelMap(changes, 2), inputs.Prefetch(2))
+	fmt.Println(ds.Schema())
+	// Output:
+	// image uint8[28 28 1] feature, label int64 label
+}

@@ -199,8 +199,9 @@ func (s Spec) prepare(ic Context) []Transform {
 	if s.Scale != 0 || len(s.Mean) > 0 {
 		maps = append(maps, Normalize(Normalization{Except: s.ids(), Scale: s.Scale, Mean: s.Mean, Std: s.Std}))
 	}
-	if ic.Mode == Train && (s.Augment.CropPadding != 0 || s.Augment.Flip) {
-		maps = append(maps, Augment(Augmentation{CropPadding: s.Augment.CropPadding, Flip: s.Augment.Flip, Seed: ic.Seed}))
+	if g := s.Augment; ic.Mode == Train && g != (AugmentSpec{}) {
+		maps = append(maps, Augment(Augmentation{CropPadding: g.CropPadding, Flip: g.Flip, Rotate: g.Rotate, Brightness: g.Brightness,
+			Contrast: g.Contrast, Saturation: g.Saturation, Cutout: g.Cutout, Seed: ic.Seed}))
 	}
 	var steps []Transform
 	if len(maps) > 0 {

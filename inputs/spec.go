@@ -107,6 +107,16 @@ type AugmentSpec struct {
 	CropPadding int `yaml:"crop_padding,omitempty"`
 	// Mirror left and right with probability 1/2.
 	Flip bool `yaml:"flip,omitempty"`
+	// Turn by up to as many degrees, either way.
+	Rotate float64 `yaml:"rotate,omitempty"`
+	// Multiply by 1 plus or minus up to this share, 0 to 1.
+	Brightness float64 `yaml:"brightness,omitempty"`
+	// The same of each pixel's distance from the mean of its channel.
+	Contrast float64 `yaml:"contrast,omitempty"`
+	// The same of each pixel's distance from grey, of images of 3 channels.
+	Saturation float64 `yaml:"saturation,omitempty"`
+	// Side of a square of zeros at a random place.
+	Cutout int `yaml:"cutout,omitempty"`
 }
 
 // DefaultSpec returns the spec that an empty section of a config file gives.

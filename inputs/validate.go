@@ -113,6 +113,11 @@ func (s Spec) validateBatches(vs *violation.List) {
 	vs.Require(s.Prefetch >= -1, "prefetch", s.Prefetch, "expected >= 0, or -1 for as many as serve")
 	vs.Require(s.Parallelism >= 0, "parallelism", s.Parallelism, "expected >= 0")
 	vs.Require(s.Augment.CropPadding >= 0, "augment.crop_padding", s.Augment.CropPadding, "expected >= 0")
+	vs.Require(s.Augment.Rotate >= 0 && s.Augment.Rotate <= 180, "augment.rotate", s.Augment.Rotate, "expected 0 to 180")
+	vs.Require(s.Augment.Brightness >= 0 && s.Augment.Brightness <= 1, "augment.brightness", s.Augment.Brightness, "expected 0 to 1")
+	vs.Require(s.Augment.Contrast >= 0 && s.Augment.Contrast <= 1, "augment.contrast", s.Augment.Contrast, "expected 0 to 1")
+	vs.Require(s.Augment.Saturation >= 0 && s.Augment.Saturation <= 1, "augment.saturation", s.Augment.Saturation, "expected 0 to 1")
+	vs.Require(s.Augment.Cutout >= 0, "augment.cutout", s.Augment.Cutout, "expected >= 0")
 }
 
 func (s SplitSpec) validate(vs *violation.List) {
