@@ -3,6 +3,7 @@ package inputs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -31,6 +32,8 @@ type Images struct {
 	Channels int
 	// Unlabeled leaves out the labels; the images may then lie in the folder itself.
 	Unlabeled bool
+	// Missing allows classes without a folder, as of data to evaluate or to predict.
+	Missing bool
 	// Skip leaves out images that are damaged, all of which are decoded once to find them; else the first one that is read is an error.
 	Skip bool
 	// Skipped is told of each image that is left out; nil: nobody is.
@@ -133,6 +136,9 @@ var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp"}
 // add lists the images of a folder.
 func (f *imageFolder) add(dir string, label int64) error {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) && f.Missing && dir != f.dir {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("images of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
 	}
@@ -247,7 +253,7 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 
 // images opens the folder of images of a spec.
 func (s Spec) images(ic Context) (Dataset, error) {
-	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Skip: s.OnError == "skip", Allocator: ic.Allocator,
+	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Missing: ic.Mode != Train, Skip: s.OnError == "skip", Allocator: ic.Allocator,
 		Skipped: func(err error) { slog.Warn("a damaged image is left out", "error", err) }}
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]

@@ -180,6 +180,21 @@ func TestImageSpec(t *testing.T) {
 			t.Errorf("%s: %s", mode, got)
 		}
 	}
+	flat := Spec{Format: "images", Files: []string{filepath.Join(dir, "dog")}, Classes: []string{"cat", "dog"}, BatchSize: 2}
+	if _, err := Open(t.Context(), flat, Context{Mode: Predict}); err != nil {
+		t.Errorf("images in the folder itself: %v", err)
+	}
+	fewer := Spec{Format: "images", Files: []string{dir}, Classes: []string{"bee", "dog"}, BatchSize: 9}
+	ds, err := Open(t.Context(), fewer, Context{Mode: Eval})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]int64{1, 1}, slices.Concat(ids(t, ds)...)); d != "" {
+		t.Errorf("a class without a folder: %s", d)
+	}
+	if _, err := Open(t.Context(), fewer, Context{Mode: Train}); err == nil || !strings.Contains(err.Error(), "bee") {
+		t.Errorf("a class without a folder in training: %v", err)
+	}
 	names, err := spec.ClassNames()
 	if d := cmp.Diff([]string{"cat", "dog", "newt"}, names); d != "" || err != nil {
 		t.Error(d, err)
