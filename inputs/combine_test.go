@@ -487,3 +487,21 @@ func TestShardFilesOfSeveral(t *testing.T) {
 		t.Error("files of a zip are shared")
 	}
 }
+
+// TestWindowsOfSmallRecords compares windows with their definition, whatever the records are that they are made of.
+func TestWindowsOfSmallRecords(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rows, record := rapid.IntRange(1, 60).Draw(rt, "rows"), rapid.IntRange(1, 9).Draw(rt, "record")
+		w := Windows{Size: rapid.IntRange(1, 6).Draw(rt, "size"), Shift: rapid.IntRange(1, 12).Draw(rt, "shift"), Stride: rapid.IntRange(1, 3).Draw(rt, "stride")}
+		var want []int64
+		for start := 0; start+(w.Size-1)*w.Stride < rows; start += w.Shift {
+			for i := range w.Size {
+				want = append(want, int64(start+i*w.Stride))
+			}
+		}
+		ds := Pipe(counted(t, nil, 0, rows), Batch(record, false), Window(w), Batch(rapid.IntRange(1, 4).Draw(rt, "batch"), false))
+		if got := flat(ids(t, ds)); !slices.Equal(got, want) {
+			rt.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
