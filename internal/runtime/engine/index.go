@@ -108,9 +108,10 @@ func argExtreme(smallest bool) compileFunc {
 }
 
 func argBest[T number](smallest bool) compileFunc {
-	better := func(a, b T) bool { return a > b || a != a && b == b }
+	// As TensorFlow has it, NaN is no extreme, and an infinity that is the worst of all is none beside it.
+	better := func(a, b T) bool { return a > b || b != b && float64(a) > math.Inf(-1) }
 	if smallest {
-		better = func(a, b T) bool { return a < b || a != a && b == b }
+		better = func(a, b T) bool { return a < b || b != b && float64(a) < math.Inf(1) }
 	}
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(2, 1); err != nil {

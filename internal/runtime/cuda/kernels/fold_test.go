@@ -119,7 +119,7 @@ func TestArgAndRange(t *testing.T) {
 		inner    int
 		smallest bool
 		want     [3]int32
-	}{{1, false, [3]int32{1, 1, 0}}, {1, true, [3]int32{0, 1, 1}}, {3, false, [3]int32{1, 1, 1}}, {3, true, [3]int32{2, 1, 2}}} {
+	}{{1, false, [3]int32{1, 2, 0}}, {1, true, [3]int32{0, 0, 1}}, {3, false, [3]int32{1, 0, 1}}, {3, true, [3]int32{2, 2, 2}}} {
 		if a.Inner, a.Smallest, a.Outer = c.inner, c.smallest, 3/c.inner; true {
 			r.run(a.Call())
 		}

@@ -86,7 +86,7 @@ FOLD(i32, int, int)
 FOLD(i64, i64, i64)
 FOLD(bool, u8, int)
 
-// The place of the best of each n of x [outer, n, inner]: the first of equal ones, or the first NaN.
+// The place of the best of each n of x [outer, n, inner]: the first of equal ones. NaN is none, and neither is an infinity that is the worst of all beside it.
 template <class T, class I> __device__ void arg(I *dst, const T *x, i64 outer, i64 n, i64 inner, int smallest) {
   EACH(i, outer * inner) {
     const T *from = x + i / inner * n * inner + i % inner;
@@ -94,7 +94,7 @@ template <class T, class I> __device__ void arg(I *dst, const T *x, i64 outer, i
     i64 at = 0;
     for (i64 k = 1; k < n; k++) {
       T v = from[k * inner];
-      if ((smallest ? v < best : v > best) || (v != v && best == best)) {
+      if ((smallest ? v < best : v > best) || (best != best && (smallest ? v < (T)INF : v > (T)-INF))) {
         best = v;
         at = k;
       }
