@@ -40,14 +40,11 @@ func FromStructs[T any](rows []T, o ArrowOptions) (Indexed, error) {
 		return nil, fmt.Errorf("%w: the slice of %s has no element", ErrEmpty, reflect.TypeFor[T]())
 	}
 	// A data set is never closed: its rows are garbage collected.
-	rec, _, err := p.record(memory.NewGoAllocator(), values, 0)
+	recs, err := p.records(memory.NewGoAllocator(), values)
 	if err != nil {
-		if rec != nil {
-			rec.Release()
-		}
 		return nil, err
 	}
-	ix, err := indexRecords(p.schema, []arrow.Record{rec}, o.Allocator)
+	ix, err := indexRecords(p.schema, recs, o.Allocator)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,11 @@ type structField struct {
 type structPlan struct {
 	fields []structField
 	schema *Schema
+	bytes  int // after so many bytes of text in a column a record ends
 }
+
+// recordBytes are far enough below 2 GiB, which the offsets of a column of text reach.
+const recordBytes = 1 << 30
 
 // planStruct returns the plan of a struct type, or of a pointer to one.
 func planStruct(t reflect.Type, o ArrowOptions) (*structPlan, error) {
@@ -40,14 +44,14 @@ func planStruct(t reflect.Type, o ArrowOptions) (*structPlan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("rows are of type %s, expected a struct or a pointer to one: for maps use Generator, for slices Slices", t)
 	}
-	specs, err := structSpecs(t, nil)
+	specs, err := structSpecs(t, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	if specs, err = chooseFields(t, specs, o); err != nil {
 		return nil, err
 	}
-	p := &structPlan{}
+	p := &structPlan{bytes: recordBytes}
 	var columns []Column
 	for _, s := range specs {
 		f, err := s.field()
@@ -113,8 +117,9 @@ func (s structSpec) with(c ColumnSpec) structSpec {
 }
 
 // structSpecs lists the fields of a struct and of the structs embedded in it, in their order. A field hides those of
-// its name in embedded structs, as in Go.
-func structSpecs(t reflect.Type, index []int) ([]structSpec, error) {
+// its name in embedded structs, as in Go, so that a struct which embeds itself has nothing new in there. around are the structs around t.
+func structSpecs(t reflect.Type, index []int, around []reflect.Type) ([]structSpec, error) {
+	around = append(slices.Clone(around), t)
 	var specs []structSpec
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -135,7 +140,10 @@ func structSpecs(t reflect.Type, index []int) ([]structSpec, error) {
 			inner = inner.Elem()
 		}
 		if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-			embedded, err := structSpecs(inner, at)
+			if slices.Contains(around, inner) {
+				continue
+			}
+			embedded, err := structSpecs(inner, at, around)
 			if err != nil {
 				return nil, err
 			}
@@ -270,11 +278,11 @@ func valueText(v reflect.Value) string {
 }
 
 // record returns structs as one record; the first of them is row first of the pass, from 0. The error is a
-// *DataError, and done counts the rows before the one that fails, which rec holds.
+// *DataError. done counts the rows that rec holds: those before the one that fails, or before a column has too much text.
 func (p *structPlan) record(mem memory.Allocator, rows []reflect.Value, first int64) (rec arrow.Record, done int, err error) {
 	b := array.NewRecordBuilder(mem, p.schema.Arrow())
 	defer b.Release()
-	for done < len(rows) && err == nil {
+	for done < len(rows) && err == nil && !p.full(b) {
 		if err = p.append(b, rows[done], first+int64(done)); err == nil {
 			done++
 		}
@@ -283,6 +291,39 @@ func (p *structPlan) record(mem memory.Allocator, rows []reflect.Value, first in
 		return nil, 0, err
 	}
 	return completeRows(b, done), done, err
+}
+
+// records returns structs as records.
+func (p *structPlan) records(mem memory.Allocator, rows []reflect.Value) (recs []arrow.Record, err error) {
+	for first := 0; first < len(rows) && err == nil; {
+		var rec arrow.Record
+		var done int
+		if rec, done, err = p.record(mem, rows[first:], int64(first)); rec != nil {
+			recs = append(recs, rec)
+		}
+		first += done
+	}
+	if err != nil {
+		for _, rec := range recs {
+			rec.Release()
+		}
+		return nil, err
+	}
+	return recs, nil
+}
+
+// full reports whether a column has as much text as a record may have.
+func (p *structPlan) full(b *array.RecordBuilder) bool {
+	return slices.ContainsFunc(b.Fields(), func(f array.Builder) bool {
+		switch list := f.(type) {
+		case *array.ListBuilder:
+			f = list.ValueBuilder()
+		case *array.FixedSizeListBuilder:
+			f = list.ValueBuilder()
+		}
+		text, ok := f.(interface{ DataLen() int })
+		return ok && text.DataLen() >= p.bytes
+	})
 }
 
 func (p *structPlan) append(b *array.RecordBuilder, row reflect.Value, at int64) error {

@@ -71,7 +71,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err := checkTop(cfg.Predict.TopK); err != nil {
 		return usage(err)
 	}
-	files, err := filesToPredict(f.input, f.output)
+	files, passed, err := filesToPredict(f.input, f.output)
 	if err != nil {
 		return usage(err)
 	}
@@ -83,6 +83,9 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 		return err
 	}
 	defer j.est.Close()
+	if passed > 0 {
+		a.log.Info("files that have predictions are passed over", "files", passed)
+	}
 	total := int64(0)
 	for _, file := range files {
 		n, err := j.predictFile(ctx, file, prefix)
@@ -115,7 +118,12 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 	if file.output == "" {
 		return writePredictions(newJSONLines(j.app.stdout), rows)
 	}
-	return writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows) })
+	n, err := writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows) })
+	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // has as many predictions
+		j.app.log.Warn("no examples", "input", file.input)
+		return writeFile(file.output, func(w predictionWriter) (int64, error) { return 0, w.Close() })
+	}
+	return n, err
 }
 
 func (a *app) printPredicted(f predictFlags, n int64) error {

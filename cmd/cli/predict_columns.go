@@ -57,8 +57,10 @@ func (p *passedColumns) read(c *inputs.ColumnSpec, format string) {
 		if c.Role = inputs.Feature; format == "csv" && c.DType == "" && len(c.Vocabulary) == 0 {
 			c.Kind, c.DType = "", "string" // as it stands in the file
 		}
-	case c.Role == inputs.Label && len(c.Vocabulary) > 0:
-		c.Role, c.Vocabulary, c.Kind, c.DType = inputs.Feature, nil, "", "string"
+	case c.Role == inputs.Label: // a prediction has none
+		if c.Role = inputs.Feature; len(c.Vocabulary) > 0 {
+			c.Vocabulary, c.Kind, c.DType = nil, "", "string"
+		}
 	default:
 		p.words[c.Name] = c.Vocabulary
 		return
@@ -79,6 +81,9 @@ func columnNames(list []inputs.ColumnSpec) string {
 
 // input is an input_fn whose data leaves the columns here.
 func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
+	if len(p.names) == 0 {
+		return fn
+	}
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := fn.Input(ctx, ic)
 		if err != nil {
@@ -96,7 +101,7 @@ func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
 				rest = append(rest, c.Name)
 			}
 		}
-		d.rest = inputs.Project(rest...)(ds)
+		d.rest, d.passed = inputs.Project(rest...)(ds), inputs.Project(p.names...)(ds)
 		return d, nil
 	})
 }
@@ -105,6 +110,7 @@ func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
 type passingDataset struct {
 	inputs.Dataset
 	rest    inputs.Dataset // without the columns that the model does not get
+	passed  inputs.Dataset // the columns that are written
 	columns *passedColumns
 }
 
@@ -133,14 +139,21 @@ func (it passingIterator) Next(ctx context.Context) (arrow.Record, error) {
 		return nil, err
 	}
 	defer rec.Release()
-	if err := it.set.columns.leave(rec, it.set.Dataset.Schema()); err != nil {
+	passed := it.set.part(rec, it.set.passed.Schema())
+	defer passed.Release()
+	if err := it.set.columns.leave(passed, it.set.passed.Schema()); err != nil {
 		return nil, err
 	}
-	var kept []arrow.Array
-	for _, c := range it.set.Schema().Columns() {
-		kept = append(kept, rec.Column(it.set.Dataset.Schema().Index(c.Name)))
+	return it.set.part(rec, it.set.Schema()), nil
+}
+
+// part has the columns of a schema.
+func (d passingDataset) part(rec arrow.Record, s *inputs.Schema) arrow.Record {
+	var columns []arrow.Array
+	for _, c := range s.Columns() {
+		columns = append(columns, rec.Column(d.Dataset.Schema().Index(c.Name)))
 	}
-	return array.NewRecord(it.set.Schema().Arrow(), kept, rec.NumRows()), nil
+	return array.NewRecord(s.Arrow(), columns, rec.NumRows())
 }
 
 func (p *passedColumns) forget() {
@@ -149,7 +162,7 @@ func (p *passedColumns) forget() {
 	p.batches, p.row = nil, 0
 }
 
-// leave keeps the columns of a batch.
+// leave keeps a batch of the columns.
 func (p *passedColumns) leave(rec arrow.Record, s *inputs.Schema) error {
 	all, err := inputs.Tensors(rec, s)
 	if err != nil {

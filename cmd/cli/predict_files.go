@@ -9,26 +9,30 @@ import (
 )
 
 // predictedFile is a file of examples and the file of their predictions; empty: the config's examples, and standard output.
-type predictedFile struct{ input, output string }
+type predictedFile struct {
+	input, output string
+	ofMany        bool
+}
 
 // filesToPredict are the files of a command line: one, or where the output has a star each that the input matches and that has no
-// predictions yet.
-func filesToPredict(input, output string) ([]predictedFile, error) {
+// predictions yet. passed is how many have some.
+func filesToPredict(input, output string) (list []predictedFile, passed int, err error) {
 	name := filepath.Base(output)
 	if strings.Contains(filepath.Dir(output), "*") || strings.Count(name, "*") > 1 {
-		return nil, fmt.Errorf("--output %s: expected one star, in the name of the file", output)
+		return nil, 0, fmt.Errorf("--output %s: expected one star, in the name of the file", output)
 	}
 	if !strings.Contains(name, "*") {
-		return []predictedFile{{input, output}}, nil
+		return []predictedFile{{input: input, output: output}}, 0, nil
 	}
 	matched, err := filepath.Glob(input)
 	if err != nil {
-		return nil, fmt.Errorf("--input %s: %w", input, err)
+		return nil, 0, fmt.Errorf("--input %s: %w", input, err)
 	}
 	if len(matched) == 0 {
-		return nil, fmt.Errorf("--input %s: no such file: expected the files whose names take the place of the star in --output", input)
+		return nil, 0, fmt.Errorf("--input %s: no such file: expected the files whose names take the place of the star in --output", input)
 	}
-	return outputsOf(matched, output)
+	list, err = outputsOf(matched, output)
+	return list, len(matched) - len(list), err
 }
 
 // outputsOf are the files with their outputs, without those that are there.
@@ -41,13 +45,20 @@ func outputsOf(files []string, output string) ([]predictedFile, error) {
 		if other, twice := from[own]; twice {
 			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)
 		}
-		if slices.Contains(files, own) {
+		if slices.ContainsFunc(files, func(f string) bool { return sameFile(f, own) }) {
 			return nil, fmt.Errorf("--output %s: %s is a file of examples: write to another folder or name", output, own)
 		}
 		from[own] = file
 		if _, err := os.Stat(own); err != nil {
-			list = append(list, predictedFile{file, own})
+			list = append(list, predictedFile{file, own, true})
 		}
 	}
 	return list, nil
+}
+
+// sameFile reports whether two names are of one file, whichever folder they start from.
+func sameFile(a, b string) bool {
+	x, err := filepath.Abs(a)
+	y, other := filepath.Abs(b)
+	return err == nil && other == nil && x == y
 }
