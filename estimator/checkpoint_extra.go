@@ -27,15 +27,10 @@ func WithCheckpointExtra(key string, value []byte) Option {
 }
 
 // CheckpointExtra reads what WithCheckpointExtra kept. path is a checkpoint prefix, or a folder, whose newest checkpoint
-// is read. ok is false where there is no checkpoint, or none of the key.
+// is read. ok is false where the checkpoint has nothing of the key. Where there is no checkpoint, as where path names another file, the
+// error wraps ErrNoCheckpoint.
 func CheckpointExtra(ctx context.Context, path, key string) (value []byte, ok bool, err error) {
-	r, err := checkpoint.OpenLatest(ctx, path)
-	if errors.Is(err, checkpoint.ErrNone) {
-		if _, absent := os.Stat(path + ".index"); absent != nil {
-			return nil, false, nil
-		}
-		r, err = checkpoint.Open(path)
-	}
+	r, err := openCheckpoint(ctx, path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -44,4 +39,19 @@ func CheckpointExtra(ctx context.Context, path, key string) (value []byte, ok bo
 		return nil, false, fmt.Errorf("checkpoint %s: %w", path, err)
 	}
 	return value, ok, nil
+}
+
+// openCheckpoint opens the checkpoint of a prefix, or the newest of a folder.
+func openCheckpoint(ctx context.Context, path string) (*checkpoint.Reader, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		r, err := checkpoint.OpenLatest(ctx, path)
+		if !errors.Is(err, checkpoint.ErrNone) {
+			return r, err
+		}
+	}
+	if _, absent := os.Stat(path + ".index"); absent != nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoCheckpoint, path)
+	}
+	return checkpoint.Open(path)
 }

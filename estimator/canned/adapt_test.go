@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
@@ -60,16 +59,7 @@ func columnsOf(t *testing.T, a canned.Adaptation) string {
 func TestAdaptedOnce(t *testing.T) {
 	dir := t.TempDir()
 	first := canned.Adaptation{ModelDir: dir, Data: csvOf(t, someRows)}
-	set, kept, err := first.Columns(t.Context(), adapted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	params := estimator.Params{"feature_columns": []any{"age", "present"}, "hidden_units": 2}
-	e := ok(estimator.New(ok(canned.Named("dnn_classifier", params, set)), kept, estimator.WithModelDir(dir)))
-	ok(e.Train(t.Context(), estimator.InputFunc(func(ctx context.Context, _ inputs.Context) (inputs.Dataset, error) { return first.Data(ctx) }), estimator.Steps(1)))
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
+	prefix := trainWith(t, dir, adapted, someRows)
 	want := `numeric(age, mean=[30], std=[10]); vocabulary(trade, ["baker" "nurse"]); indicator(vocabulary(trade, ["baker" "nurse"]))`
 	if got := columnsOf(t, first); got != want {
 		t.Errorf("columns %s, expected %s", got, want)
@@ -78,7 +68,7 @@ func TestAdaptedOnce(t *testing.T) {
 		"another start":   {ModelDir: dir, Data: csvOf(t, otherRows)},
 		"no data":         {ModelDir: dir},
 		"a follower":      {ModelDir: dir, Share: true, Follow: true},
-		"a prefix":        {ModelDir: t.TempDir(), Checkpoint: ok(e.LatestCheckpoint())},
+		"a prefix":        {ModelDir: t.TempDir(), Checkpoint: prefix},
 		"a warm start":    {ModelDir: t.TempDir(), WarmStart: dir, Data: csvOf(t, otherRows)},
 		"a second folder": {ModelDir: dir, WarmStart: t.TempDir(), Data: csvOf(t, otherRows)},
 	} {

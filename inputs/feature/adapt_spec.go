@@ -96,14 +96,41 @@ func (a Adapted) Fill(specs []Spec) ([]Spec, error) {
 		if !s.adapts() {
 			continue
 		}
-		at := slices.IndexFunc(a.Columns, func(c AdaptedColumn) bool { return reflect.DeepEqual(c.Declared, s) })
-		if at < 0 {
+		filled, ok := a.filled(s)
+		if !ok {
 			return nil, fmt.Errorf("feature column %d (%s) is not declared as it was when the columns were adapted to the training data: "+
 				"declare it as it was, or train in a new model_dir", i+1, s.label())
 		}
-		out[i] = a.Columns[at].Filled
+		out[i] = filled
 	}
 	return out, nil
+}
+
+// FillKnown is Fill that leaves declarations as they are that were adapted otherwise or not at all: Adapt computes the rest.
+func (a Adapted) FillKnown(specs []Spec) []Spec {
+	out := slices.Clone(specs)
+	unknown := map[string]bool{} // columns
+	for i, s := range specs {
+		if !s.adapts() {
+			continue
+		}
+		filled, ok := a.filled(s)
+		if !ok || unknown[s.Of] { // quantiles are those of another column's numbers
+			unknown[s.columnName()] = true
+			continue
+		}
+		out[i] = filled
+	}
+	return out
+}
+
+// filled is a declaration with what it takes from data written out.
+func (a Adapted) filled(s Spec) (Spec, bool) {
+	at := slices.IndexFunc(a.Columns, func(c AdaptedColumn) bool { return reflect.DeepEqual(c.Declared, s) })
+	if at < 0 {
+		return s, false
+	}
+	return a.Columns[at].Filled, true
 }
 
 // AppendBinary appends the bytes that UnmarshalBinary reads.

@@ -207,3 +207,13 @@ func FuzzAdapted(f *testing.F) {
 		}
 	})
 }
+
+// TestAdaptedText: a vocabulary that checkpoints could not keep as it is, is refused.
+func TestAdaptedText(t *testing.T) {
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "town", Type: arrow.BinaryTypes.Binary}}, nil))
+	b.Field(0).(*array.BinaryBuilder).AppendValues([][]byte{[]byte("K\xf6ln"), []byte("K\xe4ln")}, nil)
+	_, err := Adapt(t.Context(), specsOf(t, "- {type: vocabulary, key: town, adapt: true}"), oneDataset(t, b.NewRecord()))
+	if err == nil || !strings.Contains(err.Error(), `column "town": the value "K\xf6ln" is not UTF-8`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/frequent"
@@ -252,9 +253,12 @@ func (v *valueCounts) add(c *cells) error {
 		return v.addInts(c)
 	}
 	for i := range c.count {
-		if s := t.value(i); len(s) == 0 || c.missing != nil && c.missing[i] {
+		switch s := t.value(i); {
+		case len(s) == 0 || c.missing != nil && c.missing[i]:
 			v.missing++
-		} else {
+		case !utf8.Valid(s): // checkpoints keep a vocabulary as text
+			return fmt.Errorf("the value %.40q is not UTF-8, as those of an adapted vocabulary must be: save the data so, for example with iconv -f LATIN1 -t UTF-8, or use hash_bucket", s)
+		default:
 			v.counts.Add(string(s))
 		}
 	}

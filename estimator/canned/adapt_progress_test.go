@@ -1,0 +1,57 @@
+package canned_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+)
+
+// slow is a data set each of whose batches takes a while.
+type slow struct{ inputs.Dataset }
+
+func (s slow) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := s.Dataset.Iterate(ctx)
+	return slowIterator{it}, err
+}
+
+type slowIterator struct{ inputs.Iterator }
+
+func (s slowIterator) Next(ctx context.Context) (arrow.Record, error) {
+	time.Sleep(6 * time.Second) // of a clock that does not make anybody wait
+	return s.Iterator.Next(ctx)
+}
+
+// TestAdaptingIsLogged: a long pass over the data says that it has begun and how far it is.
+func TestAdaptingIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		specs := []feature.Spec{adapted[0]}
+		a := canned.Adaptation{Log: slog.New(slog.NewTextHandler(&log, nil)), Data: func(context.Context) (inputs.Dataset, error) {
+			b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "age", Type: arrow.PrimitiveTypes.Float32}}, nil))
+			b.Field(0).(*array.Float32Builder).AppendValues([]float32{1, 2, 3}, nil)
+			rec := b.NewRecord()
+			ds, err := inputs.Records(ok(inputs.SchemaFromArrow(rec.Schema())), []arrow.Record{rec}, nil)
+			return slow{inputs.Batch(1, false)(ds)}, err
+		}}
+		if _, _, err := a.Columns(t.Context(), specs); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`msg="adapting feature columns`, "still adapting feature columns to the training data\" rows=2 secs=12"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("no %s in the log %s", want, log.String())
+			}
+		}
+	})
+}
