@@ -8,21 +8,22 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// selfish embeds itself, directly and by way of another struct.
-type selfish struct {
-	*selfish
-	*roundabout
+// Selfish embeds itself, directly and by way of another struct.
+type Selfish struct {
+	*Selfish
+	*Roundabout
 	X float32
 }
 
-type roundabout struct {
-	selfish
+// Roundabout embeds Selfish.
+type Roundabout struct {
+	Selfish
 	Y int64
 }
 
 // TestStructsEmbedThemselves: their fields are columns once.
 func TestStructsEmbedThemselves(t *testing.T) {
-	ds, err := FromStructs([]selfish{{X: 2, roundabout: &roundabout{Y: 3}}}, ArrowOptions{})
+	ds, err := FromStructs([]Selfish{{X: 2, Roundabout: &Roundabout{Y: 3}}}, ArrowOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
