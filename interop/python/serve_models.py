@@ -8,6 +8,8 @@ import os
 import sys
 import traceback
 
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # TensorFlow's other kernels know no images with the channels first
+
 import numpy as np
 import tensorflow as tf
 
