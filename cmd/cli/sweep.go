@@ -122,7 +122,10 @@ func checkParameters(s search.Spec, f sweepFlags) error {
 
 // sweepIdentity tells sweeps apart: by all of the config but how many trials there are and how many run at a time.
 func sweepIdentity(cfg config.Config) (string, error) {
-	cfg.Sweep.Trials, cfg.Sweep.Parallel, cfg.ModelDir, cfg.Run.JobID = 0, 0, "", ""
+	cfg.Sweep.Parallel, cfg.ModelDir, cfg.Run.JobID = 0, "", ""
+	if cfg.Sweep.Algorithm != "halving" { // whose rounds depend on how many trials there are
+		cfg.Sweep.Trials = 0
+	}
 	b, err := cfg.Marshal()
 	if err != nil {
 		return "", err

@@ -49,10 +49,12 @@ func (a *app) sweepResult(cfg *config.Config, s *search.Search, f sweepFlags) er
 			return err
 		}
 	}
+	var err error
 	if f.json {
-		return a.printJSON(sum)
+		err = a.printJSON(sum)
+	} else {
+		_, err = io.WriteString(a.stdout, sum.table(s.Spec().Parameters)+sum.lines())
 	}
-	_, err := io.WriteString(a.stdout, sum.table(s.Spec().Parameters)+sum.lines())
 	if err == nil && sum.Best == nil {
 		err = fmt.Errorf("no trial has a value of %s", sum.Metric)
 	}

@@ -7,7 +7,7 @@ import (
 
 var errHalving = errors.New("sweep.algorithm halving divides train.max_steps among its rounds: set train.max_steps")
 
-// rounds are the steps until which each round of halving trains. There are as many as leave one trial in the last.
+// rounds are the steps until which each round of halving trains. There are as many as leave less than two reductions of trials in the last.
 func (s *Search) rounds() []int64 {
 	n := 1
 	for left := s.spec.Trials; left >= s.spec.Reduction; left /= s.spec.Reduction {

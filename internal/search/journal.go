@@ -17,7 +17,8 @@ var ErrOther = errors.New("the journal is of another sweep")
 
 // Journal is a file of lines of JSON: what the search is, each trial that begins, and each result. A line counts once it is whole and on the disk.
 type Journal struct {
-	file *os.File
+	file   *os.File
+	failed error // nothing is written behind a line that may be cut off
 }
 
 // journalLine is a line; one of its fields is set.
@@ -104,10 +105,13 @@ func (j *Journal) write(l journalLine) error {
 	if err != nil {
 		return err
 	}
-	if _, err := j.file.Write(append(b, '\n')); err != nil {
-		return err
+	if j.failed != nil {
+		return j.failed
 	}
-	return j.file.Sync()
+	if _, j.failed = j.file.Write(append(b, '\n')); j.failed == nil {
+		j.failed = j.file.Sync()
+	}
+	return j.failed
 }
 
 // Close closes the file.

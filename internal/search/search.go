@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -45,10 +46,11 @@ func (s *Search) Resume(results []Result, begun []Trial) {
 		s.Add(r)
 		s.next = max(s.next, r.Number+1)
 	}
-	for _, t := range begun {
+	again := map[trialKey]bool{}
+	for _, t := range begun { // one that was interrupted twice is there twice
 		s.next = max(s.next, t.Number+1)
-		if _, ended := s.done[t.key()]; !ended && (t.Number < s.spec.Trials) {
-			s.again = append(s.again, t)
+		if _, ended := s.done[t.key()]; !ended && !again[t.key()] && t.Number < s.spec.Trials {
+			s.again, again[t.key()] = append(s.again, t), true
 		}
 	}
 }
@@ -109,7 +111,9 @@ func (s *Search) values(n int) map[string]any {
 }
 
 // random is the source of a trial's choices, which do not depend on how many run at a time.
-func (s *Search) random(n int) *rand.Rand { return rand.New(rand.NewPCG(uint64(s.spec.Seed), uint64(n))) }
+func (s *Search) random(n int) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(s.spec.Seed), uint64(n)))
+}
 
 // Results are all that came in, in that order.
 func (s *Search) Results() []Result {
@@ -120,11 +124,14 @@ func (s *Search) Results() []Result {
 	return out
 }
 
-// Ranked has the last result of each trial, the best first. Of halving, trials that were trained on come before the others.
+// Ranked has the last result of each trial, of several the last one with a value, the best first. Of halving, trials that were trained on come before
+// the others, and those without a value come last.
 func (s *Search) Ranked() []Result {
 	last := map[int]Result{}
 	for _, r := range s.Results() {
-		if old, ok := last[r.Number]; !ok || r.Steps > old.Steps {
+		old, ok := last[r.Number]
+		_, had := old.Got()
+		if _, has := r.Got(); !ok || has && !had || has == had && r.Steps > old.Steps {
 			last[r.Number] = r
 		}
 	}
@@ -135,6 +142,12 @@ func (s *Search) Ranked() []Result {
 		}
 	}
 	out := s.ranked(list)
-	slices.SortStableFunc(out, func(a, b Result) int { return int(min(max(b.Steps-a.Steps, -1), 1)) })
+	slices.SortStableFunc(out, func(a, b Result) int {
+		_, x := a.Got()
+		if _, y := b.Got(); !x || !y {
+			return 0 // they are at the end
+		}
+		return cmp.Compare(b.Steps, a.Steps)
+	})
 	return out
 }

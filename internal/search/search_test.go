@@ -262,6 +262,44 @@ func TestJournalIsCutOff(t *testing.T) {
 	}
 }
 
+// TestInterruptedTwice: a trial that had begun twice runs once.
+func TestInterruptedTwice(t *testing.T) {
+	s := must(t, Spec{Trials: 2, Parameters: ranges}, 0)
+	begun := Trial{Number: 0, Values: s.values(0)}
+	s.Resume(nil, []Trial{begun, begun})
+	if got := all(t, s, zero); len(got) != 2 || got[0].Number != 0 || got[1].Number != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestLastRoundFails: what the rounds before it have found counts.
+func TestLastRoundFails(t *testing.T) {
+	s := must(t, Spec{Algorithm: "halving", Trials: 3, Parameters: ranges}, 9)
+	all(t, s, func(tr Trial) *float64 {
+		if tr.Steps == 9 {
+			return nil
+		}
+		v := float64(5 - tr.Number)
+		return &v
+	})
+	if best := s.Ranked()[0]; best.Number != 2 || best.Steps != 3 || len(s.Ranked()) != 3 {
+		t.Errorf("got %+v", s.Ranked())
+	}
+}
+
+// TestJournalFails: behind a line that could not be written comes none.
+func TestJournalFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sweep.jsonl")
+	j, _, _, err := OpenJournal(path, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.file.Close()
+	if first, second := j.Begin(Trial{}), j.Begin(Trial{}); first == nil || second == nil || first.Error() != second.Error() {
+		t.Errorf("got %v and %v", first, second)
+	}
+}
+
 func TestWrongSpecs(t *testing.T) {
 	one := []Parameter{{Key: "a", Min: 0, Max: 1}}
 	for want, spec := range map[string]Spec{
@@ -280,6 +318,7 @@ func TestWrongSpecs(t *testing.T) {
 		"min above 0":        {Parameters: []Parameter{{Key: "a", Max: 2, Log: true}}},
 		"whole numbers":      {Parameters: []Parameter{{Key: "a", Max: 2.5, Integer: true}}},
 		"points":             {Parameters: []Parameter{{Key: "a", Max: 2, Points: 1}}},
+		"halving sets train": {Algorithm: "halving", Parameters: []Parameter{{Key: "train.max_steps", Values: []any{1}}}},
 		"set train.max_step": {Algorithm: "halving", Parameters: one},
 	} {
 		if _, err := New(spec, 0); err == nil || !strings.Contains(err.Error(), want) {

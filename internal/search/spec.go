@@ -105,6 +105,9 @@ func (s Spec) validate() error {
 		add("parameters: none, expected at least one, for example {key: optimizer.learning_rate, min: 1e-4, max: 1e-1, log: true}")
 	}
 	for i, p := range s.Parameters {
+		if s.Algorithm == "halving" && strings.EqualFold(p.Key, "train.max_steps") {
+			add("parameters[%d]: halving sets train.max_steps itself", i)
+		}
 		if err := p.validate(); err != nil {
 			add("parameters[%d] (%s): %w", i, p.Key, err)
 		}
