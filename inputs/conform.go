@@ -214,7 +214,7 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 		case !arr.IsNull(i):
 			cell = cellText(arr, i)
 		case cc.spec.Default == nil:
-			err = fmt.Errorf("value is null: give the column a default, or filter such rows before")
+			err = fmt.Errorf("value is null: give the column a default (.nan where feature columns fill it), or filter such rows before")
 		default:
 			cell, err = text(cc.spec.Default)
 		}

@@ -16,29 +16,48 @@ import (
 )
 
 // adaptBatch is the number of rows that are adapted to at once.
-const adaptBatch = 4096
+const adaptBatch = 256
+
+// dryRows is the number of rows that a dry run adapts columns to.
+const dryRows = 10_000
+
+// columnSource says what columns are adapted to.
+type columnSource struct {
+	checkpoint string // prefix; empty: model_dir's newest, or the training data
+	rows       int64  // of the training data, for a dry run; 0: all
+}
 
 // columnSet makes the columns of a config; file names start from data_dir. What they take from data comes from
-// the checkpoint of a prefix, where one is given, from model_dir's or, before training, from the training data.
-func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.RunConfig, prefix string) (*feature.Set, estimator.Option, error) {
+// a checkpoint or, before training, from the training data. Models that read no columns get none.
+func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.RunConfig, from columnSource) (*feature.Set, estimator.Option, error) {
+	if a.models.Has(cfg.Model.Name) || !slices.Contains(canned.Names(), cfg.Model.Name) {
+		return nil, func(*estimator.Estimator) error { return nil }, nil
+	}
 	specs := slices.Clone(cfg.FeatureColumns)
 	for i, c := range specs {
 		specs[i].File = cfg.InputPath(c.File)
+		if from.rows > 0 {
+			specs[i].MinCount = 0 // which a few rows need not reach
+		}
 	}
-	from := a.adaptation(cfg, rc)
-	from.Checkpoint = prefix
-	return from.Columns(ctx, specs)
+	adaptation := a.adaptation(cfg, rc, from.rows)
+	adaptation.Checkpoint = from.checkpoint
+	return adaptation.Columns(ctx, specs)
 }
 
 // adaptation says where a task's columns have from what they take from data. Whoever is not the chief waits for it, an evaluator too,
 // which the cluster need not list.
-func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig) canned.Adaptation {
+func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig, rows int64) canned.Adaptation {
 	several := rc.ClusterSpec().Len() > 0 || rc.ClusterSpec().Sparse() || rc.TaskType() == runconfig.Evaluator
 	return canned.Adaptation{
 		ModelDir: cfg.ModelDir, WarmStart: cfg.Model.WarmStart.From, Log: a.log, Identity: fmt.Sprintf("%+v", chosenRows(cfg.Train.Input)),
 		Share: several && cfg.ModelDir != looseDir, Follow: !rc.IsChief(),
 		Data: func(ctx context.Context) (inputs.Dataset, error) {
-			return a.adaptData(ctx, cfg, cfg.Resolve(cfg.Train.Input))
+			in := cfg.Resolve(cfg.Train.Input)
+			if rows > 0 && (in.Take == 0 || in.Take > rows) {
+				in.Take = rows
+			}
+			return a.adaptData(ctx, cfg, in)
 		},
 	}
 }
@@ -56,6 +75,7 @@ func (a *app) adaptData(ctx context.Context, cfg *config.Config, in inputs.Spec)
 	readers := in.Parallelism
 	in = chosenRows(in)
 	in.Prefetch, in.Parallelism = 1, readers
+	in.Transforms = append(slices.Clone(in.Transforms), inputs.TransformSpec{Kind: "project", Columns: feature.AdaptedKeys(cfg.FeatureColumns)})
 	switch {
 	case a.inputs.Has(in.Format):
 		return nil, usage(fmt.Errorf("columns are adapted to rows that have an end, and the input_fn %s of train.input may repeat them: write out what the columns take from data, or use a format of files", in.Format))

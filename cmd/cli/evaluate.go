@@ -110,7 +110,7 @@ func (a *app) trainedJob(ctx context.Context, cfg *config.Config, path string) (
 	if _, err := checkpoint.LatestPrefix(at.ModelDir); prefix == "" && feature.Adapts(at.FeatureColumns) && errors.Is(err, checkpoint.ErrNone) {
 		return nil, "", noCheckpoint(at.ModelDir)
 	}
-	j, err := a.newJob(ctx, &at, prefix)
+	j, err := a.newJob(ctx, &at, columnSource{checkpoint: prefix})
 	if err != nil {
 		return nil, "", err
 	}

@@ -104,7 +104,7 @@ const looseDir = "none"
 func (a *app) looseJob(ctx context.Context, cfg *config.Config) (*job, error) {
 	c := *cfg
 	c.ModelDir = cmp.Or(c.ModelDir, looseDir)
-	return a.newJob(ctx, &c, "")
+	return a.newJob(ctx, &c, columnSource{})
 }
 
 // section is an input of the config and the mode that it is for.

@@ -56,14 +56,13 @@ func (f *configFlags) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// newJob makes the estimator of a config. Columns that take something from data have it from the checkpoint
-// of prefix, where one is given.
-func (a *app) newJob(ctx context.Context, cfg *config.Config, prefix string) (*job, error) {
+// newJob makes the estimator of a config.
+func (a *app) newJob(ctx context.Context, cfg *config.Config, columns columnSource) (*job, error) {
 	rc, err := cfg.RunConfig()
 	if err != nil {
 		return nil, usage(err)
 	}
-	set, adapted, err := a.columnSet(ctx, cfg, rc, prefix)
+	set, adapted, err := a.columnSet(ctx, cfg, rc, columns)
 	if err != nil {
 		err = fmt.Errorf("feature_columns: %w", err)
 		if !feature.Adapts(cfg.FeatureColumns) {

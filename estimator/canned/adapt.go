@@ -130,12 +130,29 @@ func (a Adaptation) adapt(ctx context.Context, specs []feature.Spec, known featu
 		return got, err
 	}
 	a.log().Info("adapted feature columns to the training data", "columns", len(got.Columns), "rows", got.Rows, "secs", time.Since(began).Seconds())
+	a.warn(got)
 	for i, s := range specs {
 		if !feature.Adapts(rest[i:i+1]) && feature.Adapts(specs[i:i+1]) {
 			got.Columns = append(got.Columns, feature.AdaptedColumn{Declared: s, Filled: rest[i]})
 		}
 	}
 	return got, nil
+}
+
+// largeVocabulary is the number of values from which on a vocabulary without a size is warned of.
+const largeVocabulary = 100_000
+
+// warn logs what is not as a user may expect.
+func (a Adaptation) warn(got feature.Adapted) {
+	for _, c := range got.Columns {
+		key := c.Declared.Key
+		if c.Approximate {
+			a.log().Warn("a feature has more different values than are counted: rare ones may be lost, and counts are too small; hash_bucket needs no counts", "key", key)
+		}
+		if n := len(c.Filled.Vocabulary); c.Declared.Adapt && c.Declared.Size == 0 && n > largeVocabulary {
+			a.log().Warn("an adapted vocabulary is large, and every checkpoint holds it: set size or min_count", "key", key, "values", n)
+		}
+	}
 }
 
 func (a Adaptation) log() *slog.Logger {

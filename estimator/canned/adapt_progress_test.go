@@ -55,3 +55,28 @@ func TestAdaptingIsLogged(t *testing.T) {
 		}
 	})
 }
+
+// TestAdaptWarns: a vocabulary of more values than are counted, and one that is large, are told.
+func TestAdaptWarns(t *testing.T) {
+	const kinds = 1<<20 + 1 // of which one too many to count
+	var log bytes.Buffer
+	a := canned.Adaptation{Log: slog.New(slog.NewTextHandler(&log, nil)), Data: func(context.Context) (inputs.Dataset, error) {
+		b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil))
+		for i := range int64(kinds) {
+			b.Field(0).(*array.Int64Builder).Append(i)
+			if i <= 100_000 {
+				b.Field(0).(*array.Int64Builder).Append(i)
+			}
+		}
+		rec := b.NewRecord()
+		return inputs.Records(ok(inputs.SchemaFromArrow(rec.Schema())), []arrow.Record{rec}, nil)
+	}}
+	if _, _, err := a.Columns(t.Context(), []feature.Spec{{Type: "vocabulary", Key: "n", DType: "int64", Adapt: true}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"more different values than are counted", "key=n values=100001"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in the log %s", want, log.String())
+		}
+	}
+}

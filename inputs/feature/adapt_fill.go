@@ -3,6 +3,7 @@ package feature
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // fill writes out what a column takes from data. filled are the declarations before it by name.
@@ -21,6 +22,7 @@ func (s statistics) fillNumbers(c *AdaptedColumn) {
 	d := c.Declared
 	n := s.numbers(d.Key)
 	c.Missing = n.missing
+	c.Approximate = d.Missing == missingFrequent && !n.exact()
 	if d.imputes() {
 		c.Filled.Missing, c.Filled.Defaults = missingDefault, n.stand(d.Missing)
 	}
@@ -39,7 +41,7 @@ func (s statistics) fillNumbers(c *AdaptedColumn) {
 func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 	d := c.Declared
 	v := find[*valueCounts](s[d.Key])
-	c.Missing = v.missing
+	c.Missing, c.Approximate = v.missing, !v.counts.Exact()
 	c.Filled.Adapt, c.Filled.Size, c.Filled.MinCount = false, 0, 0
 	most := -1
 	if d.Size > 0 {
@@ -70,6 +72,7 @@ func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
 		raw = n.sketches[0].Boundaries(c.Declared.Quantiles)
 	}
 	normalizer.apply(raw, 1)
+	slices.Sort(raw) // a negative std turns them round
 	c.Filled.Quantiles = 0
 	for _, b := range raw {
 		last := len(c.Filled.Boundaries) - 1
@@ -79,6 +82,40 @@ func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
 	}
 	if len(c.Filled.Boundaries) == 0 {
 		return fmt.Errorf("the training data has no two different numbers of %q: leave the column out", of.Key)
+	}
+	return nil
+}
+
+// checkFilled refuses declarations that could not be built whatever the data have, before these are read.
+func checkFilled(specs []Spec) error {
+	out := slices.Clone(specs)
+	for i, s := range specs {
+		if s.Adapt {
+			out[i].Adapt, out[i].Size, out[i].MinCount, out[i].Vocabulary = false, 0, 0, []string{"0"}
+			if s.OOVBuckets == 0 {
+				out[i].Default = nil // the size of the vocabulary says whether it can be
+			}
+		}
+		if s.Quantiles > 0 {
+			out[i].Quantiles, out[i].Boundaries = 0, []float64{0}
+		}
+		if s.imputes() {
+			out[i].Missing, out[i].Defaults = missingDefault, make([]float64, shapeSize(s.Shape))
+		}
+		out[i].Normalize.Adapt = false
+	}
+	set, err := Build(out)
+	if err != nil {
+		return err
+	}
+	for _, name := range set.names {
+		c, err := asBuiltin(set.columns[name])
+		if err == nil {
+			err = c.check()
+		}
+		if err != nil {
+			return fmt.Errorf("adapt: column %q: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,15 +47,20 @@ type AdaptedColumn struct {
 	Filled   Spec    `json:"filled"`           // the declaration with what it takes from data written out
 	Counts   []int64 `json:"counts,omitempty"` // of the entries of a vocabulary
 	Missing  int64   `json:"missing"`          // values that were missing
+	// More different values than can be counted: rare ones may be lost, and counts too small.
+	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Adapt computes what declared columns take from data, in one pass over a finite data set, which should be the
 // training data. Memory is bounded: numbers are summarised by quantile sketches of an error of 0.001, values of which there
-// are more than a million kinds are counted approximately. Means and deviations (of the whole data set) leave missing and
+// are more than a million kinds, or 256 MiB, are counted approximately, and medians are those of at most 64 numbers an example. Means and deviations (of the whole data set) leave missing and
 // infinite numbers out; a column without numbers has the mean 0, one that never changes the deviation 1.
 func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error) {
 	stats, err := statisticsFor(specs, ds.Schema())
 	if err != nil {
+		return Adapted{}, err
+	}
+	if err := checkFilled(specs); err != nil {
 		return Adapted{}, err
 	}
 	var out Adapted
@@ -76,6 +82,19 @@ func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error
 		filled[s.columnName()] = c.Filled
 	}
 	return out, nil
+}
+
+// AdaptedKeys are the features of data that declarations take something from, each once.
+func AdaptedKeys(specs []Spec) []string {
+	var keys []string
+	of := map[string]string{}
+	for _, s := range specs {
+		of[s.columnName()] = s.Key
+		if key := cmp.Or(s.Key, of[s.Of]); s.adapts() && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // columnName is what other declarations call the column.

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -215,5 +216,80 @@ func TestAdaptedText(t *testing.T) {
 	_, err := Adapt(t.Context(), specsOf(t, "- {type: vocabulary, key: town, adapt: true}"), oneDataset(t, b.NewRecord()))
 	if err == nil || !strings.Contains(err.Error(), `column "town": the value "K\xf6ln" is not UTF-8`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// unread is a data set that must not be read.
+type unread struct {
+	inputs.Dataset
+	t *testing.T
+}
+
+func (u unread) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	u.t.Error("the data were read")
+	return u.Dataset.Iterate(ctx)
+}
+
+// TestAdaptChecksFirst: what cannot be built whatever the data have is refused before they are read.
+func TestAdaptChecksFirst(t *testing.T) {
+	for text, want := range map[string]string{
+		"- {type: numeric, key: age, normalize: {adapt: true}}\n- {type: indicator, of: nothing}":        "feature column 2 (indicator nothing)",
+		"- {type: numeric, key: age, normalize: {adapt: true}}\n- {type: hash_bucket, key: job}":         `column "job": `,
+		"- {type: numeric, key: age, default: .nan, allow_nan: true, normalize: {adapt: true}}":          "must be finite",
+		"- {type: numeric, key: age, normalize: {adapt: true, scale: .inf}}":                             "must be finite",
+		"- {type: numeric, key: age, shape: [65], missing: median}":                                      "expected at most 64 numbers",
+		"- {type: numeric, key: age, missing: middle}\n- {type: vocabulary, key: job, adapt: true}":      "missing must be mean",
+		"- {type: vocabulary, key: job, adapt: true, default: 0, oov_buckets: 1, size: 5, min_count: 2}": "oov",
+	} {
+		if _, err := Adapt(t.Context(), specsOf(t, text), unread{staff(t), t}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nerror %v, want one with %q", text, err, want)
+		}
+	}
+	if _, err := Adapt(t.Context(), specsOf(t, toAdapt), staff(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuantilesTurnedRound: buckets of numbers that are divided by a negative one are as many as of others.
+func TestQuantilesTurnedRound(t *testing.T) {
+	specs := specsOf(t, "- {type: numeric, key: age, normalize: {mean: [0], std: [-1]}}\n- {type: bucketized, of: age, quantiles: 4}")
+	a, err := Adapt(t.Context(), specs, staff(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Columns[0].Filled.Boundaries; !slices.Equal(got, []float64{-60, -40}) && !slices.Equal(got, []float64{-60, -40, -20}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestWideColumns: what is kept for each number of an example is bounded by what is asked for.
+func TestWideColumns(t *testing.T) {
+	const width = 65
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.FixedSizeListOf(width, arrow.PrimitiveTypes.Float32)}}, nil))
+	list := b.Field(0).(*array.FixedSizeListBuilder)
+	list.Append(true)
+	list.ValueBuilder().(*array.Float32Builder).AppendValues(make([]float32, width), nil)
+	ds := oneDataset(t, b.NewRecord())
+	for how, want := range map[string]bool{missingMean: true, missingFrequent: true, missingMedian: false} {
+		specs := specsOf(t, "- {type: numeric, key: x, missing: "+how+"}")
+		_, err := Adapt(t.Context(), specs, ds)
+		if (err == nil) != want {
+			t.Errorf("%s of %d numbers: %v", how, width, err)
+		}
+		stats, _ := statisticsFor(specs, ds.Schema())
+		_, _ = stats.read(t.Context(), ds)
+		n := stats.numbers("x")
+		if len(n.sketches) > 0 || (len(n.counts) > 0) != (how == missingFrequent) {
+			t.Errorf("%s: %d sketches and %d counters", how, len(n.sketches), len(n.counts))
+		}
+	}
+}
+
+func TestAdaptedKeys(t *testing.T) {
+	if got, want := AdaptedKeys(specsOf(t, toAdapt)), []string{"age", "job", "level", "same", "none"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, expected %v", got, want)
+	}
+	if got := AdaptedKeys(specsOf(t, "- {name: a, type: numeric, key: x}\n- {type: bucketized, of: a, quantiles: 4}")); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("got %v, expected x", got)
 	}
 }

@@ -3,6 +3,7 @@ package feature
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -14,7 +15,10 @@ import (
 const (
 	sketchError  = 0.001
 	countedKinds = 1 << 20 // different values that are counted
+	countedBytes = 1 << 28 // of different strings that are counted, with wordBytes for each
+	wordBytes    = 64
 	mostBuckets  = 1 << 12
+	mostMedians  = 64 // of one column: each has a sketch of megabytes
 )
 
 // statistic is what is computed of a feature.
@@ -66,6 +70,10 @@ func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
 		return "", fmt.Errorf("quantiles exclude boundaries")
 	case s.Quantiles == 1 || s.Quantiles > mostBuckets:
 		return "", fmt.Errorf("quantiles: expected 2 to %d, got %d", mostBuckets, s.Quantiles)
+	case !s.finite():
+		return "", fmt.Errorf("default, defaults and normalize.scale of a column that is adapted to data must be finite: missing says what stands for missing numbers")
+	case s.Missing == missingMedian && shapeSize(s.Shape) > mostMedians:
+		return "", fmt.Errorf("missing: median of shape %v: expected at most %d numbers an example, since each takes much memory: use mean", s.Shape, mostMedians)
 	case s.Quantiles == 0:
 		return s.Key, noKey(s.Key)
 	}
@@ -79,11 +87,20 @@ func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
 	return of.Key, nil
 }
 
+// finite reports whether the numbers can be kept in a checkpoint, as JSON.
+func (s Spec) finite() bool {
+	numbers := append([]float64{s.Normalize.Scale}, s.Defaults...)
+	if s.Default != nil {
+		numbers = append(numbers, *s.Default)
+	}
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+}
+
 // want adds what a declaration needs.
 func (s statistics) want(spec Spec, key string) {
 	if spec.Type == "vocabulary" {
 		if find[*valueCounts](s[key]) == nil {
-			s[key] = append(s[key], &valueCounts{counts: frequent.New[string](countedKinds)})
+			s[key] = append(s[key], &valueCounts{counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
 		}
 		return
 	}
@@ -199,9 +216,8 @@ func (n *numberSummary) add(c *cells) error {
 		return err
 	}
 	n.moments.addNumbers(c, x)
-	for len(n.sketches) < c.width {
-		n.sketches = append(n.sketches, trees.NewSketch(sketchError))
-		n.counts = append(n.counts, frequent.New[float32](countedKinds))
+	if err := n.begin(c.width); err != nil {
+		return err
 	}
 	for i, v := range x {
 		switch j := i % c.width; {
@@ -220,9 +236,28 @@ func (n *numberSummary) add(c *cells) error {
 	return nil
 }
 
+// begin makes what counts so many numbers of an example.
+func (n *numberSummary) begin(width int) error {
+	if n.sketched && width > mostMedians {
+		return fmt.Errorf("%d numbers an example: expected at most %d where their medians or quantiles are taken", width, mostMedians)
+	}
+	for n.sketched && len(n.sketches) < width {
+		n.sketches = append(n.sketches, trees.NewSketch(sketchError))
+	}
+	for n.counted && len(n.counts) < width {
+		n.counts = append(n.counts, frequent.New[float32](countedKinds/width))
+	}
+	return nil
+}
+
+// exact reports whether all values were counted.
+func (n *numberSummary) exact() bool {
+	return !slices.ContainsFunc(n.counts, func(c *frequent.Counter[float32]) bool { return !c.Exact() })
+}
+
 // stand is what stands for missing numbers; 0 where there is no other.
 func (n *numberSummary) stand(how string) []float64 {
-	out := make([]float64, len(n.sketches))
+	out := make([]float64, len(n.moments.mean))
 	for j := range out {
 		switch how {
 		case missingMean:

@@ -15,6 +15,9 @@ type Counter[K cmp.Ordered] struct {
 	counts  map[K]int64
 	limit   int
 	dropped int64
+	size    func(K) int // bytes of a value; nil: they do not count
+	bytes   int         // of all values
+	most    int         // bytes
 }
 
 // New returns a Counter of at most limit different values.
@@ -22,16 +25,41 @@ func New[K cmp.Ordered](limit int) *Counter[K] {
 	return &Counter[K]{counts: map[K]int64{}, limit: max(limit, 1)}
 }
 
+// NewOfBytes is New for values that have together at most so many bytes, by their sizes. A value that alone has more is not counted.
+func NewOfBytes[K cmp.Ordered](limit, most int, size func(K) int) *Counter[K] {
+	c := New[K](limit)
+	c.size, c.most = size, most
+	return c
+}
+
+func (c *Counter[K]) sizeOf(v K) int {
+	if c.size == nil {
+		return 0
+	}
+	return c.size(v)
+}
+
 // Add counts a value.
 func (c *Counter[K]) Add(v K) {
-	if n, ok := c.counts[v]; ok || len(c.counts) < c.limit {
+	n, known := c.counts[v]
+	size := c.sizeOf(v)
+	switch {
+	case known:
 		c.counts[v] = n + 1
+		return
+	case size > c.most && c.size != nil:
+		c.dropped++
+		return
+	case len(c.counts) < c.limit && c.bytes+size <= c.most:
+		c.counts[v] = 1
+		c.bytes += size
 		return
 	}
 	c.dropped++
 	for k, n := range c.counts {
 		if n == 1 {
 			delete(c.counts, k)
+			c.bytes -= c.sizeOf(k)
 			continue
 		}
 		c.counts[k] = n - 1

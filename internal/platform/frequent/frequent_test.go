@@ -2,6 +2,7 @@ package frequent_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/platform/frequent"
@@ -50,5 +51,26 @@ func TestTies(t *testing.T) {
 	}
 	if c.Count("m") != 1 || c.Count("x") != 0 {
 		t.Error("counts are wrong")
+	}
+}
+
+// TestBytes: long values take no more memory than they may, and frequent ones stay.
+func TestBytes(t *testing.T) {
+	c := frequent.NewOfBytes(1000, 100, func(s string) int { return len(s) })
+	for i := range 300 {
+		c.Add("often")
+		c.Add(fmt.Sprintf("%20d", i))
+		sum := 0
+		for _, e := range c.Top(-1) {
+			sum += len(e.Value)
+		}
+		if sum > 100 {
+			t.Fatalf("%d bytes are kept, expected at most 100", sum)
+		}
+	}
+	before := c.Count("often")
+	c.Add(strings.Repeat("x", 101))
+	if c.Exact() || before < 200 || c.Count("often") != before {
+		t.Errorf("exact %t, counts %d and %d of 300", c.Exact(), before, c.Count("often"))
 	}
 }
