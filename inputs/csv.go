@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/tensor"
@@ -31,6 +33,9 @@ type CSVOptions struct {
 	MissingValues []string
 	// Comment starts lines that are skipped; "": none.
 	Comment string
+	// Decimal is the mark before the fraction of a float32 or float64 number: "." or ","; "": a point. With a
+	// comma, points group digits.
+	Decimal string
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
 	Allocator memory.Allocator
@@ -85,6 +90,12 @@ func newCSVFormat(o CSVOptions) (*csvFormat, error) {
 	if f.comma == '"' || f.comma == '\n' || f.comma == '\r' || f.comma != 0 && f.comma == f.comment || f.comment == '"' {
 		return nil, fmt.Errorf("csv delimiter %q and comment %q cannot be used: choose other characters", f.comma, f.comment)
 	}
+	if o.Decimal != "" && o.Decimal != "." && o.Decimal != "," {
+		return nil, fmt.Errorf("csv decimal must be a point or a comma, got %q", o.Decimal)
+	}
+	if o.Decimal == "," && f.comma == ',' {
+		return nil, fmt.Errorf("csv decimal and delimiter are both a comma: set another delimiter")
+	}
 	if len(o.Columns) == 0 {
 		return nil, fmt.Errorf("csv needs the list of columns: give name, dtype and role of each")
 	}
@@ -106,11 +117,30 @@ func newCSVFormat(o CSVOptions) (*csvFormat, error) {
 		if err != nil {
 			return nil, err
 		}
+		if o.Decimal == "," && (c.DType == tensor.Float32 || c.DType == tensor.Float64) && len(s.Vocabulary) == 0 {
+			field.write = withDecimalComma(field.write)
+		}
 		field.first = at
 		f.fields, columns = append(f.fields, field), append(columns, c)
 	}
 	f.schema, err = NewSchema(columns...)
 	return f, err
+}
+
+// grouped are numbers whose points group three digits each.
+var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,.*)?$`)
+
+// withDecimalComma writes numbers such as 1.234,5.
+func withDecimalComma(write cellWriter) cellWriter {
+	return func(b array.Builder, cell string) error {
+		if strings.Contains(cell, ".") {
+			if !grouped.MatchString(cell) {
+				return fmt.Errorf("value %s: with a decimal comma, points group three digits: correct the cell, or set decimal", shown(cell))
+			}
+			cell = strings.ReplaceAll(cell, ".", "")
+		}
+		return write(b, strings.Replace(cell, ",", ".", 1))
+	}
 }
 
 func oneRune(what, s string, fallback rune) (rune, error) {

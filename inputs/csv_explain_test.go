@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"pgregory.net/rapid"
 )
 
@@ -221,4 +222,38 @@ func rowsOf(t *rapid.T, text string, o CSVOptions) []string {
 		r.close()
 	}
 	return out
+}
+
+// TestDecimalComma: a comma before the fraction, points between groups of three digits.
+func TestDecimalComma(t *testing.T) {
+	columns := []ColumnSpec{{Name: "x", DType: "float64"}, {Name: "n", DType: "string"}}
+	const none = -1
+	for cell, want := range map[string]float64{
+		"1,5": 1.5, "-0,25": -0.25, "7": 7, "1.234": 1234, "1.234.567,5": 1234567.5, "+12.345": 12345, "1,5e3": 1500, "1234,5": 1234.5,
+		"1.5": none, "1.2345": none, "1.23,4": none, ".123": none, "1,2,3": none, "1234.567": none,
+	} {
+		f, err := newCSVFormat(CSVOptions{Columns: columns, Delimiter: ";", Decimal: ","})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.reader("t", strings.NewReader(cell+";1,5\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := r.read(context.Background(), 1)
+		if want == none {
+			if err == nil {
+				t.Errorf("%s: got %v, expected an error", cell, rec.Columns())
+			}
+			continue
+		}
+		if err != nil || rec.Column(0).(*array.Float64).Value(0) != want || string(rec.Column(1).(*array.Binary).Value(0)) != "1,5" {
+			t.Errorf("%s: got %v, %v, expected %v", cell, rec, err, want)
+		}
+	}
+	for _, o := range []CSVOptions{{Columns: columns, Decimal: ","}, {Columns: columns, Decimal: ";"}} {
+		if _, err := newCSVFormat(o); err == nil {
+			t.Errorf("decimal %q, delimiter %q: expected an error", o.Decimal, o.Delimiter)
+		}
+	}
 }

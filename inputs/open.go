@@ -143,7 +143,7 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return s.images(ic)
 	case "csv":
 		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
-			Comment: s.Comment, Unlabeled: unlabeled, Allocator: ic.Allocator})
+			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Allocator: ic.Allocator})
 	case "parquet":
 		return Parquet(files, arrow)
 	case "arrow":

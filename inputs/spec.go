@@ -46,6 +46,8 @@ type Spec struct {
 	Delimiter string `yaml:"delimiter"`
 	// csv: cells that mean a missing value, besides the empty cell.
 	MissingValues []string `yaml:"missing_values,omitempty"`
+	// csv: the mark before the fraction of numbers of the types float32 and float64, "." or ",". With a comma, points group digits: 1.234,5.
+	Decimal string `yaml:"decimal,omitempty"`
 	// csv: character that starts lines to pass over. Empty: none.
 	Comment string `yaml:"comment,omitempty"`
 	// Parameters of a registered input_fn. Keys are lower-cased and split at dots.

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+)
+
+// draft is a config for a table that is being written.
+type draft struct {
+	p        *tabular.Profile
+	modelDir string
+	uses     []tabular.Use
+	reasons  []string
+	folds    int
+	held     int // rows of the fold that is held out
+	model    candidate
+	tried    []candidate
+	why      string
+}
+
+const (
+	mostNumbers  = 150_000_000 // numbers of examples in memory
+	treeValues   = 120         // values of a category that trees tell apart
+	netValues    = 1000
+	oneHotValues = 24
+)
+
+// newDraft decides how a table is read and split.
+func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
+	d := &draft{p: p, modelDir: modelDir, folds: 10}
+	if p.Rows < 1000 {
+		d.folds = 5
+	}
+	if p.Rows < 10 {
+		return nil, fmt.Errorf("%s has %d rows: expected at least 10, some to train on and some to compare models on", p.Path, p.Rows)
+	}
+	d.held = int((p.Rows + int64(d.folds) - 1) / int64(d.folds))
+	d.uses, d.reasons = p.Uses()
+	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return u == tabular.Numeric || u == tabular.Category }) {
+		var why []string
+		for i, r := range d.reasons {
+			if r != "" {
+				why = append(why, p.Columns[i].Name+": "+r)
+			}
+		}
+		return nil, fmt.Errorf("%s has no column of use to a model (%s)", p.Path, strings.Join(why, "; "))
+	}
+	return d, nil
+}
+
+func (d *draft) label() tabular.Column { return d.p.Columns[d.p.Label.Column] }
+
+func (d *draft) regression() bool { return d.p.Label.Task == tabular.Regression }
+
+// metric is what candidates are compared by.
+func (d *draft) metric() string {
+	if d.regression() {
+		return "rmse"
+	}
+	return "average_loss"
+}
+
+// labelText describes the label in a line.
+func (d *draft) labelText() string {
+	l := d.p.Label
+	if d.regression() {
+		c := d.label()
+		return fmt.Sprintf("%s, from %.6g to %.6g", l.Task, c.Min, c.Max)
+	}
+	var parts []string
+	for i, e := range l.Classes {
+		if i == 10 {
+			parts = append(parts, fmt.Sprintf("... (%d classes)", len(l.Classes)))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %.1f %%", e.Value, 100*float64(e.Count)/float64(d.p.Rows)))
+	}
+	return fmt.Sprintf("%s, %s", l.Task, strings.Join(parts, ", "))
+}
+
+// notes are what users should know of the data.
+func (d *draft) notes() []string {
+	var out []string
+	for i, r := range d.reasons {
+		if r != "" {
+			out = append(out, fmt.Sprintf("left out %s: %s", d.p.Columns[i].Name, r))
+		}
+	}
+	for _, h := range d.p.Hints() {
+		out = append(out, "look at "+h)
+	}
+	return out
+}
+
+// trainRows is how many rows are trained on.
+func (d *draft) trainRows() int { return int(d.p.Rows) - d.held }
+
+// width is how many numbers an example of trees has.
+func (d *draft) width() int {
+	n := 0
+	for i, u := range d.uses {
+		switch u {
+		case tabular.Numeric:
+			n++
+		case tabular.Category:
+			n += min(d.p.Columns[i].Distinct, treeValues) + 1
+		}
+	}
+	return n
+}
+
+// inMemory is how many rows trees are grown of.
+func (d *draft) inMemory() int { return max(min(d.trainRows(), mostNumbers/d.width()), 10) }
+
+// marks are the cells that stand for missing values.
+func (d *draft) marks() []string {
+	var out []string
+	for i, u := range d.uses {
+		if u != tabular.Numeric && u != tabular.Category {
+			continue
+		}
+		for _, m := range d.p.Columns[i].Marks {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// unbalanced reports a class that is much rarer than the others.
+func (d *draft) unbalanced() bool {
+	least := int64(math.MaxInt64)
+	for _, e := range d.p.Label.Classes {
+		least = min(least, e.Count)
+	}
+	return !d.regression() && float64(least) < 0.3*float64(d.p.Rows)/float64(len(d.p.Label.Classes))
+}
+
+var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*( [A-Za-z0-9_.]+)*$`)
+
+// yamlText is a text as YAML has it, quoted where it needs to be.
+func yamlText(s string) string {
+	if plainYAML.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(s)) {
+		return s
+	}
+	return quotedYAML(s)
+}
+
+func quotedYAML(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// yamlList is a list of quoted texts in a line.
+func yamlList(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = quotedYAML(s)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+)
+
+// part is how much of a table a config is for: all of it, or what a trial takes.
+type part struct {
+	fold int // that is held out
+	most int // rows that are trained on; 0: all
+}
+
+// text is the config of the chosen model.
+func (d *draft) text() string { return d.config(d.model, part{}) }
+
+// config is the config of a model, with comments.
+func (d *draft) config(m candidate, on part) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	lines, names := d.columns(m)
+	say("# A model of %s, written by goestimator init:", oneLineText(d.p.Path))
+	say("# %d rows; %s is the label, %s.", d.p.Rows, oneLineText(d.label().Name), oneLineText(d.labelText()))
+	say("#\n#   goestimator train --config FILE, then evaluate, predict, export\n")
+	say("model_dir: %s", quotedYAML(d.modelDir))
+	say("seed: 1\n")
+	d.sayLeftOut(say)
+	if m.trees > 0 {
+		say("# A number that is missing is NaN, which trees put on the side of the small ones. Vocabularies are those of the training")
+		say("# rows, the most frequent values first; they are kept in checkpoints and exported. Rarer values share a bucket.")
+	} else {
+		say("# Means, deviations, medians and vocabularies are those of the training rows; they are kept in checkpoints and")
+		say("# exported. A median stands for a missing number.")
+	}
+	say("feature_columns:")
+	for _, l := range lines {
+		say("  - %s", l)
+	}
+	say("")
+	for _, line := range d.reasoning() {
+		say("# %s", line)
+	}
+	say("model:\n  name: %s\n  params:", m.name)
+	for _, p := range d.params(m, names) {
+		say("    %s", p)
+	}
+	d.sayInputs(say, m, on)
+	return b.String()
+}
+
+func oneLineText(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (d *draft) sayLeftOut(say func(string, ...any)) {
+	for i, r := range d.reasons {
+		if r != "" {
+			say("# %s is left out: %s.", oneLineText(d.p.Columns[i].Name), oneLineText(r))
+		}
+	}
+	for _, h := range d.p.Hints() {
+		say("# Look at %s.", oneLineText(h))
+	}
+}
+
+// reasoning says why the model was chosen.
+func (d *draft) reasoning() []string {
+	out := []string{d.why}
+	for _, c := range d.tried {
+		if c.score != 0 {
+			out = append(out, fmt.Sprintf("  %-52s %s %.5g", c.what, d.metric(), c.score))
+		}
+	}
+	if d.unbalanced() {
+		out = append(out, "Some class is rare: besides accuracy, which a model has that never says it, look at the area under the ROC curve",
+			"and, with goestimator evaluate --per-class, at each class's precision and recall.")
+	}
+	return out
+}
+
+func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
+	rows := d.trainRows()
+	if m.trees > 0 {
+		rows = d.inMemory()
+	}
+	if on.most > 0 {
+		rows = min(rows, on.most)
+	}
+	say("\ntrain:\n  input:")
+	d.saySource(say, "    ", true)
+	say("    # Every %dth row is held out: in any order of the rows, classes are spread evenly.", d.folds)
+	say("    split: {folds: %d, held_out: %d, part: train}", d.folds, on.fold)
+	switch {
+	case m.trees > 0:
+		if rows < d.trainRows() {
+			say("    # As many rows as memory is meant to hold.")
+		}
+		say("    take: %d", rows)
+		say("    batch_size: %d\n    repeat: true", rows)
+		say("  max_steps: 100000   # all trees are grown long before")
+	default:
+		if on.most > 0 {
+			say("    take: %d", rows)
+		}
+		say("    shuffle: %d\n    batch_size: %d\n    repeat: true", min(rows, 50_000), d.netBatch())
+		say("  max_steps: %d   # %d passes; the learning rate is then 0", d.netSteps(), d.netEpochs())
+		say("  early_stopping: {metric: %s, max_steps_without_improvement: %d, check_every_steps: %d}", "loss", max(d.netSteps()/3, 1), max(d.netSteps()/20, 1))
+	}
+	say("\neval:\n  input:")
+	d.saySource(say, "    ", false)
+	say("    split: {folds: %d, held_out: %d, part: eval}", d.folds, on.fold)
+	if on.most > 0 {
+		say("    take: %d", on.most)
+	}
+	say("    batch_size: %d", min(d.held, 4096))
+	if m.trees == 0 {
+		say("  every_steps: %d", max(d.netSteps()/20, 1))
+	}
+	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
+	if m.trees == 0 {
+		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(d.netSteps()/5, 1), max(d.netSteps()/10, 1))
+	}
+}
+
+// saySource writes the keys that say how the file is read.
+func (d *draft) saySource(say func(string, ...any), indent string, define bool) {
+	f := d.p.Form
+	say("%sformat: %s\n%sfiles: %s", indent, f.Format, indent, quotedYAML(d.p.Path))
+	if f.Format == "csv" {
+		if f.Header {
+			say("%sheader: true", indent)
+		}
+		if f.Delimiter != "," {
+			say("%sdelimiter: %s", indent, quotedYAML(f.Delimiter))
+		}
+		if f.Decimal == "," {
+			say("%sdecimal: \",\"", indent)
+		}
+		if m := d.marks(); len(m) > 0 {
+			say("%smissing_values: %s", indent, yamlList(m))
+		}
+	}
+	if !define {
+		say("%scolumns: *columns", indent)
+		return
+	}
+	say("%scolumns: &columns", indent)
+	for i, u := range d.uses {
+		if line := d.column(i, u); line != "" {
+			say("%s  - %s", indent, line)
+		}
+	}
+}
+
+// column is the declaration of a column of the file, empty where it needs none.
+func (d *draft) column(i int, u tabular.Use) string {
+	c := d.p.Columns[i]
+	name := yamlText(c.Name)
+	dtype := ""
+	if d.p.Form.Format != "csv" {
+		dtype = ", dtype: float64"
+	}
+	switch u {
+	case tabular.Numeric:
+		return fmt.Sprintf("{name: %s%s, default: .nan}", name, dtype)
+	case tabular.Category:
+		return fmt.Sprintf("{name: %s, dtype: string, default: \"\"}", name)
+	case tabular.LabelUse:
+		if d.regression() {
+			return fmt.Sprintf("{name: %s%s, role: label}", name, dtype)
+		}
+		var values []string
+		for _, e := range d.p.Label.Classes {
+			values = append(values, e.Value)
+		}
+		return fmt.Sprintf("{name: %s, role: label, vocabulary: %s}", name, yamlList(values))
+	}
+	if d.p.Form.Format == "csv" && !d.p.Form.Header {
+		return fmt.Sprintf("{name: %s, role: ignore}", name)
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/internal/config"
+)
+
+// mostTrialRows is how many rows a model is tried on.
+const mostTrialRows = 50_000
+
+// try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
+// each fold in turn.
+func (a *app) try(ctx context.Context, d *draft, c candidate) (float64, error) {
+	folds := 1
+	if d.p.Rows < 5000 {
+		folds = d.folds
+	}
+	sum := 0.0
+	for fold := range folds {
+		score, err := a.tryFold(ctx, d, c, fold)
+		if err != nil {
+			return 0, err
+		}
+		sum += score
+	}
+	return sum / float64(folds), nil
+}
+
+func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (score float64, err error) {
+	dir, err := os.MkdirTemp("", "goestimator-init-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	on := part{fold: fold}
+	if d.trainRows() > mostTrialRows {
+		on.most = mostTrialRows
+	}
+	if c.trees > 0 {
+		on.most = min(d.inMemory(), mostTrialRows)
+		if n := int(d.p.Rows) - d.foldRows(fold); n < on.most {
+			on.most = n
+		}
+	}
+	path := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(path, []byte(d.config(c, on)), 0o600); err != nil {
+		return 0, err
+	}
+	cfg, err := config.Load(config.LoadOptions{Path: path, Env: []string{}})
+	if err != nil {
+		return 0, err
+	}
+	cfg.ModelDir, cfg.Eval.Exporters = filepath.Join(dir, "model"), nil
+	j, err := a.newJob(ctx, cfg, columnSource{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, j.est.Close()) }()
+	res, err := j.trainAndEvaluate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if res.Eval == nil {
+		return 0, errors.New("it was not evaluated")
+	}
+	score, ok := res.Eval.Scalar(d.metric())
+	if !ok || !isFinite(score) {
+		return 0, fmt.Errorf("its %s is not finite", d.metric())
+	}
+	return score, nil
+}
+
+// foldRows is how many rows a fold has.
+func (d *draft) foldRows(fold int) int {
+	n := int(d.p.Rows)
+	return (n - fold + d.folds - 1) / d.folds
+}

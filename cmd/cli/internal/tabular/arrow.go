@@ -1,0 +1,108 @@
+package tabular
+
+import (
+	"context"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// openArrow reads Parquet and Arrow files by the readers of training, all single values as texts and null as an empty one.
+func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
+	read := inputs.ArrowFile
+	if format == "parquet" {
+		read = inputs.Parquet
+	}
+	ds, err := read([]string{path}, inputs.ArrowOptions{})
+	if err != nil {
+		return nil, err
+	}
+	s := &rowSource{}
+	var specs []inputs.ColumnSpec
+	var from []int // the column of the file of each that is read
+	for i, c := range ds.Schema().Columns() {
+		kind := Number
+		switch {
+		case c.Ragged || c.Size() != 1:
+			kind = Nested
+		case c.DType == tensor.String:
+			kind = Text
+		}
+		s.names, s.kinds = append(s.names, c.Name), append(s.kinds, kind)
+		if kind != Nested {
+			specs = append(specs, inputs.ColumnSpec{Name: c.Name, DType: tensor.String.String(), Default: ""})
+			from = append(from, i)
+		}
+	}
+	if len(specs) > 0 {
+		if ds, err = read([]string{path}, inputs.ArrowOptions{Columns: specs}); err != nil {
+			return nil, err
+		}
+	}
+	it, err := inputs.Batch(arrowRows, false)(ds).Iterate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.close = it.Close
+	b := &arrowBatch{from: from, row: make([]string, len(s.names))}
+	s.next = func() ([]string, error) {
+		for b.at == b.rows {
+			rec, err := it.Next(ctx)
+			if err != nil {
+				return nil, err
+			}
+			b.fill(rec)
+			rec.Release()
+		}
+		return b.next(), nil
+	}
+	return s, nil
+}
+
+// arrowRows are read at a time.
+const arrowRows = 4096
+
+// arrowBatch gives the rows of one record.
+type arrowBatch struct {
+	from     []int
+	row      []string
+	columns  [][]string
+	at, rows int
+}
+
+func (b *arrowBatch) fill(rec arrow.Record) {
+	b.at, b.rows = 0, int(rec.NumRows())
+	b.columns = b.columns[:0]
+	for i := range b.from {
+		column := make([]string, b.rows)
+		for r := range column {
+			if a := rec.Column(i); !a.IsNull(r) {
+				column[r] = arrowText(a, r)
+			}
+		}
+		b.columns = append(b.columns, column)
+	}
+}
+
+func (b *arrowBatch) next() []string {
+	for i, to := range b.from {
+		b.row[to] = b.columns[i][b.at]
+	}
+	b.at++
+	return b.row
+}
+
+// arrowText is a value of an array as text: a copy, since the array is released.
+func arrowText(a arrow.Array, row int) string {
+	switch a := a.(type) {
+	case *array.String:
+		return strings.Clone(a.Value(row))
+	case *array.Binary:
+		return string(a.Value(row))
+	}
+	return a.ValueStr(row)
+}

@@ -1,0 +1,252 @@
+package tabular
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/frequent"
+	"github.com/goestimator/goestimator/internal/runtime/trees"
+)
+
+// Kind is what the values of a column are.
+type Kind int
+
+// The kinds of columns.
+const (
+	Unknown Kind = iota
+	Number
+	Text   // words: categories, names, texts
+	Date   // days or times as text
+	Empty  // no value at all
+	Nested // lists or objects
+)
+
+// String is the kind as a word.
+func (k Kind) String() string {
+	return [...]string{"unknown", "number", "text", "date", "empty", "nested"}[k]
+}
+
+// Column is what is known of a column.
+type Column struct {
+	Name     string
+	Kind     Kind
+	Rows     int64
+	Missing  int64
+	Distinct int  // different values
+	Exact    bool // whether Distinct is exact, else there are more
+	Integers bool // of numbers: all are whole
+	Min, Max float64
+	Mean     float64
+	Std      float64
+	// Quantiles are the numbers at 5, 25, 50, 75 and 95 %.
+	Quantiles [5]float64
+	// Top are the most frequent values.
+	Top []frequent.Entry[string]
+	// Marks are cells that stand for missing values, the empty one left out.
+	Marks []string
+	// Words is the mean number of words of texts.
+	Words float64
+	// Steady says that whole numbers follow each other by a step of one.
+	Steady bool
+	// Duplicate says that an earlier column has the name.
+	Duplicate bool
+}
+
+// watcher computes a Column.
+type watcher struct {
+	name               string
+	told               Kind
+	decimal            string
+	rows, empty        int64
+	marks              map[string]int64
+	numbers, dates     int64
+	others             int64
+	words              int64
+	strangers          *frequent.Counter[string] // values that are neither numbers nor marks
+	stranger           string                    // the last of them
+	values             *frequent.Counter[string] // nil once there are too many numbers
+	limit              int                       // of values
+	long               bool                      // some cells are longer than longestCell
+	integers, steady   bool
+	last               float64
+	min, max, mean, m2 float64
+	sketch             *trees.Sketch
+}
+
+// limits of the memory of a column, by the number of columns.
+func newWatcher(name string, told Kind, decimal string, columns int) *watcher {
+	limit := min(max((1<<21)/max(columns, 1), 128), 1<<15)
+	epsilon := 0.005
+	if columns > 64 {
+		epsilon = 0.05
+	}
+	return &watcher{name: name, told: told, decimal: decimal, marks: map[string]int64{}, strangers: frequent.New[string](64),
+		values: frequent.New[string](limit), limit: limit, integers: true, steady: true, min: math.Inf(1), max: math.Inf(-1), sketch: trees.NewSketch(epsilon)}
+}
+
+// longestCell is how many bytes of a cell are kept, so that memory does not grow with long texts.
+const longestCell = 128
+
+// brief is a copy of a cell of at most longestCell bytes: of a longer one its beginning and a hash of all. A copy, since
+// a part of a row would keep the whole row in memory.
+func brief(cell string) string {
+	if len(cell) <= longestCell {
+		return strings.Clone(cell)
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(cell))
+	return fmt.Sprintf("%s...%016x", strings.ToValidUTF8(cell[:longestCell-20], ""), h.Sum64())
+}
+
+func (w *watcher) add(cell string) {
+	w.rows++
+	if cell == "" {
+		w.empty++
+		return
+	}
+	words := 0
+	if len(cell) > longestCell {
+		words, w.long = len(strings.Fields(cell)), true
+	}
+	cell = brief(cell)
+	if w.values != nil {
+		w.values.Add(cell)
+		if !w.values.Exact() && w.numbers > w.others {
+			w.values = nil
+		}
+	}
+	if isMark(cell) {
+		w.marks[cell]++
+		return
+	}
+	v, ok := parseNumber(cell, w.decimal)
+	if !ok {
+		w.others++
+		w.strangers.Add(cell)
+		w.stranger = cell
+		if words == 0 {
+			words = len(strings.Fields(cell))
+		}
+		w.words += int64(words)
+		if isDate(cell) {
+			w.dates++
+		}
+		return
+	}
+	w.number(v)
+}
+
+func (w *watcher) number(v float64) {
+	w.numbers++
+	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+		w.integers = false
+	}
+	if w.numbers > 1 && v != w.last+1 {
+		w.steady = false
+	}
+	w.last = v
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return
+	}
+	w.min, w.max = min(w.min, v), max(w.max, v)
+	d := v - w.mean
+	w.mean += d / float64(w.numbers)
+	w.m2 += d * (v - w.mean)
+	w.sketch.Push([]float32{float32(v)}, 1, nil)
+}
+
+// layouts are how dates and times are written.
+var layouts = []string{"2006-01-02", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006/01/02", "02.01.2006", "01/02/2006", "02/01/2006", "1/2/2006", "2006-01", "15:04:05", "15:04"}
+
+func isDate(cell string) bool {
+	if len(cell) < 4 || len(cell) > 40 || cell[0] < '0' || cell[0] > '9' {
+		return false
+	}
+	for _, l := range layouts {
+		if _, err := time.Parse(l, cell); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// column is what was seen.
+func (w *watcher) column(duplicate bool) Column {
+	c := Column{Name: w.name, Rows: w.rows, Missing: w.empty, Exact: true, Duplicate: duplicate}
+	for _, m := range marks {
+		if w.marks[m] > 0 {
+			c.Marks = append(c.Marks, m)
+			c.Missing += w.marks[m]
+		}
+	}
+	c.Kind = w.kind(&c)
+	if w.others > 0 {
+		c.Words = float64(w.words) / float64(w.others)
+	}
+	if w.values != nil {
+		c.Distinct, c.Exact = w.values.Len()-len(c.Marks), w.values.Exact()
+		if !c.Exact {
+			c.Distinct = w.limit
+		}
+		for _, e := range w.values.Top(len(c.Marks) + 10) {
+			if !isMark(e.Value) && len(c.Top) < 10 {
+				c.Top = append(c.Top, e)
+			}
+		}
+	} else {
+		c.Distinct, c.Exact = w.limit, false
+	}
+	if c.Kind != Number {
+		return c
+	}
+	c.Integers, c.Steady = w.integers, w.steady && w.integers && w.numbers > 2
+	c.Min, c.Max, c.Mean = w.min, w.max, w.mean
+	c.Std = math.Sqrt(w.m2 / float64(max(w.numbers, 1)))
+	for i, q := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
+		c.Quantiles[i] = w.sketch.Quantile(q)
+	}
+	return c
+}
+
+// kind decides what the values are. A few kinds of words among many numbers mean missing numbers.
+func (w *watcher) kind(c *Column) Kind {
+	switch {
+	case w.told == Nested:
+		return Nested
+	case w.numbers == 0 && w.others == 0:
+		return Empty
+	case w.dates == w.others && w.numbers == 0:
+		return Date
+	case w.told == Text:
+		return Text
+	case w.others == 0:
+		return Number
+	case w.strangers.Exact() && w.strangers.Len() <= 3 && w.numbers > 9*w.others && !w.few():
+		for _, e := range w.strangers.Top(-1) {
+			c.Marks = append(c.Marks, e.Value)
+			c.Missing += e.Count
+		}
+		return Number
+	}
+	return Text
+}
+
+// few reports whether the numbers are so few that they are names of categories.
+func (w *watcher) few() bool { return w.values != nil && w.values.Exact() && w.values.Len() <= 10 }
+
+// all returns all values with their counts, the most frequent first; false where there are too many to know.
+func (w *watcher) all() ([]frequent.Entry[string], bool) {
+	if w.values == nil || !w.values.Exact() {
+		return nil, false
+	}
+	var out []frequent.Entry[string]
+	for _, e := range w.values.Top(-1) {
+		if !isMark(e.Value) {
+			out = append(out, e)
+		}
+	}
+	return out, true
+}

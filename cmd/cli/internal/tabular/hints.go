@@ -1,0 +1,210 @@
+package tabular
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
+)
+
+// Relation is how a column relates to the label, of the rows of the sample.
+type Relation struct {
+	// Correlation is Pearson's of the numbers of both; NaN where one of them has none.
+	Correlation float64
+	// Alone is how well the column alone predicts the label: the share of right classes, or of the variance that is
+	// explained, on rows that the prediction was not made of. Guess is the same without any column.
+	Alone, Guess float64
+}
+
+// suspicious is how much of what there is to know a column alone may tell before it looks like the label in disguise.
+const suspicious = 0.98
+
+// Hints say what looks like a mistake in the data.
+func (p *Profile) Hints() []string {
+	if p.Label == nil {
+		return nil
+	}
+	var out []string
+	uses, _ := p.Uses()
+	for i, r := range p.Relations() {
+		if uses[i] != Numeric && uses[i] != Category || r.Guess > suspicious {
+			continue
+		}
+		if r.Alone >= r.Guess+suspicious*(1-r.Guess) && p.Rows >= 100 {
+			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used?", p.Columns[i].Name, 100*r.Alone))
+		}
+	}
+	if n := p.Duplicates; n > 0 && float64(n) > 0.01*float64(p.Compared) {
+		out = append(out, fmt.Sprintf("the rows: %d of %d are equal to an earlier one, so that held out rows may have been trained on", n, p.Compared))
+	}
+	return out
+}
+
+// Relations are the relations of all columns to the label; of the label's own, zero.
+func (p *Profile) Relations() []Relation {
+	out := make([]Relation, len(p.Columns))
+	if p.Label == nil {
+		return out
+	}
+	label := p.labels()
+	for i, c := range p.Columns {
+		if i == p.Label.Column {
+			continue
+		}
+		if c.Kind == Number {
+			out[i].Correlation = p.correlation(i, label)
+		} else {
+			out[i].Correlation = math.NaN()
+		}
+		out[i].Alone, out[i].Guess = p.alone(i, label)
+	}
+	return out
+}
+
+// labels are the labels of the sample as numbers: of classes their ids.
+func (p *Profile) labels() []float64 {
+	ids := map[string]float64{}
+	for i, e := range p.Label.Classes {
+		ids[e.Value] = float64(i)
+	}
+	out := make([]float64, len(p.sample))
+	for r, row := range p.sample {
+		cell := row[p.Label.Column]
+		if len(ids) > 0 {
+			out[r] = ids[cell]
+			continue
+		}
+		out[r], _ = parseNumber(cell, p.Form.Decimal)
+	}
+	return out
+}
+
+func (p *Profile) correlation(column int, label []float64) float64 {
+	if len(p.Label.Classes) > 2 {
+		return math.NaN()
+	}
+	var n, sx, sy, sxx, syy, sxy float64
+	mean := p.Columns[column].Mean
+	for r, row := range p.sample {
+		x, ok := parseNumber(row[column], p.Form.Decimal)
+		if !ok {
+			continue
+		}
+		x -= mean
+		y := label[r]
+		n++
+		sx, sy, sxx, syy, sxy = sx+x, sy+y, sxx+x*x, syy+y*y, sxy+x*y
+	}
+	v := (sxx - sx*sx/n) * (syy - sy*sy/n)
+	if !(v > 0) {
+		return math.NaN()
+	}
+	return (sxy - sx*sy/n) / math.Sqrt(v)
+}
+
+// alone predicts the label of half of the rows by the mean, or the most frequent class, of the other rows of the same value.
+// The halves are drawn at random, since neighbours may take turns. Numbers of many values are put into buckets.
+func (p *Profile) alone(column int, label []float64) (alone, guess float64) {
+	keys := p.keys(column)
+	classes := len(p.Label.Classes)
+	groups := map[string][]float64{}
+	var all []float64
+	for r := range keys {
+		if heldOut(r) {
+			continue
+		}
+		groups[keys[r]] = append(groups[keys[r]], label[r])
+		all = append(all, label[r])
+	}
+	general := typical(all, classes)
+	byKey := map[string]float64{}
+	for k, g := range groups {
+		byKey[k] = typical(g, classes)
+	}
+	var right, base, n, wrong, spread float64
+	for r := range keys {
+		if !heldOut(r) {
+			continue
+		}
+		guessed, known := byKey[keys[r]]
+		if !known {
+			guessed = general
+		}
+		n++
+		if guessed == label[r] {
+			right++
+		}
+		if general == label[r] {
+			base++
+		}
+		wrong += (guessed - label[r]) * (guessed - label[r])
+		spread += (general - label[r]) * (general - label[r])
+	}
+	switch {
+	case n == 0:
+		return 0, 0
+	case classes > 0:
+		return right / n, base / n
+	case spread == 0:
+		return 0, 0
+	}
+	return max(1-wrong/spread, 0), 0
+}
+
+func heldOut(row int) bool { return splitmix.Mix(23, uint64(row))&1 == 1 }
+
+// typical is the most frequent class, or the mean.
+func typical(labels []float64, classes int) float64 {
+	if classes == 0 {
+		sum := 0.0
+		for _, v := range labels {
+			sum += v
+		}
+		return sum / float64(max(len(labels), 1))
+	}
+	counts := make([]int, classes)
+	best := 0
+	for _, v := range labels {
+		counts[int(v)]++
+		if counts[int(v)] > counts[best] {
+			best = int(v)
+		}
+	}
+	return float64(best)
+}
+
+// buckets of the numbers of a column.
+const buckets = 64
+
+// keys are the values of a column in the sample, of numbers their bucket.
+func (p *Profile) keys(column int) []string {
+	out := make([]string, len(p.sample))
+	if p.Columns[column].Kind != Number {
+		for r, row := range p.sample {
+			out[r] = row[column]
+		}
+		return out
+	}
+	type number struct {
+		v   float64
+		row int
+	}
+	var list []number
+	for r, row := range p.sample {
+		if v, ok := parseNumber(row[column], p.Form.Decimal); ok {
+			list = append(list, number{v, r})
+		}
+	}
+	slices.SortFunc(list, func(a, b number) int { return cmp.Compare(a.v, b.v) })
+	bucket := 0
+	for i, x := range list {
+		if i > 0 && x.v != list[i-1].v {
+			bucket = i * buckets / len(list)
+		}
+		out[x.row] = strconv.Itoa(bucket)
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package tabular
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/goestimator/goestimator/internal/platform/frequent"
+)
+
+// mostClasses is how many classes a label may have.
+const mostClasses = 1000
+
+// labelOf infers the task.
+func labelOf(c Column, w *watcher, task Task) (*Label, error) {
+	if c.Missing > 0 {
+		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, c.Missing, c.Rows)
+	}
+	if c.Kind == Empty || c.Kind == Nested || c.Kind == Date {
+		return nil, fmt.Errorf("label %q is of kind %s: expected numbers or classes", c.Name, c.Kind)
+	}
+	values, known := w.all()
+	if known && len(values) == 1 {
+		return nil, fmt.Errorf("label %q is always %q: there is nothing to learn", c.Name, values[0].Value)
+	}
+	if task == "" {
+		task = taskOf(c, values, known)
+	}
+	if task == Regression {
+		if c.Kind != Number {
+			return nil, fmt.Errorf("label %q has words, for example %s: regression needs numbers", c.Name, w.example())
+		}
+		return &Label{Task: task}, nil
+	}
+	if !known || len(values) > mostClasses {
+		return nil, fmt.Errorf("label %q has more than %d different values: expected at most as many classes", c.Name, min(c.Distinct, mostClasses))
+	}
+	if w.long {
+		return nil, fmt.Errorf("label %q has texts of more than %d bytes: expected short names of classes", c.Name, longestCell)
+	}
+	l := &Label{Task: Multiclass, Classes: values}
+	if len(values) == 2 {
+		l.Task = Binary
+	}
+	slices.SortFunc(l.Classes, func(a, b frequent.Entry[string]) int { return compareClasses(a.Value, b.Value) })
+	return l, nil
+}
+
+// taskOf: words and few whole numbers are classes.
+func taskOf(c Column, values []frequent.Entry[string], known bool) Task {
+	if c.Kind == Text {
+		return Multiclass
+	}
+	few := known && (len(values) == 2 || c.Integers && len(values) <= 20 && int64(len(values)) <= max(c.Rows/5, 2))
+	if few {
+		return Multiclass
+	}
+	return Regression
+}
+
+// example is a value that is no number.
+func (w *watcher) example() string {
+	for _, e := range w.strangers.Top(1) {
+		return quoted(e.Value)
+	}
+	return quoted(w.stranger)
+}
+
+// compareClasses orders numbers by value, then words by letter; no, n, false and 0 come before their opposites.
+func compareClasses(a, b string) int {
+	x, ok := strconv.ParseFloat(a, 64)
+	y, ok2 := strconv.ParseFloat(b, 64)
+	if ok == nil && ok2 == nil {
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	}
+	if ok == nil || ok2 == nil {
+		if ok == nil {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a, b)
+}

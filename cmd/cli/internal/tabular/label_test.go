@@ -1,0 +1,151 @@
+package tabular_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+)
+
+// TestLabel: the task and classes that follow from a label's values.
+func TestLabel(t *testing.T) {
+	of := func(values ...string) func(int) string { return func(r int) string { return values[r%len(values)] } }
+	for _, c := range []struct {
+		name string
+		cell func(int) string
+		task tabular.Task
+		want string // task and classes, or a part of the error
+	}{
+		{"text", of("setosa", "virginica", "versicolor"), "", "classification [{setosa 34} {versicolor 33} {virginica 33}]"},
+		{"booleans", of("true", "false"), "", "binary classification [{false 50} {true 50}]"},
+		{"words of yes and no", of("yes", "no"), "", "binary classification [{no 50} {yes 50}]"},
+		{"0 and 1", of("1", "0"), "", "binary classification [{0 50} {1 50}]"},
+		{"floats of two values", of("1.0", "0.0"), "", "binary classification [{0.0 50} {1.0 50}]"},
+		{"few integers", of("10", "9", "8"), "", "classification [{8 33} {9 33} {10 34}]"},
+		{"few integers as numbers", of("10", "9", "8"), tabular.Regression, "regression []"},
+		{"many integers", format("%d", 7, 40), "", "regression []"},
+		{"many integers as classes", format("%d", 1, 25), tabular.Multiclass, "classification [{0 4} {1 4}"},
+		{"floats", format("%d.25", 7, 50), "", "regression []"},
+		{"rare classes", func(r int) string { return map[bool]string{true: "rare", false: "usual"}[r == 50] }, "", "binary classification [{rare 1} {usual 99}]"},
+		{"numbers and words", of("9", "10", "5a"), tabular.Multiclass, "classification [{9 34} {10 33} {5a 33}]"},
+		{"constant", of("x"), "", `always "x"`},
+		{"words for regression", of("low", "high"), tabular.Regression, `has words, for example "high"`},
+		{"missing", of("a", "b", "", "?"), "", "missing in 50 of 100 rows"},
+		{"all missing", of("?"), "", "missing in 100 of 100 rows"},
+		{"dates", of("2020-01-02", "2020-01-03"), "", "of kind date"},
+		{"long texts", of(strings.Repeat("a", 129), strings.Repeat("b", 129)), "", "more than 128 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := labelOf(t, table(100, "x,y", format("%d", 3, 10), c.cell), c.task)
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got %s, expected %s", got, c.want)
+			}
+		})
+	}
+}
+
+// labelOf is the task and the classes of the column y, or the error.
+func labelOf(t *testing.T, content string, task tabular.Task) string {
+	t.Helper()
+	p, err := tabular.Read(t.Context(), write(t, "t.csv", content), tabular.Options{Label: "y", Task: task})
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(p.Label.Task, " ", p.Label.Classes)
+}
+
+// TestLabelOfManyWords: more different words than are counted are an error for both tasks.
+func TestLabelOfManyWords(t *testing.T) {
+	content := table(1<<15+1, "x,y", format("%d", 3, 10), format("w%d", 1, 0))
+	for task, want := range map[tabular.Task]string{
+		"": "more than 1000 different values", tabular.Regression: `has words, for example "w`,
+	} {
+		if got := labelOf(t, content, task); !strings.Contains(got, want) {
+			t.Errorf("%q: got %s, expected %s", task, got, want)
+		}
+	}
+	if got := labelOf(t, table(2000, "x,y", format("%d", 3, 10), format("w%d", 1, 1000)), ""); !strings.HasPrefix(got, "classification [{w0 2}") {
+		t.Errorf("1000 classes: got %.80s", got)
+	}
+	if got := labelOf(t, table(2002, "x,y", format("%d", 3, 10), format("w%d", 1, 1001)), ""); !strings.Contains(got, "more than 1000") {
+		t.Errorf("1001 classes: got %.80s", got)
+	}
+}
+
+func TestUnknownLabel(t *testing.T) {
+	path := write(t, "t.csv", "species,width\na,1\nb,2\n")
+	for label, want := range map[string]string{
+		"specis": `did you mean "species"? The columns are species, width`,
+		"Width":  `did you mean "width"?`,
+		"price!": `no column "price!": the columns are species, width`,
+	} {
+		p, err := tabular.Read(t.Context(), path, tabular.Options{Label: label})
+		var unknown *tabular.UnknownLabelError
+		if !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) || p == nil {
+			t.Errorf("%s: got %v, expected %s", label, err, want)
+		}
+	}
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprint("c", i))
+	}
+	if got := (&tabular.UnknownLabelError{Names: names}).Error(); !strings.HasSuffix(got, "c29, ... (40 columns)") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestHints: a column that is the label in other words is named, a good one with errors is not.
+func TestHints(t *testing.T) {
+	label := func(r int) int { return r * 7919 % 104729 % 2 }
+	content := table(1000, "paid,noisy,other,y",
+		func(r int) string { return []string{"never", "always"}[label(r)] },
+		func(r int) string { return fmt.Sprint((label(r)*10 + r%12)) },
+		format("%d", 37, 11),
+		func(r int) string { return fmt.Sprint(label(r)) })
+	p := read(t, "t.csv", content, tabular.Options{Label: "y"})
+	hints := strings.Join(p.Hints(), "\n")
+	if !strings.Contains(hints, "paid: it alone predicts the label (100.0 %)") || strings.Contains(hints, "noisy") || strings.Contains(hints, "other") {
+		t.Errorf("got %q", hints)
+	}
+	r := p.Relations()
+	if r[1].Correlation < 0.7 || r[1].Alone < 0.75 || r[1].Alone > 0.98 || r[2].Alone > 0.7 || r[0].Correlation == r[0].Correlation {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestHintOfNumbers: a number that is the label in another unit is named.
+func TestHintOfNumbers(t *testing.T) {
+	v := func(r int) int { return r * 7919 % 1009 }
+	p := read(t, "t.csv", table(1000, "cents,x,y", func(r int) string { return fmt.Sprint(v(r)*100 + r%3) },
+		format("%d", 37, 11), func(r int) string { return fmt.Sprintf("%d.5", v(r)) }), tabular.Options{Label: "y"})
+	if hints := p.Hints(); p.Label.Task != tabular.Regression || len(hints) != 1 || !strings.HasPrefix(hints[0], "cents: ") {
+		t.Errorf("got %q", hints)
+	}
+	if c := p.Relations()[0].Correlation; c < 0.999 {
+		t.Errorf("the correlation is %g, expected 1", c)
+	}
+}
+
+func TestHintOfDuplicates(t *testing.T) {
+	p := read(t, "t.csv", table(100, "x,y", format("%d", 1, 10), format("%d", 1, 2)), tabular.Options{Label: "y"})
+	if p.Duplicates != 90 || p.Compared != 100 || !strings.Contains(strings.Join(p.Hints(), "\n"), "90 of 100 are equal") {
+		t.Errorf("got %d of %d, %q", p.Duplicates, p.Compared, p.Hints())
+	}
+	if hints := read(t, "t.csv", "x,y\n1,2\n", tabular.Options{}).Hints(); hints != nil {
+		t.Errorf("without a label: got %q", hints)
+	}
+}
+
+// TestContext: an ended context stops the reading of each format.
+func TestContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, content := range formats(t) {
+		if _, err := tabular.Read(ctx, write(t, name, content), tabular.Options{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package tabular
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/platform/frequent"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
+	"github.com/goestimator/goestimator/internal/runtime/splitmix"
+)
+
+const (
+	sampledRows = 20_000
+	sampledCell = 1 << 21 // cells of the sample at most
+	hashedRows  = 1 << 20 // different rows that are compared for duplicates
+	mostColumns = 1 << 15
+)
+
+// Profile is what is known of a table.
+type Profile struct {
+	Path       string
+	Form       Form
+	Rows       int64
+	Columns    []Column
+	Duplicates int64 // rows that are equal to an earlier one
+	Compared   int64 // rows that were compared for it
+	Label      *Label
+	Sampled    int // rows of the sample that relations to the label are computed of
+	sample     [][]string
+}
+
+// Label is what is known of the column to predict.
+type Label struct {
+	Column int
+	Task   Task
+	// Classes are the values of a label of classes, in the order of their ids, with their counts.
+	Classes []frequent.Entry[string]
+}
+
+// Task is what is predicted.
+type Task string
+
+// The tasks.
+const (
+	Binary     Task = "binary classification"
+	Multiclass Task = "classification"
+	Regression Task = "regression"
+)
+
+// UnknownLabelError says that a table has no such column.
+type UnknownLabelError struct {
+	Label string // "": none was named
+	Names []string
+}
+
+// Error names the candidates.
+func (e *UnknownLabelError) Error() string {
+	list := ""
+	for i, n := range e.Names {
+		if i == 30 {
+			list += fmt.Sprintf(", ... (%d columns)", len(e.Names))
+			break
+		}
+		if i > 0 {
+			list += ", "
+		}
+		list += n
+	}
+	if e.Label == "" {
+		return "no label: name the column to predict; the columns are " + list
+	}
+	near, cost := "", 1+max(2, len(e.Label)/3)
+	for _, n := range e.Names {
+		if c := spelling.Distance(e.Label, n); c < cost {
+			near, cost = n, c
+		}
+	}
+	if near != "" {
+		return fmt.Sprintf("no column %q; did you mean %q? The columns are %s", e.Label, near, list)
+	}
+	return fmt.Sprintf("no column %q: the columns are %s", e.Label, list)
+}
+
+// Options say how a table is looked at.
+type Options struct {
+	Label string // name of the column to predict; "": none
+	Task  Task   // "": by the label
+	Form  *Form  // nil: by the file
+}
+
+// Read looks at a table, in one pass.
+func Read(ctx context.Context, path string, o Options) (*Profile, error) {
+	form, err := formOf(path, o.Label)
+	if err != nil {
+		return nil, err
+	}
+	if o.Form != nil {
+		form = *o.Form
+	}
+	src, err := open(ctx, path, form)
+	if err != nil {
+		return nil, err
+	}
+	p := &Profile{Path: path, Form: form}
+	watchers, err := p.watch(ctx, src, o.Label)
+	if err = errors.Join(err, src.close()); err != nil {
+		return nil, err
+	}
+	if p.Rows == 0 {
+		return nil, fmt.Errorf("%s has no rows: expected some below the names", path)
+	}
+	named := map[string]bool{}
+	for i, w := range watchers {
+		w.told = src.kinds[i]
+		p.Columns = append(p.Columns, w.column(named[w.name]))
+		named[w.name] = true
+	}
+	p.Sampled = len(p.sample)
+	if o.Label == "" {
+		return p, nil
+	}
+	at := slices.Index(src.names, o.Label)
+	if at < 0 {
+		return p, &UnknownLabelError{o.Label, p.Names()}
+	}
+	p.Label, err = labelOf(p.Columns[at], watchers[at], o.Task)
+	if p.Label != nil {
+		p.Label.Column = at
+	}
+	return p, err
+}
+
+// Names returns the names of the columns that can be told apart.
+func (p *Profile) Names() []string {
+	var out []string
+	for _, c := range p.Columns {
+		if c.Name != "" && !c.Duplicate {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// watch passes over the rows.
+func (p *Profile) watch(ctx context.Context, src *rowSource, label string) ([]*watcher, error) {
+	if len(src.names) > mostColumns {
+		return nil, fmt.Errorf("%s has %d columns: expected at most %d", p.Path, len(src.names), mostColumns)
+	}
+	var out []*watcher
+	for i, n := range src.names {
+		columns := len(src.names)
+		if n == label {
+			columns = 1 // of a label, all classes are wanted
+		}
+		out = append(out, newWatcher(n, src.kinds[i], p.Form.Decimal, columns))
+	}
+	most := min(sampledRows, max(sampledCell/max(len(out), 1), 100))
+	seen := map[uint64]bool{}
+	for {
+		row, err := src.next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.Rows&1023 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		h := fnv.New64a()
+		for i, cell := range row {
+			out[i].add(cell)
+			_, _ = h.Write([]byte(cell))
+			_, _ = h.Write([]byte{0xff})
+		}
+		if len(seen) < hashedRows {
+			p.Compared++
+			if seen[h.Sum64()] {
+				p.Duplicates++
+			}
+			seen[h.Sum64()] = true
+		}
+		p.Rows++
+		p.keep(row, most)
+	}
+}
+
+// keep puts a row into the sample: every row has the same chance.
+func (p *Profile) keep(row []string, most int) {
+	if len(p.sample) < most {
+		p.sample = append(p.sample, briefRow(row))
+		return
+	}
+	if at := splitmix.Mix(17, uint64(p.Rows)) % uint64(p.Rows); at < uint64(most) {
+		p.sample[at] = briefRow(row)
+	}
+}
+
+func briefRow(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = brief(cell)
+	}
+	return out
+}

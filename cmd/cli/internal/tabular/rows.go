@@ -1,0 +1,161 @@
+package tabular
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rowSource gives the rows of a file as texts; a missing value is an empty one.
+type rowSource struct {
+	names []string
+	kinds []Kind // what the format says of each; Unknown where it says nothing
+	next  func() ([]string, error)
+	close func() error
+}
+
+// open opens the rows of a file. What it cannot read as a table is an error.
+func open(ctx context.Context, path string, f Form) (*rowSource, error) {
+	switch f.Format {
+	case "csv":
+		return openCSV(ctx, path, f)
+	case "jsonl":
+		return openJSONL(ctx, path)
+	}
+	return openArrow(ctx, path, f.Format)
+}
+
+func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
+	t, err := openText(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &bounded{ctx: ctx, in: t, path: path}
+	r := reader(b, f.Delimiter)
+	r.ReuseRecord = true
+	first, err := r.Read()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.Close())
+	}
+	s := &rowSource{close: t.Close}
+	kept := slices.Clone(first)
+	if i := slices.IndexFunc(kept, notUTF8); i >= 0 {
+		return nil, errors.Join(utf8Error(path, 1), t.Close())
+	}
+	for i, c := range kept {
+		kept[i] = strings.TrimSpace(c)
+		s.names = append(s.names, kept[i])
+		if !f.Header {
+			s.names[i] = "column" + strconv.Itoa(i+1)
+		}
+	}
+	s.kinds = make([]Kind, len(s.names))
+	pending := !f.Header
+	s.next = func() ([]string, error) {
+		if pending {
+			pending = false
+			return kept, nil
+		}
+		b.read = 0
+		row, err := r.Read()
+		if err != nil {
+			if e := (*csv.ParseError)(nil); errors.As(err, &e) {
+				err = fmt.Errorf("%s: %w: quote cells that hold quotes or line breaks", path, err)
+			}
+			return nil, err
+		}
+		if len(row) != len(s.names) {
+			line, _ := r.FieldPos(0)
+			return nil, fmt.Errorf("%s: line %d has %d cells, expected %d as in the first line: correct the line, or quote cells that hold %q", path, line, len(row), len(s.names), f.Delimiter)
+		}
+		for i := range row {
+			if row[i] = strings.TrimSpace(row[i]); notUTF8(row[i]) {
+				line, _ := r.FieldPos(i)
+				return nil, utf8Error(path, line)
+			}
+		}
+		return row, nil
+	}
+	return s, nil
+}
+
+// sampleLines is how many lines of JSON the columns are found in.
+const sampleLines = 1000
+
+func openJSONL(ctx context.Context, path string) (*rowSource, error) {
+	s := &rowSource{}
+	t, err := openText(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &bounded{ctx: ctx, in: t, path: path}
+	d := json.NewDecoder(b)
+	known := map[string]bool{}
+	for range sampleLines {
+		b.read = 0
+		var object map[string]json.RawMessage
+		if err := d.Decode(&object); err != nil {
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			return nil, errors.Join(fmt.Errorf("%s: %w: expected a JSON object on each line", path, err), t.Close())
+		}
+		for name := range object {
+			if !known[name] {
+				known[name] = true
+				s.names = append(s.names, name)
+			}
+		}
+		if len(s.names) > mostColumns {
+			break // the caller says so
+		}
+	}
+	slices.Sort(s.names)
+	s.kinds = make([]Kind, len(s.names))
+	if err := t.Close(); err != nil {
+		return nil, err
+	}
+	if t, err = openText(path); err != nil {
+		return nil, err
+	}
+	b = &bounded{ctx: ctx, in: t, path: path}
+	d = json.NewDecoder(b)
+	rows := 0
+	row := make([]string, len(s.names))
+	s.close = t.Close
+	s.next = func() ([]string, error) {
+		var object map[string]json.RawMessage
+		b.read = 0
+		if err := d.Decode(&object); err != nil {
+			if !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("%s: object %d: %w: expected a JSON object on each line", path, rows+1, err)
+			}
+			return nil, err
+		}
+		rows++
+		for i, name := range s.names {
+			row[i] = ""
+			raw := object[name]
+			switch {
+			case len(raw) == 0 || string(raw) == "null":
+			case raw[0] == '"':
+				if err := json.Unmarshal(raw, &row[i]); err != nil {
+					return nil, err
+				}
+				s.kinds[i] = max(s.kinds[i], Text)
+			case raw[0] == '[' || raw[0] == '{':
+				s.kinds[i] = Nested
+			default:
+				row[i] = string(raw)
+			}
+		}
+		return row, nil
+	}
+	return s, nil
+}

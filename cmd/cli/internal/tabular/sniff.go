@@ -1,0 +1,259 @@
+package tabular
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// headBytes are what the form of a text is inferred from.
+const headBytes = 1 << 18
+
+// Form says how a file is read.
+type Form struct {
+	Format    string // csv, jsonl, parquet or arrow
+	Delimiter string // csv
+	Header    bool   // csv
+	Decimal   string // csv: the decimal mark of numbers, "." or ","
+}
+
+// delimiters are the known ones; of equally good ones the first.
+var delimiters = []string{",", ";", "\t", "|"}
+
+// formOf infers the form of a file by name and content. label, where given, is a column that a header must have.
+func formOf(path, label string) (Form, error) {
+	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	switch filepath.Ext(name) {
+	case ".parquet", ".pq":
+		return Form{Format: "parquet"}, nil
+	case ".arrow", ".feather", ".ipc":
+		return Form{Format: "arrow"}, nil
+	}
+	head, whole, err := headOf(path)
+	if err != nil {
+		return Form{}, err
+	}
+	trimmed := bytes.TrimSpace(head)
+	switch {
+	case len(trimmed) == 0:
+		return Form{}, fmt.Errorf("%s is empty: expected a table with a row of names", path)
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return Form{Format: "parquet"}, nil
+	case bytes.HasPrefix(head, []byte("ARROW1")):
+		return Form{Format: "arrow"}, nil
+	case trimmed[0] == '{':
+		return Form{Format: "jsonl"}, nil
+	case bytes.IndexByte(head, 0) >= 0:
+		return Form{}, fmt.Errorf("%s is not a text, Parquet or Arrow file: expected CSV, JSON lines, Parquet or Arrow", path)
+	case !utf8.Valid(trimUTF8(head, whole)):
+		return Form{}, fmt.Errorf("%s is not UTF-8: convert it, for example by iconv -f latin1 -t utf-8", path)
+	}
+	return textForm(head, whole, label), nil
+}
+
+// headOf returns the beginning of a file, unpacked, and whether it is all.
+func headOf(path string) (head []byte, whole bool, err error) {
+	f, err := openText(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	head = make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return head[:n], true, nil
+	}
+	return head[:n], false, err
+}
+
+// text is a file that is read from its beginning, without a byte order mark.
+type text struct {
+	io.Reader
+	file *os.File
+}
+
+// Close closes the file.
+func (t text) Close() error { return t.file.Close() }
+
+func openText(path string) (text, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return text{}, err
+	}
+	var in io.Reader = f
+	if strings.HasSuffix(strings.ToLower(path), ".gz") {
+		if in, err = gzip.NewReader(f); err != nil {
+			return text{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		}
+	}
+	b := bufio.NewReaderSize(in, 1<<16)
+	if mark, _ := b.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = b.Discard(3)
+	}
+	return text{b, f}, nil
+}
+
+// trimUTF8 leaves out a character that is cut at the end of a part of a file.
+func trimUTF8(b []byte, whole bool) []byte {
+	if whole {
+		return b
+	}
+	for i := 0; i < utf8.UTFMax && len(b) > 0; i++ {
+		if r, n := utf8.DecodeLastRune(b); r != utf8.RuneError || n != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func textForm(head []byte, whole bool, label string) Form {
+	best, bestScore := Form{Format: "csv", Delimiter: ",", Decimal: "."}, -1.0
+	for _, d := range delimiters {
+		rows := firstRows(head, whole, d)
+		score := regularity(rows)
+		if d != "," && score >= 1 && hasDecimalCommas(rows) {
+			score++ // by commas the rows may be as regular, with one cell more
+		}
+		if score > bestScore {
+			best.Delimiter, bestScore = d, score
+		}
+	}
+	rows := firstRows(head, whole, best.Delimiter)
+	best.Header = hasHeader(rows, label)
+	if best.Delimiter != "," && hasDecimalCommas(rows) {
+		best.Decimal = ","
+	}
+	return best
+}
+
+// reader reads rows of a text.
+func reader(in io.Reader, delimiter string) *csv.Reader {
+	r := csv.NewReader(in)
+	r.Comma, _ = utf8.DecodeRuneInString(delimiter)
+	r.FieldsPerRecord, r.TrimLeadingSpace = -1, delimiter != "\t"
+	return r
+}
+
+// firstRows are up to 1000 rows; the last one of a part of a file may be cut and is left out.
+func firstRows(head []byte, whole bool, delimiter string) [][]string {
+	r := reader(bytes.NewReader(head), delimiter)
+	var rows [][]string
+	for len(rows) < 1000 {
+		row, err := r.Read()
+		if err != nil {
+			break
+		}
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		rows = append(rows, row)
+	}
+	if !whole && len(rows) > 1 && len(rows) < 1000 {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
+}
+
+// regularity is the share of rows that have as many cells as most have, more where they have several.
+func regularity(rows [][]string) float64 {
+	if len(rows) == 0 {
+		return 0
+	}
+	counts := map[int]int{}
+	for _, r := range rows {
+		counts[len(r)]++
+	}
+	best := 0.0
+	for cells, n := range counts {
+		score := float64(n) / float64(len(rows))
+		if cells == 1 {
+			score = 0
+		}
+		best = max(best, score+min(float64(cells), 100)*1e-4*score)
+	}
+	return best
+}
+
+// hasHeader reports whether the first row holds names: it has the label, or texts over numbers, or no text that its column
+// has again.
+func hasHeader(rows [][]string, label string) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	first := rows[0]
+	if label != "" && slices.Contains(first, label) {
+		return true
+	}
+	votes := 0
+	for i, cell := range first {
+		if _, numeric := parseNumber(cell, ""); numeric || isMark(cell) && cell != "" {
+			return false
+		}
+		seen, numbers, cells := 0, 0, 0
+		for _, r := range rows[1:] {
+			if i >= len(r) || r[i] == "" || isMark(r[i]) {
+				continue
+			}
+			cells++
+			if _, ok := parseNumber(r[i], ""); ok {
+				numbers++
+			}
+			if r[i] == cell {
+				seen++
+			}
+		}
+		switch {
+		case seen > 0:
+			votes -= 2
+		case cells > 0 && numbers == cells:
+			votes += 2
+		case cells > 0:
+			votes++
+		}
+	}
+	return votes > 0
+}
+
+// hasDecimalCommas reports whether numbers have decimal commas.
+func hasDecimalCommas(rows [][]string) bool {
+	commas, points := 0, 0
+	for _, r := range rows {
+		for _, c := range r {
+			if _, ok := parseNumber(c, ","); ok && strings.Contains(c, ",") {
+				commas++
+			}
+			if _, ok := parseNumber(c, "."); ok && strings.Contains(c, ".") {
+				points++
+			}
+		}
+	}
+	return commas > points
+}
+
+// parseNumber reads a number; decimal "," means a comma before its fraction, "" either.
+func parseNumber(cell, decimal string) (float64, bool) {
+	if cell == "" || len(cell) > 64 || !strings.ContainsAny(cell, "0123456789") || strings.ContainsAny(cell, "xX_pP") {
+		return 0, false
+	}
+	if decimal != "." && strings.Count(cell, ",") == 1 && (decimal == "," || !strings.Contains(cell, ".")) {
+		cell = strings.Replace(strings.ReplaceAll(cell, ".", ""), ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	return v, err == nil
+}
+
+// marks are cells that mean a missing value, in the order in which configs list them.
+var marks = []string{"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "."}
+
+func isMark(cell string) bool { return cell == "" || slices.Contains(marks, cell) }

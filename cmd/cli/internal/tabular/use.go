@@ -1,0 +1,82 @@
+package tabular
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Use says what a column is to a model.
+type Use int
+
+// The uses of columns.
+const (
+	LeftOut Use = iota
+	Numeric
+	Category
+	LabelUse
+)
+
+// identifiers are names of columns that number or name rows.
+var identifiers = []string{"id", "index", "idx", "key", "uuid", "guid", "rowid", "row_id", "rownum", "row", "no", "nr", "unnamed: 0"}
+
+// Uses says what each column is to a model, and why those that are left out are.
+func (p *Profile) Uses() (uses []Use, reasons []string) {
+	uses, reasons = make([]Use, len(p.Columns)), make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		if p.Label != nil && p.Label.Column == i {
+			uses[i] = LabelUse
+			continue
+		}
+		uses[i], reasons[i] = c.use()
+	}
+	return uses, reasons
+}
+
+func (c Column) use() (Use, string) {
+	present := c.Rows - c.Missing
+	switch {
+	case c.Name == "":
+		return LeftOut, "it has no name"
+	case c.Duplicate:
+		return LeftOut, "an earlier column has this name"
+	case c.Kind == Empty:
+		return LeftOut, "it has no values"
+	case c.Kind == Nested:
+		return LeftOut, "it holds lists or objects"
+	case c.Kind == Date:
+		return LeftOut, "it holds dates: add numbers such as year, month or days since an event"
+	case c.Distinct == 1 && c.Exact && c.Missing == 0:
+		return LeftOut, "it is always " + quoted(c.Top[0].Value)
+	}
+	unique := !c.Exact || float64(c.Distinct) > 0.9*float64(present)
+	if c.Kind == Number {
+		switch {
+		case present >= 20 && c.Steady:
+			return LeftOut, "it numbers the rows"
+		case present >= 20 && unique && c.Integers && isIdentifier(c.Name):
+			return LeftOut, "it is an id: almost every row has its own"
+		}
+		return Numeric, ""
+	}
+	rare := !c.Exact || float64(c.Distinct) > 0.5*float64(present)
+	switch {
+	case present >= 20 && rare && c.Words >= 3:
+		return LeftOut, fmt.Sprintf("it holds texts of %.0f words or so, which differ from row to row", c.Words)
+	case present >= 20 && rare:
+		return LeftOut, fmt.Sprintf("it has %d different values in %d rows, as names and ids have", c.Distinct, present)
+	}
+	return Category, ""
+}
+
+func isIdentifier(name string) bool {
+	n := strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(identifiers, n) || strings.HasSuffix(n, "_id") || strings.HasSuffix(n, " id") || strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")
+}
+
+func quoted(s string) string {
+	if len(s) > 40 {
+		s = strings.ToValidUTF8(s[:40], "") + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,102 @@
+package tabular_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+)
+
+// TestUses: what each sort of column is to a model.
+func TestUses(t *testing.T) {
+	words := func(r int) string { return fmt.Sprintf("the %d quick brown foxes", r) }
+	mostly := func(r int) string {
+		if r%50 == 7 {
+			return "unknown"
+		}
+		return fmt.Sprint(r * 31 % 97)
+	}
+	for _, c := range []struct {
+		name, column string
+		rows         int
+		cell         func(int) string
+		kind         tabular.Kind
+		use          tabular.Use
+		reason       string
+	}{
+		{"row numbers", "n", 100, format("%d", 1, 0), tabular.Number, tabular.LeftOut, "numbers the rows"},
+		{"id", "user_id", 100, format("%d", 7919, 100_003), tabular.Number, tabular.LeftOut, "is an id"},
+		{"id of more rows than values are counted", "user_id", 40_000, format("%d", 7919, 100_003), tabular.Number, tabular.LeftOut, "is an id"},
+		{"different integers that are no id", "income", 100, format("%d", 7919, 100_003), tabular.Number, tabular.Numeric, ""},
+		{"text id", "code", 100, format("k%d", 1, 0), tabular.Text, tabular.LeftOut, "100 different values in 100 rows"},
+		{"text id of more rows than values are counted", "code", 40_000, format("k%d", 1, 0), tabular.Text, tabular.LeftOut, "32768 different values"},
+		{"constant number", "c", 100, format("%d", 0, 0), tabular.Number, tabular.LeftOut, `always "0"`},
+		{"constant text", "c", 100, format("x%d", 0, 0), tabular.Text, tabular.LeftOut, `always "x0"`},
+		{"dates", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-%02d", 1+r%28) }, tabular.Date, tabular.LeftOut, "dates"},
+		{"times", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-02T15:04:%02dZ", r%60) }, tabular.Date, tabular.LeftOut, "dates"},
+		{"long texts", "review", 50, words, tabular.Text, tabular.LeftOut, "texts of 5 words"},
+		{"very long texts", "review", 50, func(r int) string { return fmt.Sprint(r, strings.Repeat(" word", 99)) }, tabular.Text, tabular.LeftOut, "texts of 100 words"},
+		{"all missing", "m", 50, func(int) string { return "" }, tabular.Empty, tabular.LeftOut, "no values"},
+		{"all marks", "m", 50, func(int) string { return "NA" }, tabular.Empty, tabular.LeftOut, "no values"},
+		{"1000 categories", "city", 3000, format("c%d", 1, 1000), tabular.Text, tabular.Category, ""},
+		{"few integers", "grade", 100, format("%d", 3, 7), tabular.Number, tabular.Numeric, ""},
+		{"decimals", "x", 100, format("%d.5", 3, 7), tabular.Number, tabular.Numeric, ""},
+		{"booleans", "b", 100, func(r int) string { return fmt.Sprint(r%3 == 0) }, tabular.Text, tabular.Category, ""},
+		{"numbers and a word for missing", "x", 200, mostly, tabular.Number, tabular.Numeric, ""},
+		{"no name", "", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "no name"},
+		{"duplicate", "y", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "earlier column"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := read(t, "t.csv", table(c.rows, "y,"+c.column, format("%d", 1, 2), c.cell), tabular.Options{Label: "y"})
+			uses, reasons := p.Uses()
+			if uses[0] != tabular.LabelUse {
+				t.Errorf("the label has use %d", uses[0])
+			}
+			if p.Columns[1].Kind != c.kind || uses[1] != c.use || !strings.Contains(reasons[1], c.reason) {
+				t.Errorf("got kind %s, use %d %q, expected kind %s, use %d %q", p.Columns[1].Kind, uses[1], reasons[1], c.kind, c.use, c.reason)
+			}
+		})
+	}
+}
+
+// TestMissing: marks and empty cells are counted as missing, and words among numbers become marks.
+func TestMissing(t *testing.T) {
+	cells := []string{"1", "?", "NA", "", "2.5", "null", "-"}
+	p := read(t, "t.csv", table(70, "y,x", format("%d", 1, 2), func(r int) string { return cells[r%7] }), tabular.Options{})
+	c := p.Columns[1]
+	if c.Kind != tabular.Number || c.Missing != 50 || c.Distinct != 2 || !slices.Equal(c.Marks, []string{"?", "NA", "null", "-"}) {
+		t.Errorf("got %+v", c)
+	}
+	if len(c.Top) != 2 || c.Top[0].Count != 10 {
+		t.Errorf("the most frequent values are %v", c.Top)
+	}
+	p = read(t, "t.csv", table(200, "y,x", format("%d", 1, 2), func(r int) string {
+		if r%20 == 3 {
+			return "none yet"
+		}
+		return fmt.Sprint(r)
+	}), tabular.Options{})
+	if c = p.Columns[1]; c.Missing != 10 || !slices.Equal(c.Marks, []string{"none yet"}) || c.Max != 199 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestNumbers: the statistics of 0, 2, ... 198 in another order, with decimal commas.
+func TestNumbers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("y;x\n")
+	for r := range 100 {
+		fmt.Fprintf(&b, "%d;%d,5\n", r%2, r*37%100*2)
+	}
+	c := read(t, "t.csv", b.String(), tabular.Options{}).Columns[1]
+	if c.Min != 0.5 || c.Max != 198.5 || c.Mean < 99.4999 || c.Mean > 99.5001 || c.Std < 57.73 || c.Std > 57.74 || c.Integers {
+		t.Errorf("got %+v", c)
+	}
+	for i, want := range []float64{10.5, 50.5, 100.5, 150.5, 190.5} {
+		if d := c.Quantiles[i] - want; d < -4 || d > 4 {
+			t.Errorf("quantile %d is %g, expected about %g", i, c.Quantiles[i], want)
+		}
+	}
+}
