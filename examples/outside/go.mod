@@ -32,6 +32,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 	gocloud.dev v0.47.0 // indirect
+	golang.org/x/image v0.46.0 // indirect
 	google.golang.org/api v0.297.0 // indirect
 )
 
