@@ -49,7 +49,7 @@ func openRecords(format string, files []string, o ArrowOptions, open recordOpene
 	if err := first.close(); err != nil {
 		return nil, err
 	}
-	return src.node(&node{schema: schema, mem: alloc(o.Allocator)}, format), nil
+	return src.node(&node{schema: schema, mem: alloc(o.Allocator), origin: o.origin()}, format), nil
 }
 
 // recordReader reads rows of a recordFile in our schema.

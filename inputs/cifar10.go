@@ -45,7 +45,7 @@ func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
 	if total == 0 {
 		return nil, fmt.Errorf("%w: %s hold no image", ErrEmpty, baseNames(files))
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("cifar10(%s,%d)", baseNames(files), total), place: func(row int64) DataError {
+	n := &node{schema: s, mem: alloc(mem), origin: origin{files: files}, desc: fmt.Sprintf("cifar10(%s,%d)", baseNames(files), total), place: func(row int64) DataError {
 		k, at := locateRow(ends, row)
 		return DataError{File: files[k], Row: at + 1}
 	}}

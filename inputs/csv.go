@@ -58,7 +58,8 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 	if err := first.close(); err != nil {
 		return nil, err
 	}
-	return src.node(&node{schema: f.schema, mem: f.mem}, "csv"), nil
+	o.Allocator = nil // does not change rows
+	return src.node(&node{schema: f.schema, mem: f.mem, origin: origin{options: fmt.Sprintf("%+v", o)}}, "csv"), nil
 }
 
 // csvFormat is the compiled form of CSVOptions.

@@ -27,7 +27,7 @@ type fileSource struct {
 // node returns the Dataset. Format names it in states.
 func (src fileSource) node(n *node, format string) *node {
 	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
-	n.files = src.files
+	n.files, n.origin.files = src.files, src.files
 	n.start = func(ctx context.Context, _ int64) (stage, error) {
 		return &fileStage{src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open}}, nil
 	}

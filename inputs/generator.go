@@ -40,7 +40,7 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 		}}
 	}
 	n = source(context.Background()).node(n, "generator")
-	n.files = nil // it has none
+	n.files, n.origin = nil, origin{} // it has none
 	n.generated = true
 	n.place = nil // reading again to look for a bad row would consume further rows
 	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }

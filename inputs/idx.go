@@ -62,7 +62,7 @@ func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
 	if err != nil {
 		return nil, &DataError{File: files.Images, Err: err}
 	}
-	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("idx(%s,%v)", baseNames(names), images.Shape),
+	n := &node{schema: s, mem: alloc(mem), origin: origin{files: names}, desc: fmt.Sprintf("idx(%s,%v)", baseNames(names), images.Shape),
 		place: func(row int64) DataError { return DataError{File: baseNames(names), Row: row + 1} }}
 	return newIndexed(n, int64(images.Shape[0]), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		return idxRecord(ctx, n, images, ids, rows), nil

@@ -1,10 +1,16 @@
 package inputs
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // resized returns the image in another size, by a triangle filter that grows where the image shrinks, as tf.image.resize
-// with method bilinear and antialias; pixels are rounded.
-func (p *picture) resized(h, w int) []byte {
+// with method bilinear and antialias; pixels are rounded. An image that would take far more memory on the way is an error.
+func (p *picture) resized(h, w int) ([]byte, error) {
+	if most := max(maxPixels, h*w); p.h > most/w {
+		return nil, fmt.Errorf("image of %d x %d pixels cannot be resized to %d x %d: that takes %d x %d pixels on the way, more than %d: crop it, or set a smaller width", p.h, p.w, h, w, p.h, w, most)
+	}
 	across, down := triangles(p.w, w), triangles(p.h, h)
 	rows := make([]float32, p.h*w*p.channels) // of the new width
 	for y := range p.h {
@@ -33,7 +39,7 @@ func (p *picture) resized(h, w int) []byte {
 			out[y*stride+k] = byte(min(max(v+0.5, 0), 255))
 		}
 	}
-	return out
+	return out, nil
 }
 
 // filter is the weights of consecutive pixels of which one is made.

@@ -56,11 +56,9 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 		return nil, err
 	}
 	if f.Height == 0 {
-		first, err := readImage(f.files[0], o.Channels)
-		if err != nil {
+		if err := f.sizeOfFirst(); err != nil {
 			return nil, err
 		}
-		f.Height, f.Width, f.fixed = first.h, first.w, true
 	}
 	if o.Skip {
 		if err := f.skipDamaged(); err != nil {
@@ -95,6 +93,16 @@ func isFolder(dir string, e fs.DirEntry) bool {
 	}
 	st, err := os.Stat(filepath.Join(dir, e.Name()))
 	return err == nil && st.IsDir()
+}
+
+// isFile reports whether an entry is a regular file or a link to one, and no pipe or device, which may have no end. It is true for a link to
+// nothing, so that reading reports it.
+func isFile(dir string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Type().IsRegular()
+	}
+	st, err := os.Stat(filepath.Join(dir, e.Name()))
+	return err != nil || st.Mode().IsRegular()
 }
 
 // imageFolder is a list of images.
@@ -143,11 +151,32 @@ func (f *imageFolder) add(dir string, label int64) error {
 		return fmt.Errorf("images of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
 	}
 	for _, e := range entries {
-		if !isFolder(dir, e) && slices.Contains(imageSuffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") {
+		if slices.Contains(imageSuffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") && isFile(dir, e) {
 			f.files, f.labels = append(f.files, filepath.Join(dir, e.Name())), append(f.labels, label)
 		}
 	}
 	return nil
+}
+
+// sizeOfFirst sets the size of all to that of the first image, with Skip the first one that can be decoded.
+func (f *imageFolder) sizeOfFirst() error {
+	var damaged error
+	for _, name := range f.files {
+		first, err := readImage(name, f.Channels)
+		if err == nil {
+			f.Height, f.Width, f.fixed = first.h, first.w, true
+			return nil
+		}
+		if !f.Skip {
+			return err
+		}
+		damaged = cmp.Or(damaged, err)
+	}
+	return f.allDamaged(damaged)
+}
+
+func (f *imageFolder) allDamaged(first error) error {
+	return fmt.Errorf("all %d images of %s are damaged: %w", len(f.files), f.dir, first)
 }
 
 // skipDamaged leaves out what cannot be decoded.
@@ -172,7 +201,7 @@ func (f *imageFolder) skipDamaged() error {
 		}
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("all %d images of %s are damaged: %w", len(f.files), f.dir, failed[0])
+		return f.allDamaged(failed[0])
 	}
 	f.files, f.labels = files, labels
 	return nil
@@ -190,7 +219,11 @@ func (f *imageFolder) pixels(i int) ([]byte, error) {
 	if f.fixed {
 		return nil, fileError(f.files[i], "image has %d x %d pixels, the first one %d x %d: set the height and width to which all are resized", im.h, im.w, f.Height, f.Width)
 	}
-	return im.resized(f.Height, f.Width), nil
+	pixels, err := im.resized(f.Height, f.Width)
+	if err != nil {
+		return nil, &DataError{File: f.files[i], Err: err}
+	}
+	return pixels, nil
 }
 
 func (f *imageFolder) dataset() (Indexed, error) {
@@ -202,7 +235,7 @@ func (f *imageFolder) dataset() (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{schema: s, mem: alloc(f.Allocator), desc: fmt.Sprintf("images(%s,%d,%s)[%s]", filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
+	n := &node{schema: s, mem: alloc(f.Allocator), origin: origin{files: f.files}, desc: fmt.Sprintf("images(%s,%d,%s)[%s]", filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
 		place: func(row int64) DataError { return DataError{File: f.files[row]} }}
 	return newIndexed(n, int64(len(f.files)), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		return f.gather(ctx, n, rows)

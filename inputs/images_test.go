@@ -158,7 +158,10 @@ func TestResizedAsTensorFlow(t *testing.T) {
 		p.pixels = append(p.pixels, byte(i*i*37%256))
 	}
 	for size, want := range resizedCases {
-		got := p.resized(size[0], size[1])
+		got, err := p.resized(size[0], size[1])
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range want {
 			if d := int(got[i]) - int(want[i]); d < -1 || d > 1 || len(got) != len(want) {
 				t.Errorf("%v: got %v, want %v", size, got, want)

@@ -37,7 +37,7 @@ func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 		}
 		return r, nil
 	}}
-	return src.node(&node{schema: f.schema, mem: f.mem}, "jsonl"), nil
+	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "jsonl"), nil
 }
 
 // maxLine is the longest line of a JSONL file in bytes.

@@ -64,7 +64,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))
 	}
 	if s.Shuffle > 0 && ic.Mode != Predict {
-		if len(s.Inputs()) == 0 && totalSize(files) <= cacheBytes {
+		if s.cached(files) {
 			steps = append(steps, Cache())
 		}
 		steps = append(steps, Shuffle(s.Shuffle, ic.Seed))
@@ -76,6 +76,12 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	}
 	out := Pipe(ds, steps...)
 	return out, adopt(out).err
+}
+
+// cached reports whether a shuffle keeps the rows in memory: those of small files as they are. Steps may make many more of them, or others
+// in each epoch; images are decoded when they are read, and glyphs need not end.
+func (s Spec) cached(files []string) bool {
+	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "glyphs" && totalSize(files) <= cacheBytes
 }
 
 // open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.

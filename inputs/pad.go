@@ -69,22 +69,26 @@ func planPads(in *Schema, paddings []Padding) (*Schema, []Padding, error) {
 			return nil, nil, fmt.Errorf("pad: %w", err)
 		case !c.Ragged:
 			return nil, nil, fmt.Errorf("pad: column %s is not ragged: leave it out", c)
+		case p.Length > maxSpan:
+			return nil, nil, fmt.Errorf("pad: column %q: length must be at most %d, got %d", c.Name, maxSpan, p.Length)
 		case p.Length <= 0:
 			return nil, nil, fmt.Errorf("pad: column %q: length must be > 0, got %d", c.Name, p.Length)
 		}
 		i := in.Index(p.Column)
 		pads[i] = p
 		columns[i].Ragged, columns[i].Shape = false, []int{p.Length}
-		if _, err := p.filler(columns[i]); err != nil {
+		fill, err := p.filler(columns[i], 1) // whether the value fits
+		if err != nil {
 			return nil, nil, err
 		}
+		fill.Release()
 	}
 	s, err := NewSchema(columns...)
 	return s, pads, err
 }
 
-// filler returns the values that fill a list that is empty.
-func (p Padding) filler(c Column) (arrow.Array, error) {
+// filler returns n of the values that are added.
+func (p Padding) filler(c Column, n int) (arrow.Array, error) {
 	cell := ""
 	var err error
 	switch {
@@ -108,7 +112,7 @@ func (p Padding) filler(c Column) (arrow.Array, error) {
 	}
 	b := array.NewBuilder(memory.NewGoAllocator(), t)
 	defer b.Release()
-	for range p.Length {
+	for range n {
 		if err := write(b, cell); err != nil {
 			return nil, fmt.Errorf("pad: column %q: %w", c.Name, err)
 		}
@@ -118,13 +122,9 @@ func (p Padding) filler(c Column) (arrow.Array, error) {
 
 // column returns a column of lists as lists of the same length.
 func (p Padding) column(rows Rows, col arrow.Array, to *Schema, i int) (arrow.Array, error) {
-	fill, err := p.filler(to.columns[i])
-	if err != nil {
-		return nil, err
-	}
-	defer fill.Release()
 	list := col.(*array.List)
 	var spans []span
+	longest := 0 // run of added values
 	for row := range list.Len() {
 		from, end := list.ValueOffsets(row)
 		n := int(end - from)
@@ -134,9 +134,14 @@ func (p Padding) column(rows Rows, col arrow.Array, to *Schema, i int) (arrow.Ar
 		n = min(n, p.Length)
 		spans = appendSpan(spans, span{0, int(from), n})
 		if n < p.Length {
-			spans = append(spans, span{1, 0, p.Length - n})
+			spans, longest = append(spans, span{1, 0, p.Length - n}), max(longest, p.Length-n)
 		}
 	}
+	fill, err := p.filler(to.columns[i], longest)
+	if err != nil {
+		return nil, err
+	}
+	defer fill.Release()
 	t := to.arrow.Field(i).Type.(*arrow.FixedSizeListType)
 	d, err := gatherData(rows.Allocator, t.Elem(), []arrow.ArrayData{list.ListValues().Data(), fill.Data()}, spans)
 	if err != nil {

@@ -20,7 +20,9 @@ import (
 // processes, as tf.data's snapshot. What comes before it is then not computed again, and is the same in every epoch: put it before
 // Shuffle. A pass that ends early leaves no file.
 //
-// The file's name has a fingerprint of the steps before it, not of the content of files: delete it where they change.
+// The file's name has a fingerprint of the steps before it, of the options of readers, and of the paths, sizes and times of files. What
+// functions compute and rows in memory are not in it: delete the file where they change, and give pipelines that differ in these alone
+// folders of their own.
 func Snapshot(dir string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -43,7 +45,8 @@ func Snapshot(dir string) Transform {
 // snapshotPath returns the name of the file of a pipeline's rows.
 func snapshotPath(dir string, up *node, share fileShare) string {
 	h := fnv.New128a()
-	fmt.Fprintf(h, "%s\n%s\n%d/%d", up.desc, up.schema, share.index, share.count)
+	fmt.Fprintf(h, "%s\n%s\n%d/%d\n", up.desc, up.schema, share.index, share.count)
+	up.printOrigins(h)
 	return filepath.Join(dir, fmt.Sprintf("snapshot-%x.arrow", h.Sum(nil)))
 }
 
@@ -98,6 +101,9 @@ func (s *snapshotStage) pull(ctx context.Context, limit int) (arrow.Record, erro
 		return s.pullSaved(ctx, limit)
 	}
 	rec, err := s.up.pull(ctx, limit)
+	if err != nil && !eof(err) && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		s.dropWriter() // rows may be missing from now on
+	}
 	if s.writer == nil || err != nil && !eof(err) {
 		return rec, err
 	}
@@ -110,6 +116,7 @@ func (s *snapshotStage) pull(ctx context.Context, limit int) (arrow.Record, erro
 		return nil, io.EOF
 	}
 	if err := s.writer.write(rec); err != nil {
+		s.dropWriter()
 		rec.Release()
 		return nil, err
 	}
@@ -157,11 +164,16 @@ func (s *snapshotStage) load(ctx context.Context, r *stateReader) error {
 	return s.up.load(fileShare{}.in(ctx), r)
 }
 
-func (s *snapshotStage) close() error {
+// dropWriter ends the writing of the file, which does not get its name.
+func (s *snapshotStage) dropWriter() {
 	if s.writer != nil {
 		s.writer.file.Discard()
 		s.writer = nil
 	}
+}
+
+func (s *snapshotStage) close() error {
+	s.dropWriter()
 	if s.up == nil {
 		return nil
 	}

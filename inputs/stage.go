@@ -45,6 +45,7 @@ type node struct {
 	mixes      bool                      // its rows come in another order than up's, or again
 	inMemory   bool                      // of a source whose rows lie in memory
 	files      []string                  // of a source that reads them one after the other
+	origin     origin                    // of a source that reads files
 	place      func(row int64) DataError // of a source that ends: where a row lies; nil: that is not known
 }
 

@@ -38,7 +38,7 @@ func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
 		}
 		return f.reader(name, in, in), nil
 	}}
-	return src.node(&node{schema: f.schema, mem: f.mem}, "tfrecord"), nil
+	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "tfrecord"), nil
 }
 
 // Bounds on the examples of one record batch: Arrow's offsets have 32 bits.

@@ -137,7 +137,9 @@ func (t TransformSpec) validate() error {
 	vs.Require(t.Stride >= 0, "stride", t.Stride, positive)
 	vs.Require(t.Length >= 0, "length", t.Length, positive)
 	vs.Require(t.Rows >= 0, "rows", t.Rows, positive)
+	vs.Require(t.Length <= maxSpan, "length", t.Length, "expected at most 16777216")
 	if t.Kind == "window" {
+		vs.Require(t.Shift <= maxSpan, "shift", t.Shift, "expected at most 16777216")
 		vs.OneOf("labels", t.Labels, "", "all", "last")
 	}
 	return vs.Err()

@@ -11,6 +11,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
+// maxSpan bounds the rows that a window spans, those to the next one, and the values of a padded list.
+const maxSpan = 1 << 24
+
 // noValidity are the buffers of a list column without nulls.
 var noValidity = []*memory.Buffer{nil}
 
@@ -33,8 +36,8 @@ func Window(w Windows) Transform {
 	}
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
-		if w.Size <= 0 || w.Shift < 0 || w.Stride < 0 || w.Size > 1<<24/w.Stride {
-			return up.refuse("window needs a size, a shift and a stride > 0 that span at most 2^24 rows, got %d, %d and %d", w.Size, w.Shift, w.Stride)
+		if w.Size <= 0 || w.Shift < 0 || w.Shift > maxSpan || w.Stride < 0 || w.Size > maxSpan/w.Stride {
+			return up.refuse("window needs a size, a shift and a stride > 0, windows that span at most 2^24 rows and a shift of no more, got %d, %d and %d", w.Size, w.Shift, w.Stride)
 		}
 		schema, err := w.schema(up.schema)
 		if err != nil {
@@ -75,6 +78,14 @@ func (w Windows) lastOnly(c Column) bool { return w.Last && c.Role != Feature }
 // span is the number of rows from the first to the last of a window.
 func (w Windows) span() int64 { return int64(w.Size-1)*int64(w.Stride) + 1 }
 
+// atOnce is the number of windows that are made together: one where rows lie between windows, which need not be held.
+func (w Windows) atOnce(limit int) int {
+	if int64(w.Shift) > w.span() {
+		return 1
+	}
+	return min(limit, chunkRows)
+}
+
 type windowStage struct {
 	up     stage
 	in     *node
@@ -93,7 +104,7 @@ func (s *windowStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	if limit <= 0 {
 		limit = max(chunkRows/s.w.Size, 1)
 	}
-	want := s.w.span() + int64(min(limit, chunkRows)-1)*int64(s.w.Shift)
+	want := s.w.span() + int64(s.w.atOnce(limit)-1)*int64(s.w.Shift)
 	for s.rows < want {
 		err := s.fetch(ctx, want-s.rows)
 		if err != nil && s.failed.after(ctx, err, s.rows >= s.w.span()) {
@@ -121,7 +132,7 @@ func (s *windowStage) fetch(ctx context.Context, most int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	rec, err := s.up.pull(withoutBatchMemory(ctx), int(min(most+s.skip, math.MaxInt32)))
+	rec, err := s.up.pull(withoutBatchMemory(ctx), int(min(most+s.skip, max(most, chunkRows), math.MaxInt32)))
 	if err != nil {
 		return err
 	}

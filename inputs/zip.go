@@ -87,11 +87,15 @@ func zipRecords(schema *arrow.Schema, recs []arrow.Record) arrow.Record {
 }
 
 type zipStage struct {
-	node *node
-	taps []*tap
+	node   *node
+	taps   []*tap
+	failed failure
 }
 
 func (s *zipStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	if s.failed.err != nil {
+		return nil, s.failed.err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -106,6 +110,7 @@ func (s *zipStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 		}
 		have, err := t.fill(ctx, ask)
 		if err != nil {
+			s.failed.after(ctx, err, false) // the inputs are no longer at the same row
 			return nil, err
 		}
 		if have == 0 {
@@ -124,7 +129,10 @@ func (s *zipStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 
 func (s *zipStage) save(w *stateWriter) error { return saveTaps(w, s.taps) }
 
-func (s *zipStage) load(ctx context.Context, r *stateReader) error { return loadTaps(ctx, r, s.taps) }
+func (s *zipStage) load(ctx context.Context, r *stateReader) error {
+	s.failed.err = nil
+	return loadTaps(ctx, r, s.taps)
+}
 
 func (s *zipStage) close() error { return closeTaps(s.taps) }
 

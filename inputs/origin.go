@@ -1,0 +1,45 @@
+package inputs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// origin is what the rows of a source come from, besides its description.
+type origin struct {
+	files   []string
+	options string // of the reader
+}
+
+// origin returns the options that decide on rows.
+func (o ArrowOptions) origin() origin {
+	o.Allocator = nil
+	return origin{options: fmt.Sprintf("%+v", o)}
+}
+
+// print writes the options, and the paths, sizes and times of the files. A file that cannot be looked at has its path alone.
+func (o origin) print(w io.Writer) {
+	fmt.Fprintf(w, "%q\n", o.options)
+	for _, name := range o.files {
+		if path, err := filepath.Abs(name); err == nil {
+			name = path
+		}
+		fmt.Fprintf(w, "%q", name)
+		if st, err := os.Stat(name); err == nil {
+			fmt.Fprintf(w, " %d %d", st.Size(), st.ModTime().UnixNano())
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// printOrigins writes what all sources of a pipeline read.
+func (n *node) printOrigins(w io.Writer) {
+	for ; n != nil; n = n.up {
+		n.origin.print(w)
+		for _, in := range n.several {
+			in.printOrigins(w)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// TestSnapshotOfOtherData: files of one name and readers of other options have snapshots of their own.
+func TestSnapshotOfOtherData(t *testing.T) {
+	root, saved := t.TempDir(), t.TempDir()
+	read := func(folder, rows string, o CSVOptions) []int64 {
+		t.Helper()
+		name := filepath.Join(root, folder, "part-0.csv")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(rows), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		o.Columns, o.Allocator = []ColumnSpec{{Name: "id", DType: "int64", Role: Label}}, checked(t)
+		return flat(ids(t, Snapshot(saved)(must[Dataset](t)(CSV([]string{name}, o)))))
+	}
+	for _, c := range []struct {
+		folder, rows string
+		o            CSVOptions
+		want         []int64
+	}{
+		{"train", "1\n2\n", CSVOptions{}, []int64{1, 2}},
+		{"eval", "3\n4\n", CSVOptions{}, []int64{3, 4}},
+		{"eval", "5\n6\n7\n", CSVOptions{}, []int64{5, 6, 7}},
+		{"comments", "8\n#9\n", CSVOptions{Comment: "#"}, []int64{8}},
+	} {
+		for range 2 {
+			if got := read(c.folder, c.rows, c.o); !slices.Equal(got, c.want) {
+				t.Errorf("%s: got %v, expected %v", c.folder, got, c.want)
+			}
+		}
+	}
+	if jsonOptions := (ArrowOptions{Unlabeled: true}); jsonOptions.origin().options == (ArrowOptions{}).origin().options {
+		t.Error("options of readers have no part in the name")
+	}
+}
+
+// failsOnce returns a step that fails at the record of row 5, and goes on when it is called again.
+func failsOnce(err error) Transform {
+	return Filter("fails once", func(_ context.Context, rec arrow.Record, keep []bool) error {
+		for i := range keep {
+			if keep[i] = true; peek(rec, 1).(interface{ Value(int) int64 }).Value(i) == 5 {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pulls calls Next until the end or for 20 times, and returns the rows and the failures.
+func pulls(t *testing.T, ds Dataset) (rows, failures int) {
+	t.Helper()
+	it := iterate(t, ds)
+	for range 20 {
+		rec, err := it.Next(t.Context())
+		if eof(err) {
+			break
+		}
+		if err != nil {
+			failures++
+			continue
+		}
+		rows += int(rec.NumRows())
+		rec.Release()
+	}
+	return rows, failures
+}
+
+// TestSnapshotAfterFailure: a pass that misses rows leaves no file.
+func TestSnapshotAfterFailure(t *testing.T) {
+	dir := t.TempDir()
+	ds := Pipe(streamOf(numbers(t, checked(t), 20)), Batch(2, false), failsOnce(errors.New("broken")), Snapshot(dir))
+	rows, failures := pulls(t, ds)
+	if rows != 18 || failures != 1 {
+		t.Errorf("%d rows, %d failures: the test needs a step that goes on", rows, failures)
+	}
+	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestZipAfterFailure: rows that no longer belong together are not delivered.
+func TestZipAfterFailure(t *testing.T) {
+	mem := checked(t)
+	bad := Pipe(streamOf(numbers(t, mem, 20)), Batch(2, false), failsOnce(errors.New("broken")))
+	other := Pipe(streamOf(Rename(map[string]string{"x": "a", "id": "b"})(numbers(t, mem, 20))), Batch(2, false))
+	if rows, failures := pulls(t, Zip(other, bad)); rows != 4 || failures != 18 {
+		t.Errorf("got %d rows and %d failures, expected 4 and 18", rows, failures)
+	}
+}
