@@ -65,7 +65,7 @@ type podSpec struct {
 type container struct {
 	Name      string          `yaml:"name"`
 	Image     string          `yaml:"image"`
-	Command   []string        `yaml:"command"`
+	Command   commandLine     `yaml:"command"`
 	Env       []envVar        `yaml:"env"`
 	Ports     []containerPort `yaml:"ports"`
 	Resources *resources      `yaml:"resources,omitempty"`

@@ -151,7 +151,7 @@ func drawJob(t *rapid.T) Kubernetes {
 	k := Kubernetes{
 		Job: Job{Chiefs: rapid.IntRange(0, 1).Draw(t, "chiefs"), Workers: rapid.IntRange(0, 12).Draw(t, "workers"), PS: rapid.IntRange(0, 3).Draw(t, "ps"),
 			Evaluators: rapid.IntRange(0, 1).Draw(t, "evaluators"), CoresPerTask: rapid.IntRange(0, 2).Draw(t, "cores"),
-			Command: rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`([$()a]|TASK_INDEX|\$\(TASK_INDEX\)){1,6}`)), 1, 4).Draw(t, "command"),
+			Command: rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching("[ \t\na]{1,4}"), rapid.StringMatching(`([$()a]|TASK_INDEX|\$\(TASK_INDEX\)){1,6}`)), 1, 4).Draw(t, "command"),
 			Restart: rapid.SampledFrom([]replica.RestartPolicy{replica.Never, replica.ExitCode, replica.OnFailure}).Draw(t, "restart")},
 		Name: rapid.StringMatching(`[a-z][-a-z0-9]{0,8}[a-z0-9]`).Draw(t, "name"), Image: "image", Token: rapid.StringMatching(`[0-9e.]{1,9}`).Draw(t, "token"),
 		GPUs: rapid.IntRange(0, 2).Draw(t, "gpus"), MaxRestarts: rapid.IntRange(-1, 3).Draw(t, "restarts"), CleanPods: "Running", EvaluatorWait: 90e9,
