@@ -104,7 +104,8 @@ func kept(specs []ColumnSpec) []ColumnSpec {
 // vocabulary maps strings to their positions.
 type vocabulary struct {
 	ids    map[string]int64
-	strict bool // an unknown one is an error
+	values map[float64]int64 // of labels that are all numbers: 1.0 is 1
+	strict bool              // an unknown one is an error
 	names  []string
 }
 
@@ -113,7 +114,23 @@ func newVocabulary(s ColumnSpec) *vocabulary {
 	for i, name := range s.Vocabulary {
 		v.ids[name] = int64(i)
 	}
+	if v.strict {
+		v.values = numbersOf(s.Vocabulary)
+	}
 	return v
+}
+
+// numbersOf are the positions of different numbers, nil where some name is none.
+func numbersOf(names []string) map[float64]int64 {
+	out := make(map[float64]int64, len(names))
+	for i, name := range names {
+		x, err := strconv.ParseFloat(name, 64)
+		if _, twice := out[x]; err != nil || x != x || twice {
+			return nil
+		}
+		out[x] = int64(i)
+	}
+	return out
 }
 
 func (v *vocabulary) id(value string) (int64, error) {
@@ -122,6 +139,11 @@ func (v *vocabulary) id(value string) (int64, error) {
 	}
 	if !v.strict {
 		return -1, nil
+	}
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		if id, ok := v.values[x]; ok {
+			return id, nil
+		}
 	}
 	known := v.names
 	more := ""

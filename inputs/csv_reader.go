@@ -101,7 +101,7 @@ func (r *csvReader) row() error {
 	return nil
 }
 
-// field writes the cells of one column.
+// field writes the cells of one column. A word of its vocabulary is a value, though in other columns it may mean a missing one.
 func (r *csvReader) field(i int, f textField, cells []string) error {
 	b := r.builder.Field(i)
 	if list, ok := b.(*array.FixedSizeListBuilder); ok {
@@ -110,7 +110,7 @@ func (r *csvReader) field(i int, f textField, cells []string) error {
 	}
 	for k := r.at[i]; k < r.at[i]+f.size; k++ {
 		cell := strings.TrimSpace(cells[k])
-		if r.absent(cell) {
+		if r.absent(cell) && !slices.Contains(f.spec.Vocabulary, cell) {
 			if f.fallback == nil {
 				return r.explainCell(cells, k, f, errMissing)
 			}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
@@ -101,44 +98,4 @@ func tableName(path string) string {
 		return "model"
 	}
 	return name
-}
-
-// chooseModel tries candidates and takes the best one.
-func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
-	candidates := d.candidates()
-	d.model = candidates[0]
-	if f.noSearch {
-		d.why = "Usual settings; no other model was tried."
-		return nil
-	}
-	quiet := &app{name: a.name, gpus: a.gpus, models: a.models, inputs: a.inputs, stdout: io.Discard, stderr: &console{out: io.Discard},
-		log: slog.New(slog.DiscardHandler), logs: logs{quiet: true}}
-	began := time.Now()
-	best, tried := -1, 0
-	for i := range candidates {
-		if tried > 0 && time.Since(began).Seconds() > f.searchSecs {
-			break
-		}
-		score, err := quiet.try(ctx, d, candidates[i])
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if i == 0 {
-				return fmt.Errorf("a first model %s could not be trained: %w", candidates[0].name, err)
-			}
-			a.log.Warn("a model could not be trained", "model", candidates[i].what, "error", oneLine(err))
-			continue
-		}
-		tried++
-		candidates[i].score = score
-		fmt.Fprintf(a.stdout, "tried %s: %s %.5g\n", candidates[i].what, d.metric(), score)
-		if best < 0 || score < candidates[best].score {
-			best = i
-		}
-	}
-	d.model = candidates[best]
-	d.tried = candidates
-	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", tried, d.metric(), d.model.score)
-	return nil
 }

@@ -34,7 +34,7 @@ const (
 // newDraft decides how a table is read and split.
 func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 	d := &draft{p: p, modelDir: modelDir, folds: 10}
-	if p.Rows < 1000 {
+	if p.Rows < 50 {
 		d.folds = 5
 	}
 	if p.Rows < 10 {

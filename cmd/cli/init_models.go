@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
@@ -9,42 +10,105 @@ import (
 
 // candidate is a model that init tries.
 type candidate struct {
-	name, what   string
-	trees, depth int // of boosted trees; 0: a network
-	rate         float64
-	units        []int
-	score        float64 // the mean over the folds that were held out; 0: not tried
+	name, what string
+	forest     forest // of boosted trees; zero: a network
+	units      []int  // of a network
+	rate       float64
+	dropout    float64
+	scores     []float64 // on the folds that were held out
+	score      float64   // their mean; 0: not tried
 }
 
-// candidates are the models for a table, the one that is most often good first.
+// forest are the settings of boosted trees. l2 and leaf are weights in examples.
+type forest struct {
+	trees, depth int
+	rate         float64
+	l2, leaf     float64
+}
+
+// known are forests that suit many tables, the one that is most often good first.
+func (d *draft) known() []forest {
+	if d.trainRows() >= 3000 {
+		return []forest{{300, 6, 0.03, 1, 4}, {600, 7, 0.02, 1, 4}, {300, 4, 0.05, 1, 4}, {300, 7, 0.03, 1, 4}, {150, 5, 0.03, 1, 4}}
+	}
+	smooth := forest{300, 6, 0.03, 10, d.leaf(20)}
+	if d.width() > 100 { // much to overfit
+		return []forest{smooth, {150, 4, 0.02, 1, 4}, {600, 4, 0.03, 10, d.leaf(20)}}
+	}
+	return []forest{{150, 4, 0.02, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
+}
+
+// leaf is the weight of a leaf of so many examples: of classes, an example's is p (1 - p), mostly below a quarter.
+func (d *draft) leaf(examples float64) float64 {
+	if d.regression() {
+		return examples
+	}
+	return examples / 4
+}
+
+// near are forests beside one, which may be better.
+func (d *draft) near(f forest) []forest {
+	more, deeper, flatter, smooth, large := f, f, f, f, f
+	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
+	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
+	out := []forest{more, smooth, large, deeper}
+	if f.depth > 2 {
+		out = append(out, flatter)
+	}
+	return slices.DeleteFunc(out, func(g forest) bool {
+		return g.trees > 1200 || g.depth > 9 || g.l2 > 100 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
+	})
+}
+
+// boosted is the candidate of a forest.
+func (d *draft) boosted(f forest) candidate {
+	what := fmt.Sprintf("boosted trees (%d trees of depth %d, rate %g", f.trees, f.depth, f.rate)
+	if f.l2 != 1 || f.leaf != 4 {
+		what += fmt.Sprintf(", l2 %g, leaf %g", f.l2, f.leaf)
+	}
+	return candidate{name: "boosted_trees_" + d.kind(), forest: f, what: what + ")"}
+}
+
+// kind ends the names of models.
+func (d *draft) kind() string {
+	if d.regression() {
+		return "regressor"
+	}
+	return "classifier"
+}
+
+// candidates are the models for a table that are tried in any case, the one that is most often good first.
 func (d *draft) candidates() []candidate {
 	var out []candidate
-	type grid struct {
-		trees, depth int
-		rate         float64
-	}
-	list := []grid{{300, 6, 0.03}, {600, 7, 0.02}, {300, 4, 0.05}, {300, 7, 0.03}, {150, 5, 0.03}}
-	if d.trainRows() < 3000 {
-		list = []grid{{150, 4, 0.02}, {100, 3, 0.03}, {60, 2, 0.05}, {300, 4, 0.02}, {150, 6, 0.015}, {200, 2, 0.05}}
-	}
-	kind := "classifier"
-	if d.regression() {
-		kind = "regressor"
-	}
-	for _, g := range list {
-		out = append(out, candidate{name: "boosted_trees_" + kind, trees: g.trees, depth: g.depth, rate: g.rate,
-			what: fmt.Sprintf("boosted trees (%d trees of depth %d, rate %g)", g.trees, g.depth, g.rate)})
+	for _, f := range d.known() {
+		out = append(out, d.boosted(f))
 	}
 	if !d.scaledLabel() {
 		return out
 	}
-	units := []int{128, 64}
+	nets := []candidate{d.net(0.002, 0.1, 128, 64)}
 	if d.trainRows() < 3000 {
-		units = []int{32, 16}
+		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.01, 0, 8)}
 	}
-	net := candidate{name: "dnn_" + kind, units: units, rate: 0.002, what: fmt.Sprintf("network (hidden layers of %d and %d units)", units[0], units[1])}
-	return append(out[:1:1], append([]candidate{net}, out[1:]...)...)
+	return append(out[:1:1], append(nets, out[1:]...)...)
 }
+
+// net is the candidate of a network.
+func (d *draft) net(rate, dropout float64, units ...int) candidate {
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
+	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units)", text)}
+}
+
+// mean sets the score by the first folds.
+func (c *candidate) mean(folds int) {
+	c.score = 0
+	for _, v := range c.scores[:folds] {
+		c.score += v / float64(folds)
+	}
+}
+
+// network reports whether a candidate is one.
+func (c candidate) network() bool { return c.forest.trees == 0 }
 
 // scaledLabel reports whether a network can learn the label as it is.
 func (d *draft) scaledLabel() bool {
@@ -58,11 +122,11 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 		c := d.p.Columns[i]
 		key := yamlText(c.Name)
 		switch {
-		case u == tabular.Numeric && m.trees > 0:
+		case u == tabular.Numeric && !m.network():
 			lines, names = append(lines, fmt.Sprintf("{name: %s, type: numeric, key: %s, allow_nan: true}", key, key)), append(names, c.Name)
 		case u == tabular.Numeric:
 			lines, names = append(lines, fmt.Sprintf("{name: %s, type: numeric, key: %s, missing: median, normalize: {adapt: true}}", key, key)), append(names, c.Name)
-		case u == tabular.Category && m.trees > 0:
+		case u == tabular.Category && !m.network():
 			lines, names = append(lines, fmt.Sprintf("{name: %s, type: vocabulary, key: %s, adapt: true, size: %d, oov_buckets: 1}", key, key, treeValues)), append(names, c.Name)
 		case u == tabular.Category:
 			lines = append(lines, fmt.Sprintf("{name: %s, type: vocabulary, key: %s, adapt: true, size: %d, oov_buckets: 1}", key, key, netValues))
@@ -85,16 +149,24 @@ func (d *draft) params(m candidate, names []string) []string {
 	if n := len(d.p.Label.Classes); n > 0 {
 		out = append(out, fmt.Sprintf("n_classes: %d", n))
 	}
-	if m.trees > 0 {
-		rows := float64(d.inMemory())
-		return append(out, fmt.Sprintf("n_trees: %d", m.trees), fmt.Sprintf("max_depth: %d", m.depth),
-			fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", m.rate),
-			fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: a weight of about one of them", 1/rows),
-			fmt.Sprintf("min_node_weight: %.2g", 4/rows), "center_bias: true",
-			"quantile_sketch_epsilon: 0.004", "train_in_memory: true        # each batch is the whole training data")
+	if !m.network() {
+		rows, f := float64(d.inMemory()), m.forest
+		return append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
+			fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
+			fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
+			fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf), "center_bias: true",
+			fmt.Sprintf("quantile_sketch_epsilon: %g", d.epsilon()), "train_in_memory: true        # each batch is the whole training data")
 	}
-	return append(out, fmt.Sprintf("hidden_units: %s", strings.ReplaceAll(fmt.Sprint(m.units), " ", ", ")), "dropout: 0.1",
+	return append(out, fmt.Sprintf("hidden_units: %s", strings.ReplaceAll(fmt.Sprint(m.units), " ", ", ")), fmt.Sprintf("dropout: %g", m.dropout),
 		fmt.Sprintf("optimizer: {name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", m.rate, d.netSteps()))
+}
+
+// epsilon is one over the number of buckets of a number.
+func (d *draft) epsilon() float64 {
+	if d.trainRows() < 3000 {
+		return 0.01
+	}
+	return 0.004
 }
 
 // netBatch is the batch size of networks, netSteps how long they are trained.
@@ -105,6 +177,11 @@ func (d *draft) netBatch() int {
 	return 256
 }
 
-func (d *draft) netEpochs() int { return max(min(1_000_000/d.trainRows(), 60), 3) }
+func (d *draft) netEpochs() int {
+	if most := 1500 * d.netBatch() / d.trainRows(); most > 60 {
+		return min(most, 400)
+	}
+	return max(min(1_000_000/d.trainRows(), 60), 3)
+}
 
 func (d *draft) netSteps() int { return max(d.netEpochs()*d.trainRows()/d.netBatch(), 50) }

@@ -27,7 +27,7 @@ func (d *draft) config(m candidate, on part) string {
 	say("model_dir: %s", quotedYAML(d.modelDir))
 	say("seed: 1\n")
 	d.sayLeftOut(say)
-	if m.trees > 0 {
+	if !m.network() {
 		say("# A number that is missing is NaN, which trees put on the side of the small ones. Vocabularies are those of the training")
 		say("# rows, the most frequent values first; they are kept in checkpoints and exported. Rarer values share a bucket.")
 	} else {
@@ -80,7 +80,7 @@ func (d *draft) reasoning() []string {
 
 func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	rows := d.trainRows()
-	if m.trees > 0 {
+	if !m.network() {
 		rows = d.inMemory()
 	}
 	if on.most > 0 {
@@ -91,7 +91,7 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	say("    # Every %dth row is held out: in any order of the rows, classes are spread evenly.", d.folds)
 	say("    split: {folds: %d, held_out: %d, part: train}", d.folds, on.fold)
 	switch {
-	case m.trees > 0:
+	case !m.network():
 		if rows < d.trainRows() {
 			say("    # As many rows as memory is meant to hold.")
 		}
@@ -113,11 +113,11 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 		say("    take: %d", on.most)
 	}
 	say("    batch_size: %d", min(d.held, 4096))
-	if m.trees == 0 {
+	if m.network() {
 		say("  every_steps: %d", max(d.netSteps()/20, 1))
 	}
 	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
-	if m.trees == 0 {
+	if m.network() {
 		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(d.netSteps()/5, 1), max(d.netSteps()/10, 1))
 	}
 }

@@ -13,22 +13,29 @@ import (
 // mostTrialRows is how many rows a model is tried on.
 const mostTrialRows = 50_000
 
-// try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
-// each fold in turn.
-func (a *app) try(ctx context.Context, d *draft, c candidate) (float64, error) {
-	folds := 1
-	if d.p.Rows < 5000 {
-		folds = d.folds
+// tryFolds is how many folds a model is tried on: of a large table one.
+func (d *draft) tryFolds() int {
+	switch {
+	case d.p.Rows < 1000:
+		return d.folds
+	case d.p.Rows < 5000:
+		return 5
 	}
-	sum := 0.0
+	return 1
+}
+
+// try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
+// several folds in turn.
+func (a *app) try(ctx context.Context, d *draft, c candidate, folds int) ([]float64, error) {
+	var out []float64
 	for fold := range folds {
 		score, err := a.tryFold(ctx, d, c, fold)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		sum += score
+		out = append(out, score)
 	}
-	return sum / float64(folds), nil
+	return out, nil
 }
 
 func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (score float64, err error) {
@@ -41,7 +48,7 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 	if d.trainRows() > mostTrialRows {
 		on.most = mostTrialRows
 	}
-	if c.trees > 0 {
+	if !c.network() {
 		on.most = min(d.inMemory(), mostTrialRows)
 		if n := int(d.p.Rows) - d.foldRows(fold); n < on.most {
 			on.most = n

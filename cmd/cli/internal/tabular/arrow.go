@@ -2,6 +2,7 @@ package tabular
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -13,35 +14,39 @@ import (
 
 // openArrow reads Parquet and Arrow files by the readers of training, all single values as texts and null as an empty one.
 func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
-	read := inputs.ArrowFile
-	if format == "parquet" {
-		read = inputs.Parquet
-	}
-	ds, err := read([]string{path}, inputs.ArrowOptions{})
+	columns, err := inputs.FileColumns(format, path)
 	if err != nil {
 		return nil, err
 	}
-	s := &rowSource{}
+	s := &rowSource{unreadable: map[string]string{}}
 	var specs []inputs.ColumnSpec
 	var from []int // the column of the file of each that is read
-	for i, c := range ds.Schema().Columns() {
+	for i, c := range columns {
 		kind := Number
 		switch {
+		case c.Err != nil:
+			kind, s.unreadable[c.Name] = Unreadable, c.Err.Error()
 		case c.Ragged || c.Size() != 1:
 			kind = Nested
 		case c.DType == tensor.String:
 			kind = Text
 		}
 		s.names, s.kinds = append(s.names, c.Name), append(s.kinds, kind)
-		if kind != Nested {
+		if kind != Nested && kind != Unreadable {
 			specs = append(specs, inputs.ColumnSpec{Name: c.Name, DType: tensor.String.String(), Default: ""})
 			from = append(from, i)
 		}
 	}
-	if len(specs) > 0 {
-		if ds, err = read([]string{path}, inputs.ArrowOptions{Columns: specs}); err != nil {
-			return nil, err
-		}
+	if len(specs) == 0 {
+		return nil, fmt.Errorf("%s has no column of single values that can be read", path)
+	}
+	read := inputs.ArrowFile
+	if format == "parquet" {
+		read = inputs.Parquet
+	}
+	ds, err := read([]string{path}, inputs.ArrowOptions{Columns: specs})
+	if err != nil {
+		return nil, err
 	}
 	it, err := inputs.Batch(arrowRows, false)(ds).Iterate(ctx)
 	if err != nil {

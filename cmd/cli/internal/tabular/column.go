@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +23,12 @@ const (
 	Date   // days or times as text
 	Empty  // no value at all
 	Nested // lists or objects
+	Unreadable
 )
 
 // String is the kind as a word.
 func (k Kind) String() string {
-	return [...]string{"unknown", "number", "text", "date", "empty", "nested"}[k]
+	return [...]string{"unknown", "number", "text", "date", "empty", "nested", "unreadable"}[k]
 }
 
 // Column is what is known of a column.
@@ -53,6 +55,8 @@ type Column struct {
 	Steady bool
 	// Duplicate says that an earlier column has the name.
 	Duplicate bool
+	// Unreadable says why the values cannot be read; empty: they can.
+	Unreadable string
 }
 
 // watcher computes a Column.
@@ -214,8 +218,8 @@ func (w *watcher) column(duplicate bool) Column {
 // kind decides what the values are. A few kinds of words among many numbers mean missing numbers.
 func (w *watcher) kind(c *Column) Kind {
 	switch {
-	case w.told == Nested:
-		return Nested
+	case w.told == Nested || w.told == Unreadable:
+		return w.told
 	case w.numbers == 0 && w.others == 0:
 		return Empty
 	case w.dates == w.others && w.numbers == 0:
@@ -237,14 +241,15 @@ func (w *watcher) kind(c *Column) Kind {
 // few reports whether the numbers are so few that they are names of categories.
 func (w *watcher) few() bool { return w.values != nil && w.values.Exact() && w.values.Len() <= 10 }
 
-// all returns all values with their counts, the most frequent first; false where there are too many to know.
-func (w *watcher) all() ([]frequent.Entry[string], bool) {
+// all returns all values with their counts, the most frequent first; false where there are too many to know. Marks that may
+// be words are among them where words says so.
+func (w *watcher) all(words bool) ([]frequent.Entry[string], bool) {
 	if w.values == nil || !w.values.Exact() {
 		return nil, false
 	}
 	var out []frequent.Entry[string]
 	for _, e := range w.values.Top(-1) {
-		if !isMark(e.Value) {
+		if !isMark(e.Value) || words && slices.Contains(wordMarks, e.Value) {
 			out = append(out, e)
 		}
 	}

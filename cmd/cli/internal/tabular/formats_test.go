@@ -100,3 +100,41 @@ null
 		t.Errorf("got %s in %d rows, expected %s in 4", got, p.Rows, want)
 	}
 }
+
+// TestLateColumns: a column that comes after thousands of objects is one, and was missing before.
+func TestLateColumns(t *testing.T) {
+	content := strings.Repeat(`{"b":1}`+"\n", 3000) + `{"b":2,"a":"x"}` + "\n" + `{"b":2,"a":"y","c":1}` + "\n" + `{"b":2,"a":"y","c":1}` + "\n"
+	p := read(t, "t.jsonl", content, tabular.Options{Label: "b"})
+	got := fmt.Sprint(p.Rows, p.Duplicates)
+	for _, c := range p.Columns {
+		got += fmt.Sprintf(" %s %s %d/%d", c.Name, c.Kind, c.Missing, c.Rows)
+	}
+	if want := "3003 3000 b number 0/3003 a text 3000/3003 c number 3001/3003"; got != want {
+		t.Errorf("got %s, expected %s", got, want)
+	}
+}
+
+// TestUnreadableColumn: a column whose type cannot be read is left out, with the reason; the others are read.
+func TestUnreadableColumn(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64}, {Name: "span", Type: arrow.FixedWidthTypes.MonthInterval}, {Name: "y", Type: arrow.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for r := range 50 {
+		b.Field(0).(*array.Int64Builder).Append(int64(r * r % 11))
+		b.Field(1).(*array.MonthIntervalBuilder).Append(arrow.MonthInterval(r))
+		b.Field(2).(*array.StringBuilder).Append([]string{"no", "yes"}[r%2])
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	path := t.TempDir() + "/t.arrow"
+	w, err := ipc.NewFileWriter(create(t, path), ipc.WithSchema(schema))
+	check(t, err)
+	check(t, w.Write(rec))
+	check(t, w.Close())
+	p, err := tabular.Read(t.Context(), path, tabular.Options{Label: "y"})
+	check(t, err)
+	uses, reasons := p.Uses()
+	if uses[0] != tabular.Numeric || uses[1] != tabular.LeftOut || !strings.Contains(reasons[1], "cannot be read") || p.Rows != 50 {
+		t.Errorf("got uses %v for %q of %d rows", uses, reasons, p.Rows)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
@@ -37,6 +38,9 @@ func (p *Profile) Hints() []string {
 			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used?", p.Columns[i].Name, 100*r.Alone))
 		}
 	}
+	if len(p.Label.Words) > 0 {
+		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))
+	}
 	if n := p.Duplicates; n > 0 && float64(n) > 0.01*float64(p.Compared) {
 		out = append(out, fmt.Sprintf("the rows: %d of %d are equal to an earlier one, so that held out rows may have been trained on", n, p.Compared))
 	}
@@ -66,15 +70,23 @@ func (p *Profile) Relations() []Relation {
 
 // labels are the labels of the sample as numbers: of classes their ids.
 func (p *Profile) labels() []float64 {
-	ids := map[string]float64{}
+	ids, numbers := map[string]float64{}, map[float64]float64{}
 	for i, e := range p.Label.Classes {
 		ids[e.Value] = float64(i)
+		if v, err := strconv.ParseFloat(e.Value, 64); err == nil {
+			numbers[v] = float64(i)
+		}
 	}
 	out := make([]float64, len(p.sample))
 	for r, row := range p.sample {
 		cell := row[p.Label.Column]
-		if len(ids) > 0 {
-			out[r] = ids[cell]
+		if id, known := ids[cell]; known {
+			out[r] = id
+			continue
+		}
+		if len(ids) > 0 { // a number in another form
+			v, _ := strconv.ParseFloat(cell, 64)
+			out[r] = numbers[v]
 			continue
 		}
 		out[r], _ = parseNumber(cell, p.Form.Decimal)

@@ -12,15 +12,27 @@ import (
 // mostClasses is how many classes a label may have.
 const mostClasses = 1000
 
-// labelOf infers the task.
+// labelOf infers the task. Beside other words, marks such as None are classes.
 func labelOf(c Column, w *watcher, task Task) (*Label, error) {
-	if c.Missing > 0 {
-		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, c.Missing, c.Rows)
-	}
-	if c.Kind == Empty || c.Kind == Nested || c.Kind == Date {
+	if c.Kind == Nested || c.Kind == Date || c.Kind == Unreadable {
 		return nil, fmt.Errorf("label %q is of kind %s: expected numbers or classes", c.Name, c.Kind)
 	}
-	values, known := w.all()
+	words := w.others > 0 && c.Kind == Text && task != Regression
+	values, known := w.all(words)
+	missing, l := c.Missing, &Label{}
+	if words {
+		for _, m := range wordMarks {
+			if w.marks[m] > 0 {
+				missing, l.Words = missing-w.marks[m], append(l.Words, m)
+			}
+		}
+	}
+	if missing > 0 {
+		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, missing, c.Rows)
+	}
+	if c.Kind == Number {
+		values = sameNumbers(values)
+	}
 	if known && len(values) == 1 {
 		return nil, fmt.Errorf("label %q is always %q: there is nothing to learn", c.Name, values[0].Value)
 	}
@@ -31,7 +43,8 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 		if c.Kind != Number {
 			return nil, fmt.Errorf("label %q has words, for example %s: regression needs numbers", c.Name, w.example())
 		}
-		return &Label{Task: task}, nil
+		l.Task = task
+		return l, nil
 	}
 	if !known || len(values) > mostClasses {
 		return nil, fmt.Errorf("label %q has more than %d different values: expected at most as many classes", c.Name, min(c.Distinct, mostClasses))
@@ -39,12 +52,30 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 	if w.long {
 		return nil, fmt.Errorf("label %q has texts of more than %d bytes: expected short names of classes", c.Name, longestCell)
 	}
-	l := &Label{Task: Multiclass, Classes: values}
+	l.Task, l.Classes = Multiclass, values
 	if len(values) == 2 {
 		l.Task = Binary
 	}
 	slices.SortFunc(l.Classes, func(a, b frequent.Entry[string]) int { return compareClasses(a.Value, b.Value) })
 	return l, nil
+}
+
+// sameNumbers counts numbers that are written in several ways, such as 1 and 1.0, as the one that comes first.
+func sameNumbers(values []frequent.Entry[string]) []frequent.Entry[string] {
+	at := map[float64]int{}
+	var out []frequent.Entry[string]
+	for _, e := range values {
+		v, err := strconv.ParseFloat(e.Value, 64)
+		if err != nil {
+			return values
+		}
+		if i, known := at[v]; known {
+			out[i].Count += e.Count
+			continue
+		}
+		at[v], out = len(out), append(out, e)
+	}
+	return out
 }
 
 // taskOf: words and few whole numbers are classes.

@@ -2,6 +2,7 @@ package tabular
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -39,6 +40,8 @@ type Label struct {
 	Task   Task
 	// Classes are the values of a label of classes, in the order of their ids, with their counts.
 	Classes []frequent.Entry[string]
+	// Words are classes that mean a missing value in other columns.
+	Words []string
 }
 
 // Task is what is predicted.
@@ -116,7 +119,9 @@ func Read(ctx context.Context, path string, o Options) (*Profile, error) {
 	named := map[string]bool{}
 	for i, w := range watchers {
 		w.told = src.kinds[i]
-		p.Columns = append(p.Columns, w.column(named[w.name]))
+		c := w.column(named[w.name])
+		c.Unreadable = src.unreadable[w.name]
+		p.Columns = append(p.Columns, c)
 		named[w.name] = true
 	}
 	p.Sampled = len(p.sample)
@@ -147,50 +152,80 @@ func (p *Profile) Names() []string {
 
 // watch passes over the rows.
 func (p *Profile) watch(ctx context.Context, src *rowSource, label string) ([]*watcher, error) {
-	if len(src.names) > mostColumns {
-		return nil, fmt.Errorf("%s has %d columns: expected at most %d", p.Path, len(src.names), mostColumns)
-	}
 	var out []*watcher
-	for i, n := range src.names {
-		columns := len(src.names)
-		if n == label {
-			columns = 1 // of a label, all classes are wanted
-		}
-		out = append(out, newWatcher(n, src.kinds[i], p.Form.Decimal, columns))
-	}
-	most := min(sampledRows, max(sampledCell/max(len(out), 1), 100))
+	most := 0
 	seen := map[uint64]bool{}
 	for {
 		row, err := src.next()
-		if errors.Is(err, io.EOF) {
-			return out, nil
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if len(src.names) > mostColumns {
+			return nil, fmt.Errorf("%s has %d columns: expected at most %d", p.Path, len(src.names), mostColumns)
+		}
+		for i := len(out); i < len(src.names); i++ {
+			columns := len(src.names)
+			if src.names[i] == label {
+				columns = 1 // of a label, all classes are wanted
+			}
+			w := newWatcher(src.names[i], src.kinds[i], p.Form.Decimal, columns)
+			w.rows, w.empty = p.Rows, p.Rows // a column that came later
+			out = append(out, w)
+			most = min(sampledRows, max(sampledCell/len(src.names), 100))
 		}
 		if err != nil {
-			return nil, err
+			p.widen(len(out))
+			return out, nil
 		}
 		if p.Rows&1023 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		h := fnv.New64a()
 		for i, cell := range row {
 			out[i].add(cell)
-			_, _ = h.Write([]byte(cell))
-			_, _ = h.Write([]byte{0xff})
 		}
 		if len(seen) < hashedRows {
 			p.Compared++
-			if seen[h.Sum64()] {
+			h := rowHash(row)
+			if seen[h] {
 				p.Duplicates++
 			}
-			seen[h.Sum64()] = true
+			seen[h] = true
 		}
 		p.Rows++
 		p.keep(row, most)
 	}
 }
 
+// rowHash is a hash of the cells that are not empty, so that columns which come later do not change it.
+func rowHash(row []string) uint64 {
+	h := fnv.New64a()
+	var at [4]byte
+	for i, cell := range row {
+		if cell != "" {
+			binary.LittleEndian.PutUint32(at[:], uint32(i))
+			_, _ = h.Write(at[:])
+			_, _ = h.Write([]byte(cell))
+			_, _ = h.Write([]byte{0xff})
+		}
+	}
+	return h.Sum64()
+}
+
+// widen gives rows of the sample the cells of columns that came later.
+func (p *Profile) widen(columns int) {
+	for i, row := range p.sample {
+		if len(row) < columns {
+			p.sample[i] = append(row, make([]string, columns-len(row))...)
+		}
+	}
+}
+
 // keep puts a row into the sample: every row has the same chance.
 func (p *Profile) keep(row []string, most int) {
+	if len(p.sample) > most { // columns came later
+		clear(p.sample[most:])
+		p.sample = p.sample[:most]
+	}
 	if len(p.sample) < most {
 		p.sample = append(p.sample, briefRow(row))
 		return

@@ -14,10 +14,12 @@ import (
 
 // rowSource gives the rows of a file as texts; a missing value is an empty one.
 type rowSource struct {
-	names []string
-	kinds []Kind // what the format says of each; Unknown where it says nothing
+	names []string // of JSON lines, more may come with a row
+	kinds []Kind   // what the format says of each; Unknown where it says nothing
 	next  func() ([]string, error)
 	close func() error
+	// unreadable says of columns why they cannot be read.
+	unreadable map[string]string
 }
 
 // open opens the rows of a file. What it cannot read as a table is an error.
@@ -85,7 +87,7 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 	return s, nil
 }
 
-// sampleLines is how many lines of JSON the columns are found in.
+// sampleLines is how many lines of JSON the columns are found in that are sorted; others come behind them.
 const sampleLines = 1000
 
 func openJSONL(ctx context.Context, path string) (*rowSource, error) {
@@ -139,23 +141,36 @@ func openJSONL(ctx context.Context, path string) (*rowSource, error) {
 			return nil, err
 		}
 		rows++
+		var late []string
+		for name := range object {
+			if !known[name] {
+				known[name], late = true, append(late, name)
+			}
+		}
+		slices.Sort(late)
+		s.names, s.kinds, row = append(s.names, late...), append(s.kinds, make([]Kind, len(late))...), append(row, make([]string, len(late))...)
 		for i, name := range s.names {
 			row[i] = ""
-			raw := object[name]
-			switch {
-			case len(raw) == 0 || string(raw) == "null":
-			case raw[0] == '"':
-				if err := json.Unmarshal(raw, &row[i]); err != nil {
-					return nil, err
-				}
-				s.kinds[i] = max(s.kinds[i], Text)
-			case raw[0] == '[' || raw[0] == '{':
-				s.kinds[i] = Nested
-			default:
-				row[i] = string(raw)
+			if err := jsonCell(&row[i], &s.kinds[i], object[name]); err != nil {
+				return nil, err
 			}
 		}
 		return row, nil
 	}
 	return s, nil
+}
+
+// jsonCell makes a text of a value, and notes what kind it has.
+func jsonCell(cell *string, kind *Kind, raw json.RawMessage) error {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case raw[0] == '"':
+		*kind = max(*kind, Text)
+		return json.Unmarshal(raw, cell)
+	case raw[0] == '[' || raw[0] == '{':
+		*kind = Nested
+	default:
+		*cell = string(raw)
+	}
+	return nil
 }

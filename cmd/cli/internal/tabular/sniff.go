@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,8 @@ func formOf(path, label string) (Form, error) {
 		return Form{Format: "arrow"}, nil
 	case trimmed[0] == '{':
 		return Form{Format: "jsonl"}, nil
+	case isJSONArray(trimmed, whole):
+		return Form{}, fmt.Errorf("%s is a JSON array: expected JSON lines, one object on each line: convert it, for example by jq -c '.[]'", path)
 	case bytes.IndexByte(head, 0) >= 0:
 		return Form{}, fmt.Errorf("%s is not a text, Parquet or Arrow file: expected CSV, JSON lines, Parquet or Arrow", path)
 	case !utf8.Valid(trimUTF8(head, whole)):
@@ -135,6 +138,15 @@ func textForm(head []byte, whole bool, label string) Form {
 		best.Decimal = ","
 	}
 	return best
+}
+
+// isJSONArray reports whether a text is a JSON array, or begins as one of objects or arrays.
+func isJSONArray(text []byte, whole bool) bool {
+	if text[0] != '[' {
+		return false
+	}
+	inner := bytes.TrimSpace(text[1:])
+	return whole && json.Valid(text) || len(inner) > 1 && (inner[0] == '{' && bytes.HasPrefix(bytes.TrimSpace(inner[1:]), []byte{'"'}) || inner[0] == '[')
 }
 
 // reader reads rows of a text.
@@ -255,5 +267,8 @@ func parseNumber(cell, decimal string) (float64, bool) {
 
 // marks are cells that mean a missing value, in the order in which configs list them.
 var marks = []string{"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "."}
+
+// wordMarks are marks that may be names of classes.
+var wordMarks = []string{"NA", "N/A", "n/a", "NULL", "null", "None"}
 
 func isMark(cell string) bool { return cell == "" || slices.Contains(marks, cell) }

@@ -27,6 +27,7 @@ func TestForm(t *testing.T) {
 		{"decimal commas", "a;b\n1,5;x\n2,5;y\n", "", `";" true , [a b] 2`},
 		{"decimal commas without header", "1,5;2,5\n3,5;4,5\n", "", `";" false , [column1 column2] 2`},
 		{"commas, and lists in texts", "a,b\n1,x;y\n2,y;z\n", "", `"," true . [a b] 2`},
+		{"names in brackets", "[a],[b]\n1,x\n2,y\n", "", `"," true . [[a] [b]] 2`},
 		{"byte order mark", "\xef\xbb\xbfa,b\n1,2\n", "", `"," true . [a b] 1`},
 		{"byte order mark and quotes", "\xef\xbb\xbf\"a\",\"b\"\n1,2\n", "", `"," true . [a b] 1`},
 		{"CRLF", "a,b\r\n1,x\r\n2,y\r\n", "", `"," true . [a b] 2`},
@@ -69,6 +70,9 @@ func TestRefused(t *testing.T) {
 		{"damaged JSON", "t.jsonl", "{\"a\":1}\n{\"a\":\n", "expected a JSON object"},
 		{"damaged JSON below the part that is sniffed", "t.jsonl", strings.Repeat("{\"a\":1}\n", 1500) + "[1]\n", "object 1501"},
 		{"too many columns", "t.csv", strings.Repeat("a,", 1<<15) + "a\n", "32769 columns: expected at most 32768"},
+		{"JSON array", "t.json", "[\n {\"a\": 1},\n {\"a\": 2}\n]", "is a JSON array: expected JSON lines"},
+		{"JSON array that is cut", "t.json", "[{\"a\": \"" + strings.Repeat("x", 1<<18), "is a JSON array"},
+		{"JSON array of numbers", "t.json", "[1, 2]", "is a JSON array"},
 		{"damaged Parquet", "t.parquet", "PAR1 and more PAR1", "t.parquet"},
 		{"damaged Arrow", "t.arrow", "ARROW1 and more", "t.arrow"},
 	} {

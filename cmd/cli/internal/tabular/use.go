@@ -40,6 +40,8 @@ func (c Column) use() (Use, string) {
 		return LeftOut, "it has no name"
 	case c.Duplicate:
 		return LeftOut, "an earlier column has this name"
+	case c.Kind == Unreadable:
+		return LeftOut, "it cannot be read: " + c.Unreadable
 	case c.Kind == Empty:
 		return LeftOut, "it has no values"
 	case c.Kind == Nested:

@@ -1,0 +1,37 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// FileColumn is a column of a Parquet or Arrow file.
+type FileColumn struct {
+	Column
+	// Err says why the column cannot be read; nil: it can.
+	Err error
+}
+
+// FileColumns returns the columns of a file of format parquet or arrow in their order, those whose type cannot be read, too.
+func FileColumns(format, file string) (_ []FileColumn, err error) {
+	defer recoverArrow(file, &err)
+	open := map[string]recordOpener{"parquet": openParquet, "arrow": openArrow}[format]
+	if open == nil {
+		return nil, fmt.Errorf("files of format %q do not say what columns they have: expected parquet or arrow", format)
+	}
+	f, err := open(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.stop()) }()
+	var out []FileColumn
+	for _, field := range f.schema.Fields() {
+		c := FileColumn{Column: Column{Name: field.Name}}
+		plan, err := planColumn(f.schema, ColumnSpec{Name: field.Name})
+		if c.Err = err; err == nil {
+			c.Column = plan.out
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
