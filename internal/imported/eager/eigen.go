@@ -5,16 +5,18 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// eigen finds eigenvalues of symmetric matrices, the smallest first, and eigenvectors where asked. It reads the lower triangles.
-// The sign of a vector, and vectors of equal values, are not determined: they may be others than TensorFlow's.
+// eigen finds eigenvalues of symmetric and Hermitian matrices, the smallest first, and eigenvectors where asked. It reads the lower triangles.
+// The sign or phase of a vector, and vectors of equal values, are not determined: they may be others than TensorFlow's.
 func eigen(s *site) (kernel, error) {
 	vectors := s.boolean("compute_v", true)
-	return floats(eigenEach[float32](vectors), eigenEach[float64](vectors)).on(0), nil
+	return inexact(eigenEach[float32, float64](vectors), eigenEach[float64, float64](vectors), eigenEach[complex64, complex128](vectors), eigenEach[complex128, complex128](vectors)), nil
 }
 
-func eigenEach[T float](vectors bool) kernel {
+func eigenEach[T inexactNumber, W kernels.Field](vectors bool) kernel {
 	return func(c call) error {
 		shape := c.t(0).Shape
 		values, err := outputOf[T](c, 0, shape[:max(len(shape)-1, 0)]...)
@@ -30,8 +32,8 @@ func eigenEach[T float](vectors bool) kernel {
 		if err != nil {
 			return err
 		}
-		return eachSquare[T](c, func(i int, m square) error {
-			symmetrize(m)
+		return eachSquare[T](c, func(i int, m kernels.Matrix[W]) error {
+			makeHermitian(m)
 			exponent, finite := scaleDown(m.A)
 			if !finite {
 				return errNoEigen
@@ -41,12 +43,16 @@ func eigenEach[T float](vectors bool) kernel {
 			for k := range order {
 				order[k] = k
 			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(*m.At(a, a), *m.At(b, b)) })
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(kernels.Real(*m.At(a, a)), kernels.Real(*m.At(b, b))) })
+			sorted := make([]W, m.N*m.N)
 			for k, from := range order {
-				values[i*m.N+k] = T(math.Ldexp(*m.At(from, from), exponent))
+				narrowTo(values[i*m.N+k:][:1], []float64{math.Ldexp(kernels.Real(*m.At(from, from)), exponent)})
 				for row := 0; vectors && row < m.N; row++ {
-					v[(i*m.N+row)*m.N+k] = T(*turned.At(row, from))
+					sorted[row*m.N+k] = *turned.At(row, from)
 				}
+			}
+			if vectors {
+				narrowTo(v[i*m.N*m.N:(i+1)*m.N*m.N], sorted)
 			}
 			return nil
 		})
@@ -55,20 +61,21 @@ func eigenEach[T float](vectors bool) kernel {
 
 var errNoEigen = errors.New("Self-adjoint eigen decomposition was not successful. The input might not be valid.")
 
-// symmetrize makes a matrix symmetric by its lower triangle.
-func symmetrize(m square) {
+// makeHermitian makes a matrix symmetric, or its own adjoint, by its lower triangle.
+func makeHermitian[W kernels.Field](m kernels.Matrix[W]) {
 	for i := range m.N {
 		for j := range i {
-			*m.At(j, i) = *m.At(i, j)
+			*m.At(j, i) = kernels.Conj(*m.At(i, j))
 		}
+		*m.At(i, i) = kernels.FromReal[W](kernels.Real(*m.At(i, i)))
 	}
 }
 
 // sweeps bounds how often Jacobi's method visits all elements: it converges quadratically.
 const sweeps = 64
 
-// jacobi makes a symmetric matrix diagonal by rotations, and returns their product.
-func jacobi(m square) square {
+// jacobi makes a symmetric or Hermitian matrix diagonal by rotations, and returns their product.
+func jacobi[W kernels.Field](m kernels.Matrix[W]) kernels.Matrix[W] {
 	v := m.Zeros()
 	for i := range m.N {
 		*v.At(i, i) = 1
@@ -76,9 +83,10 @@ func jacobi(m square) square {
 	for range sweeps {
 		off, all := 0.0, 0.0
 		for k, x := range m.A {
-			all += x * x
+			square := kernels.Real(x * kernels.Conj(x))
+			all += square
 			if k/m.N != k%m.N {
-				off += x * x
+				off += square
 			}
 		}
 		if !(off > 1e-30*all) || m.Ended() {
@@ -94,23 +102,38 @@ func jacobi(m square) square {
 }
 
 // rotate makes element (p, q) zero.
-func rotate(m, v square, p, q int) {
-	apq := *m.At(p, q)
-	if apq == 0 {
+func rotate[W kernels.Field](m, v kernels.Matrix[W], p, q int) {
+	j, ok := jacobiRotation(kernels.Real(*m.At(p, p)), kernels.Real(*m.At(q, q)), *m.At(p, q))
+	if !ok {
 		return
 	}
-	theta := (*m.At(q, q) - *m.At(p, p)) / (2 * apq)
+	for k := range m.N {
+		j.turn(m.At(k, p), m.At(k, q))
+	}
+	rows := rotation[W]{j.c, kernels.Conj(j.s)}
+	for k := range m.N {
+		rows.turn(m.At(p, k), m.At(q, k))
+	}
+	for k := range m.N {
+		j.turn(v.At(k, p), v.At(k, q))
+	}
+}
+
+// rotation makes (x, y) to (c·x - s̄·y, s·x + c·y).
+type rotation[W kernels.Field] struct{ c, s W }
+
+func (r rotation[W]) turn(x, y *W) {
+	*x, *y = r.c**x-kernels.Conj(r.s)**y, r.s**x+r.c**y
+}
+
+// jacobiRotation returns the rotation of columns that makes the Hermitian matrix [pp, pq; p̄q, qq] diagonal; false where it is.
+func jacobiRotation[W kernels.Field](pp, qq float64, pq W) (r rotation[W], ok bool) {
+	size := kernels.Magnitude(pq)
+	if size == 0 {
+		return r, false
+	}
+	theta := (qq - pp) / (2 * size)
 	t := math.Copysign(1, theta) / (math.Abs(theta) + math.Sqrt(theta*theta+1))
 	c := 1 / math.Sqrt(t*t+1)
-	s := t * c
-	mix := func(x, y *float64) { *x, *y = c**x-s**y, s**x+c**y }
-	for k := range m.N {
-		mix(m.At(k, p), m.At(k, q))
-	}
-	for k := range m.N {
-		mix(m.At(p, k), m.At(q, k))
-	}
-	for k := range m.N {
-		mix(v.At(k, p), v.At(k, q))
-	}
+	return rotation[W]{kernels.FromReal[W](c), kernels.FromReal[W](t*c) * (pq / kernels.FromReal[W](size))}, true
 }

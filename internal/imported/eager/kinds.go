@@ -130,8 +130,9 @@ func setQuantized(set func(names, attr string, k kinds)) {
 var onComplex = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
-		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cumprod Cumsum Einsum Equal LookupTableExport LookupTableExportV2
-		LookupTableInsert LookupTableInsertV2 MatMul Mean NotEqual OnesLike Prod SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Where`) {
+		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cholesky Cumprod Cumsum Einsum Equal LogMatrixDeterminant LookupTableExport LookupTableExportV2
+		LookupTableInsert LookupTableInsertV2 Lu MatMul MatrixDeterminant MatrixInverse MatrixSolve MatrixTriangularSolve Mean NotEqual OnesLike Prod Qr
+		SelfAdjointEigV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Svd Where`) {
 		all[name] = true
 	}
 	for op := range complexUnary {

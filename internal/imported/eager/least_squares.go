@@ -48,7 +48,7 @@ func leastSquaresEach[T float](c call, fast bool) error {
 	}
 	left, right := tensor.Values[T](a), tensor.Values[T](b)
 	for i := range product(a.Shape[:r]) {
-		q.a, q.b = wide64(left[i*q.m*q.n:(i+1)*q.m*q.n]), wide64(right[i*q.m*q.k:(i+1)*q.m*q.k])
+		q.a, q.b = widen[float64](left[i*q.m*q.n:(i+1)*q.m*q.n]), widen[float64](right[i*q.m*q.k:(i+1)*q.m*q.k])
 		solve := q.shortest
 		if fast {
 			solve = q.normal
@@ -73,14 +73,6 @@ func epsilon[T float]() float64 {
 	return 0x1p-52
 }
 
-func wide64[T float](src []T) []float64 {
-	dst := make([]float64, len(src))
-	for i, v := range src {
-		dst[i] = float64(v)
-	}
-	return dst
-}
-
 // normal solves (aᵀa + l2)x = aᵀb, or, where there are fewer equations than unknowns, x = aᵀ(aaᵀ + l2)⁻¹b.
 func (q system) normal() ([]float64, error) {
 	if q.m == 0 || q.n == 0 || q.k == 0 {
@@ -99,7 +91,7 @@ func (q system) normal() ([]float64, error) {
 
 // symmetric solves a system of a positive definite matrix of n rows, with the regularizer on its diagonal.
 func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
-	m := square{N: n, A: a, Ended: q.ended}
+	m := kernels.Matrix[float64]{N: n, A: a, Ended: q.ended}
 	for i := range n {
 		*m.At(i, i) += q.l2
 	}
@@ -108,7 +100,7 @@ func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
 		return nil, fmt.Errorf("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0.")
 	}
 	kernels.Substitute(l, b, q.k, true, false)
-	kernels.Substitute(l.Transposed(), b, q.k, false, false)
+	kernels.Substitute(l.Adjoint(), b, q.k, false, false)
 	return b, nil
 }
 
@@ -154,35 +146,37 @@ func timesMatrix(a, b []float64, m, k, n int) []float64 {
 // luOf decomposes square matrices into L below and U from the diagonal on, and says which row each row was.
 func luOf(s *site) (kernel, error) {
 	d := s.dtype("output_idx_type", tensor.Int32)
-	return floats(func(c call) error { return luEach[float32](c, d) }, func(c call) error { return luEach[float64](c, d) }).on(0), nil
+	return inexact(luEach[float32, float64](d), luEach[float64, float64](d), luEach[complex64, complex128](d), luEach[complex128, complex128](d)), nil
 }
 
-func luEach[T float](c call, d tensor.DType) error {
-	shape := c.t(0).Shape
-	dst, err := outputOf[T](c, 0, shape...)
-	if err != nil {
-		return err
-	}
-	lead := shape[:max(len(shape)-1, 0)]
-	count, err := elements(lead)
-	if err != nil {
-		return err
-	}
-	if err := c.room(count, intBytes); err != nil {
-		return err
-	}
-	rows := make([]int, count)
-	err = eachSquare[T](c, func(i int, m square) error {
-		f := kernels.LU(m)
-		if f.Singular() {
-			return kernels.ErrSingular
+func luEach[T inexactNumber, W kernels.Field](d tensor.DType) kernel {
+	return func(c call) error {
+		shape := c.t(0).Shape
+		dst, err := outputOf[T](c, 0, shape...)
+		if err != nil {
+			return err
 		}
-		narrowTo(dst[i*len(f.A):(i+1)*len(f.A)], f.A)
-		copy(rows[i*f.N:], f.Rows)
-		return nil
-	})
-	if err != nil {
-		return err
+		lead := shape[:max(len(shape)-1, 0)]
+		count, err := elements(lead)
+		if err != nil {
+			return err
+		}
+		if err := c.room(count, intBytes); err != nil {
+			return err
+		}
+		rows := make([]int, count)
+		err = eachSquare[T](c, func(i int, m kernels.Matrix[W]) error {
+			f := kernels.LU(m)
+			if f.Singular() {
+				return kernels.ErrSingular
+			}
+			narrowTo(dst[i*len(f.A):(i+1)*len(f.A)], f.A)
+			copy(rows[i*f.N:], f.Rows)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return c.outputInts(1, d, rows, lead...)
 	}
-	return c.outputInts(1, d, rows, lead...)
 }

@@ -10,29 +10,31 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// matrixOps are on matrices [..., m, n], computed in float64.
+// matrixOps are on matrices [..., m, n]. They compute in float64 and complex128.
 var matrixOps = map[*ops.Def]maker{
-	ops.Cholesky:              onMatrices(func(m square) (square, error) { return kernels.Cholesky(m), nil }),
-	ops.MatrixInverse:         adjoint(kernels.Inverse),
-	ops.MatrixDeterminant:     plain(floats(determinants[float32], determinants[float64]).on(0)),
-	ops.LogMatrixDeterminant:  plain(floats(logDeterminants[float32], logDeterminants[float64]).on(0)),
+	ops.Cholesky:              plain(inexact(mapSquares[float32](cholesky[float64]), mapSquares[float64](cholesky[float64]), mapSquares[complex64](cholesky[complex128]), mapSquares[complex128](cholesky[complex128]))),
+	ops.MatrixInverse:         inverse,
+	ops.MatrixDeterminant:     plain(inexact(determinants[float32, float64], determinants[float64, float64], determinants[complex64, complex128], determinants[complex128, complex128])),
+	ops.LogMatrixDeterminant:  plain(inexact(logDeterminants[float32, float64], logDeterminants[float64, float64], logDeterminants[complex64, complex128], logDeterminants[complex128, complex128])),
 	ops.MatrixSolve:           matrixSolve,
 	ops.MatrixTriangularSolve: triangularSolve,
 	ops.SelfAdjointEigV2:      eigen,
 }
 
-// square is a square matrix.
-type square = kernels.Matrix
+// inexact takes the kernel of input 0's type.
+func inexact(f32, f64, c64, c128 kernel) kernel {
+	return floats(f32, f64).complexes(c64, c128).on(0)
+}
 
 // eachSquare calls f for each matrix of input 0, in turn, after it has paid for scratch of as many matrices.
-func eachSquare[T float](c call, f func(i int, m square) error) error {
+func eachSquare[T inexactNumber, W kernels.Field](c call, f func(i int, m kernels.Matrix[W]) error) error {
 	t := c.t(0)
 	r := len(t.Shape) - 2
 	if r < 0 || t.Shape[r] != t.Shape[r+1] {
 		return fmt.Errorf("Input matrix must be square: got shape %s", shapeText(t.Shape))
 	}
 	n := t.Shape[r]
-	if err := c.room(3*n*n, 8); err != nil {
+	if err := c.room(4*n*n, 16); err != nil {
 		return err
 	}
 	src := tensor.Values[T](t)
@@ -40,10 +42,7 @@ func eachSquare[T float](c call, f func(i int, m square) error) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		m := square{N: n, A: make([]float64, n*n), Ended: func() bool { return c.ctx.Err() != nil }}
-		for k, v := range src[i*n*n : (i+1)*n*n] {
-			m.A[k] = float64(v)
-		}
+		m := kernels.Matrix[W]{N: n, A: widen[W](src[i*n*n : (i+1)*n*n]), Ended: c.ended}
 		if err := f(i, m); err != nil && !m.Ended() {
 			if errors.Is(err, kernels.ErrSingular) {
 				return errSingular
@@ -57,64 +56,64 @@ func eachSquare[T float](c call, f func(i int, m square) error) error {
 // errSingular is what a singular matrix gives, in TensorFlow's words.
 var errSingular = errors.New("Input matrix is not invertible.")
 
-// onMatrices makes a matrix of each matrix.
-func onMatrices(f func(m square) (square, error)) maker {
-	return plain(floats(mapSquares[float32](f), mapSquares[float64](f)).on(0))
-}
-
-func mapSquares[T float](f func(m square) (square, error)) kernel {
+// mapSquares makes a kernel that makes a matrix of each matrix.
+func mapSquares[T inexactNumber, W kernels.Field](f func(m kernels.Matrix[W]) (kernels.Matrix[W], error)) kernel {
 	return func(c call) error {
 		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
 		if err != nil {
 			return err
 		}
-		return eachSquare[T](c, func(i int, m square) error {
+		return eachSquare[T](c, func(i int, m kernels.Matrix[W]) error {
 			out, err := f(m)
 			if err != nil {
 				return err
 			}
-			for k, v := range out.A {
-				dst[i*len(out.A)+k] = T(v)
-			}
+			narrowTo(dst[i*len(out.A):(i+1)*len(out.A)], out.A)
 			return nil
 		})
 	}
 }
 
-// adjoint is onMatrices of a matrix or of its transpose, as the attribute says.
-func adjoint(f func(m square) (square, error)) maker {
-	return func(s *site) (kernel, error) {
-		if !s.boolean("adjoint", false) {
-			return onMatrices(f)(s)
-		}
-		return onMatrices(func(m square) (square, error) { return f(m.Transposed()) })(s)
+func cholesky[W kernels.Field](m kernels.Matrix[W]) (kernels.Matrix[W], error) {
+	return kernels.Cholesky(m), nil
+}
+
+// inverse is that of a matrix, or of its adjoint.
+func inverse(s *site) (kernel, error) {
+	if s.boolean("adjoint", false) {
+		return inexact(mapSquares[float32](ofAdjoint[float64]), mapSquares[float64](ofAdjoint[float64]), mapSquares[complex64](ofAdjoint[complex128]), mapSquares[complex128](ofAdjoint[complex128])), nil
 	}
+	return inexact(mapSquares[float32](kernels.Inverse[float64]), mapSquares[float64](kernels.Inverse[float64]), mapSquares[complex64](kernels.Inverse[complex128]), mapSquares[complex128](kernels.Inverse[complex128])), nil
+}
+
+func ofAdjoint[W kernels.Field](m kernels.Matrix[W]) (kernels.Matrix[W], error) {
+	return kernels.Inverse(m.Adjoint())
 }
 
 // matrixSolve solves a system for each matrix.
 func matrixSolve(s *site) (kernel, error) {
 	flip := s.boolean("adjoint", false)
-	solve := func(m square, b []float64, k int) ([]float64, error) {
+	return inexact(solveEach[float32](general[float64](flip)), solveEach[float64](general[float64](flip)), solveEach[complex64](general[complex128](flip)), solveEach[complex128](general[complex128](flip))), nil
+}
+
+// solver returns x of m·x = b, for b of k columns. It may overwrite both.
+type solver[W kernels.Field] func(m kernels.Matrix[W], b []W, k int) ([]W, error)
+
+// general solves with a matrix, or with its adjoint.
+func general[W kernels.Field](flip bool) solver[W] {
+	return func(m kernels.Matrix[W], b []W, k int) ([]W, error) {
 		if flip {
-			m = m.Transposed()
+			m = m.Adjoint()
 		}
 		return kernels.LU(m).Solve(b, k)
 	}
-	return floats(solveEach[float32](solve), solveEach[float64](solve)).on(0), nil
 }
 
 // triangularSolve solves a triangular system for each matrix; it reads one triangle.
 func triangularSolve(s *site) (kernel, error) {
 	lower, flip := s.boolean("lower", true), s.boolean("adjoint", false)
-	solve := func(m square, b []float64, k int) ([]float64, error) {
-		below := lower
-		if flip {
-			m, below = m.Transposed(), !lower
-		}
-		kernels.Substitute(m, b, k, below, false)
-		return b, nil
-	}
-	each := floats(solveEach[float32](solve), solveEach[float64](solve)).on(0)
+	each := inexact(solveEach[float32](triangular[float64](lower, flip)), solveEach[float64](triangular[float64](lower, flip)),
+		solveEach[complex64](triangular[complex128](lower, flip)), solveEach[complex128](triangular[complex128](lower, flip)))
 	return func(c call) error {
 		wide, err := c.broadcastBatches()
 		if err != nil {
@@ -122,6 +121,17 @@ func triangularSolve(s *site) (kernel, error) {
 		}
 		return each(wide)
 	}, nil
+}
+
+func triangular[W kernels.Field](lower, flip bool) solver[W] {
+	return func(m kernels.Matrix[W], b []W, k int) ([]W, error) {
+		below := lower
+		if flip {
+			m, below = m.Adjoint(), !lower
+		}
+		kernels.Substitute(m, b, k, below, false)
+		return b, nil
+	}
 }
 
 // broadcastBatches returns the call with all but the last two dimensions of both inputs broadcast.
@@ -151,7 +161,7 @@ func (c call) broadcastBatches() (call, error) {
 	return c, nil
 }
 
-func solveEach[T float](solve func(m square, b []float64, k int) ([]float64, error)) kernel {
+func solveEach[T inexactNumber, W kernels.Field](solve solver[W]) kernel {
 	return func(c call) error {
 		a, b := c.t(0), c.t(1)
 		r := len(a.Shape) - 2
@@ -162,22 +172,17 @@ func solveEach[T float](solve func(m square, b []float64, k int) ([]float64, err
 		if err != nil {
 			return err
 		}
-		n, k := b.Shape[r], b.Shape[r+1]
-		if err := c.room(2*n*k, 8); err != nil {
+		size := b.Shape[r] * b.Shape[r+1]
+		if err := c.room(2*size, 16); err != nil {
 			return err
 		}
-		src, right := tensor.Values[T](b), make([]float64, n*k)
-		return eachSquare[T](c, func(i int, m square) error {
-			for j, v := range src[i*n*k : (i+1)*n*k] {
-				right[j] = float64(v)
-			}
-			x, err := solve(m, right, k)
+		src := tensor.Values[T](b)
+		return eachSquare[T](c, func(i int, m kernels.Matrix[W]) error {
+			x, err := solve(m, widen[W](src[i*size:(i+1)*size]), b.Shape[r+1])
 			if err != nil {
 				return err
 			}
-			for j, v := range x {
-				dst[i*n*k+j] = T(v)
-			}
+			narrowTo(dst[i*size:(i+1)*size], x)
 			return nil
 		})
 	}

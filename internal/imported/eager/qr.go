@@ -5,16 +5,21 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
 // orthogonal is the QR decomposition of matrices, by Householder's reflections with the signs of Eigen: orthogonal initializers need it.
 func orthogonal(s *site) (kernel, error) {
 	full := s.boolean("full_matrices", false)
-	return floats(func(c call) error { return qr[float32](c, full) }, func(c call) error { return qr[float64](c, full) }).on(0), nil
+	return inexact(qr[float32, float64](full), qr[float64, float64](full), qr[complex64, complex128](full), qr[complex128, complex128](full)), nil
 }
 
-func qr[T float](c call, full bool) error {
+func qr[T inexactNumber, W kernels.Field](full bool) kernel {
+	return func(c call) error { return qrEach[T, W](c, full) }
+}
+
+func qrEach[T inexactNumber, W kernels.Field](c call, full bool) error {
 	a := c.t(0)
 	r := len(a.Shape) - 2
 	if r < 0 {
@@ -33,80 +38,76 @@ func qr[T float](c call, full bool) error {
 	if err != nil || a.Len() == 0 {
 		return err
 	}
-	if err := c.room(m*n+m*p, 8); err != nil {
+	if err := c.room(2*(m*n+m*p), 16); err != nil {
 		return err
 	}
 	for i, src := 0, tensor.Values[T](a); len(src) > 0; i, src = i+1, src[m*n:] {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		reflect(c, q[i*m*p:(i+1)*m*p], right[i*p*n:(i+1)*p*n], src[:m*n], n)
+		z, w := reflect(c, widen[W](src[:m*n]), m, n, p)
+		narrowTo(q[i*m*p:(i+1)*m*p], z)
+		narrowTo(right[i*p*n:(i+1)*p*n], w)
 	}
 	return c.ctx.Err()
 }
 
-// reflect decomposes a [m,n] into q [m,p] and r [p,n], as long as somebody waits for them.
-func reflect[T float](c call, q, r, a []T, n int) {
-	m := len(a) / n
-	p := len(q) / m
-	w := make([]float64, len(a)) // R above the diagonal, the reflections below it
-	for i, v := range a {
-		w[i] = float64(v)
-	}
-	taus := make([]float64, min(m, n))
-	for k := 0; k < len(taus) && c.ctx.Err() == nil; k++ {
+// reflect decomposes w [m,n], which it overwrites, into q [m,p] and r [p,n], as long as somebody waits for them.
+func reflect[W kernels.Field](c call, w []W, m, n, p int) (q, r []W) {
+	taus := make([]W, min(m, n)) // R is above the diagonal of w, the reflections are below it
+	for k := 0; k < len(taus) && !c.ended(); k++ {
 		taus[k] = reflection(w, n, k)
 		for j := k + 1; j < n; j++ {
 			turn(w, n, k, taus[k], w, n, j)
 		}
 	}
+	r = make([]W, p*n)
 	for i := range p {
-		for j := i; j < n; j++ {
-			r[i*n+j] = T(w[i*n+j])
+		if i < n {
+			copy(r[i*n+i:(i+1)*n], w[i*n+i:])
 		}
 	}
-	z := make([]float64, m*p)
+	q = make([]W, m*p)
 	for i := range p {
-		z[i*p+i] = 1
+		q[i*p+i] = 1
 	}
-	for k := len(taus) - 1; k >= 0 && c.ctx.Err() == nil; k-- {
+	for k := len(taus) - 1; k >= 0 && !c.ended(); k-- {
 		for j := range p {
-			turn(w, n, k, taus[k], z, p, j)
+			turn(w, n, k, kernels.Conj(taus[k]), q, p, j)
 		}
 	}
-	for i, v := range z {
-		q[i] = T(v)
-	}
+	return q, r
 }
 
-// reflection makes column k of w the diagonal element and the reflection that leads to it, and returns its factor.
-func reflection(w []float64, n, k int) (tau float64) {
+// reflection makes column k of w the diagonal element, a real number, and the reflection that leads to it, and returns its factor.
+func reflection[W kernels.Field](w []W, n, k int) (tau W) {
 	head, tail := w[k*n+k], 0.0
 	for i := (k+1)*n + k; i < len(w); i += n {
-		tail += w[i] * w[i]
+		tail += kernels.Real(w[i] * kernels.Conj(w[i]))
 	}
-	if tail == 0 {
+	if tail == 0 && head == kernels.Conj(head) {
 		return 0
 	}
-	beta := math.Sqrt(head*head + tail)
-	if head >= 0 {
-		beta = -beta
+	length := math.Sqrt(kernels.Real(head*kernels.Conj(head)) + tail)
+	if kernels.Real(head) >= 0 {
+		length = -length
 	}
+	beta := kernels.FromReal[W](length)
 	for i := (k+1)*n + k; i < len(w); i += n {
 		w[i] /= head - beta
 	}
 	w[k*n+k] = beta
-	return (beta - head) / beta
+	return kernels.Conj((beta - head) / beta)
 }
 
 // turn applies reflection k of w to column j of z.
-func turn(w []float64, n, k int, tau float64, z []float64, p, j int) {
+func turn[W kernels.Field](w []W, n, k int, tau W, z []W, p, j int) {
 	if tau == 0 {
 		return
 	}
 	sum := z[k*p+j]
 	for i := k + 1; i*n < len(w); i++ {
-		sum += w[i*n+k] * z[i*p+j]
+		sum += kernels.Conj(w[i*n+k]) * z[i*p+j]
 	}
 	sum *= tau
 	z[k*p+j] -= sum

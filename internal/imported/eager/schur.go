@@ -154,15 +154,13 @@ func (s *schur) shift(last int) complex128 {
 	return y
 }
 
-// order returns the places of the eigenvalues: as they were found, or the smallest first.
-func (s *schur) order(sorted bool) []int {
+// sizes returns the places of the eigenvalues, the smallest first.
+func (s *schur) sizes() []int {
 	order := make([]int, s.n)
 	for i := range order {
 		order[i] = i
 	}
-	if sorted {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cmplx.Abs(s.t[a*s.n+a]), cmplx.Abs(s.t[b*s.n+b])) })
-	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cmplx.Abs(s.t[a*s.n+a]), cmplx.Abs(s.t[b*s.n+b])) })
 	return order
 }
 

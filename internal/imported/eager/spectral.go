@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/cmplx"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -18,8 +19,8 @@ var spectralOps = map[*ops.Def]maker{
 
 var errNoSchur = errors.New("Eigen decomposition was not successful. The input might not be valid.")
 
-// eachComplex decomposes each matrix of input 0 in turn; f is told whether that could be done.
-func eachComplex[T arithmetical](c call, wide func(T) complex128, f func(i int, s schur, ok bool) error) error {
+// eachMatrix calls f for each square matrix of input 0, in turn, after it has paid for scratch of ten matrices of 16 bytes an element.
+func eachMatrix[T inexactNumber](c call, f func(i, n int, m []T) error) error {
 	t := c.t(0)
 	r := len(t.Shape) - 2
 	if r < 0 || t.Shape[r] != t.Shape[r+1] {
@@ -29,49 +30,85 @@ func eachComplex[T arithmetical](c call, wide func(T) complex128, f func(i int, 
 	if err := c.room(10*n*n, 16); err != nil {
 		return err
 	}
-	ended := func() bool { return c.ctx.Err() != nil }
 	src := tensor.Values[T](t)
 	for i := range product(t.Shape[:r]) {
-		m := make([]complex128, n*n)
-		for k, v := range src[i*n*n : (i+1)*n*n] {
-			m[k] = wide(v)
+		err := f(i, n, src[i*n*n:(i+1)*n*n])
+		if ended := c.ctx.Err(); ended != nil {
+			return ended
 		}
-		s, ok := schurOf(m, n, ended)
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		if err := f(i, s, ok); err != nil {
-			return err
-		}
-		if err := c.ctx.Err(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func real32(v float32) complex128     { return complex(float64(v), 0) }
-func real64(v float64) complex128     { return complex(v, 0) }
-func pair64(v complex64) complex128   { return complex128(v) }
-func pair128(v complex128) complex128 { return v }
+// ended reports whether nobody waits for the result any more.
+func (c call) ended() bool { return c.ctx.Err() != nil }
+
+// eachComplex decomposes each matrix of input 0 in turn; f is told whether that could be done.
+func eachComplex[T inexactNumber](c call, f func(i int, s schur, ok bool) error) error {
+	return eachMatrix(c, func(i, n int, src []T) error {
+		s, ok := schurOf(widen[complex128](src), n, c.ended)
+		if c.ended() {
+			return nil
+		}
+		return f(i, s, ok)
+	})
+}
 
 // eigenForm says what Eig makes.
 type eigenForm struct {
-	vectors, sorted bool
-	dtype           tensor.DType
+	vectors bool
+	dtype   tensor.DType
 }
 
-// generalEigen finds eigenvalues and eigenvectors of length 1 where asked. Of complex matrices the smallest are the first, as TensorFlow has
-// them; the order of those of real matrices, and the phases of the vectors, are not determined.
+// generalEigen finds eigenvalues, and eigenvectors of length 1 where asked. They have TensorFlow's order: of complex matrices the smallest are
+// the first, of real ones it is that of the method. The phases of the vectors of complex matrices are not determined.
 func generalEigen(s *site) (kernel, error) {
 	f := eigenForm{vectors: s.boolean("compute_v", true), dtype: s.dtype("Tout", tensor.Complex64)}
-	sorted := f
-	sorted.sorted = true
-	table := floats(eigenOf(real32, f), eigenOf(real64, f)).complexes(eigenOf(pair64, sorted), eigenOf(pair128, sorted))
-	return table.on(0), nil
+	return inexact(eigenOf(f, eigenOfReal[float32]), eigenOf(f, eigenOfReal[float64]), eigenOf(f, eigenOfComplex[complex64]), eigenOf(f, eigenOfComplex[complex128])), nil
 }
 
-func eigenOf[T arithmetical](wide func(T) complex128, f eigenForm) kernel {
+// eigenSystem finds the eigenvalues of a matrix, and its eigenvectors as columns where they are wanted; false where it could not.
+type eigenSystem[T inexactNumber] func(m []T, n int, vectors bool, ended func() bool) (values, v []complex128, ok bool)
+
+func eigenOfReal[T float](m []T, n int, vectors bool, ended func() bool) (values, v []complex128, ok bool) {
+	s, ok := realSchurOf(slices.Clone(m), n, ended)
+	if !ok {
+		return nil, nil, false
+	}
+	values = s.values()
+	if vectors {
+		v = s.vectors(values)
+	}
+	for i := range values {
+		values[i] *= complex(float64(s.scale), 0)
+	}
+	return values, v, true
+}
+
+func eigenOfComplex[T complexNumber](m []T, n int, vectors bool, ended func() bool) (values, v []complex128, ok bool) {
+	s, ok := schurOf(widen[complex128](m), n, ended)
+	if !ok {
+		return nil, nil, false
+	}
+	values = make([]complex128, n)
+	order := s.sizes()
+	for k, from := range order {
+		values[k] = s.t[from*n+from]
+	}
+	if vectors {
+		v = make([]complex128, n*n)
+		all := s.vectors()
+		for k := range v {
+			v[k] = all[k-k%n+order[k%n]]
+		}
+	}
+	return values, v, true
+}
+
+func eigenOf[T inexactNumber](f eigenForm, find eigenSystem[T]) kernel {
 	return func(c call) error {
 		shape := c.t(0).Shape
 		values, err := c.output(0, f.dtype, shape[:max(len(shape)-1, 0)]...)
@@ -86,19 +123,16 @@ func eigenOf[T arithmetical](wide func(T) complex128, f eigenForm) kernel {
 		if err != nil {
 			return err
 		}
-		return eachComplex(c, wide, func(i int, s schur, ok bool) error {
+		return eachMatrix(c, func(i, n int, m []T) error {
+			found, columns, ok := find(m, n, f.vectors, c.ended)
 			if !ok {
 				return errNoSchur
 			}
-			order := s.order(f.sorted)
-			for k, from := range order {
-				setComplex(values, i*s.n+k, s.t[from*s.n+from])
+			for k, x := range found {
+				setComplex(values, i*n+k, x)
 			}
-			if f.vectors {
-				all := s.vectors()
-				for k := range all {
-					setComplex(v, i*s.n*s.n+k, all[k-k%s.n+order[k%s.n]])
-				}
+			for k, x := range columns {
+				setComplex(v, i*n*n+k, x)
 			}
 			return nil
 		})
@@ -121,31 +155,27 @@ func spectral(f func(s schur) (m []complex128, ok bool)) maker {
 		}
 		return f(s)
 	}
-	return plain(floats(functionOf(real32, ofReal, func(v complex128) float32 { return float32(real(v)) }), functionOf(real64, ofReal, func(v complex128) float64 { return real(v) })).
-		complexes(functionOf(pair64, f, func(v complex128) complex64 { return complex64(v) }), functionOf(pair128, f, pair128)).on(0))
+	return plain(inexact(functionOf[float32](ofReal), functionOf[float64](ofReal), functionOf[complex64](f), functionOf[complex128](f)))
 }
 
-func functionOf[T arithmetical](wide func(T) complex128, f func(s schur) ([]complex128, bool), narrow func(complex128) T) kernel {
+func functionOf[T inexactNumber](f func(s schur) ([]complex128, bool)) kernel {
 	return func(c call) error {
 		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
 		if err != nil {
 			return err
 		}
-		return eachComplex(c, wide, func(i int, s schur, ok bool) error {
+		return eachComplex[T](c, func(i int, s schur, ok bool) error {
 			var m []complex128
 			if ok {
 				m, ok = f(s)
 			}
 			out := dst[i*s.n*s.n : (i+1)*s.n*s.n]
 			if !ok {
-				for k := range out {
-					out[k] = narrow(cmplx.NaN())
-				}
-				return nil
+				m = slices.Repeat([]complex128{cmplx.NaN()}, len(out))
+			} else {
+				m = s.back(m)
 			}
-			for k, v := range s.back(m) {
-				out[k] = narrow(v)
-			}
+			narrowTo(out, m)
 			return nil
 		})
 	}

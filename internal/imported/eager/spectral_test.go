@@ -105,3 +105,71 @@ func checkEigenOf(t *testing.T, x *tensor.Tensor, a []complex128) {
 		t.Errorf("%d rows: the values' sum is %v, the trace %v", n, sum, trace)
 	}
 }
+
+// TestComplexParts: a Hermitian matrix is v·diag(e)·vᴴ, and any matrix u·diag(s)·vᴴ, with vectors that are orthonormal.
+func TestComplexParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, shape := range [][2]int{{1, 1}, {2, 2}, {7, 7}, {20, 20}, {6, 3}, {3, 6}} {
+		m, n := shape[0], shape[1]
+		a := make([]complex128, m*n)
+		for i := range a {
+			a[i] = complex(rng.NormFloat64(), rng.NormFloat64())
+		}
+		for _, full := range []bool{false, true} {
+			out, err := Run(t.Context(), &graph.Node{Name: "svd", Op: "Svd", Attrs: graph.Attrs{"compute_uv": true, "full_matrices": full}}, []Value{{T: tensorOf(a, m, n)}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkParts(t, "Svd", a, n, tensor.Values[complex128](out[0].T), out[1].T, out[2].T)
+		}
+		if m != n {
+			continue
+		}
+		for i := range m {
+			for j := range i {
+				a[j*n+i] = cmplx.Conj(a[i*n+j])
+			}
+			a[i*n+i] = complex(real(a[i*n+i]), 0)
+		}
+		out, err := Run(t.Context(), &graph.Node{Name: "eigh", Op: "SelfAdjointEigV2", Attrs: graph.Attrs{"compute_v": true}}, []Value{{T: tensorOf(a, n, n)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkParts(t, "SelfAdjointEigV2", a, n, tensor.Values[complex128](out[0].T), out[1].T, out[1].T)
+	}
+}
+
+// checkParts compares left·diag(values)·rightᴴ with a matrix of n columns.
+func checkParts(t *testing.T, op string, a []complex128, n int, values []complex128, left, right *tensor.Tensor) {
+	t.Helper()
+	u, v := tensor.Values[complex128](left), tensor.Values[complex128](right)
+	p, q := left.Shape[1], right.Shape[1]
+	for i := range len(a) / n {
+		for j := range n {
+			sum := complex128(0)
+			for k, x := range values {
+				sum += u[i*p+k] * x * cmplx.Conj(v[j*q+k])
+			}
+			if cmplx.Abs(sum-a[i*n+j]) > 1e-12*float64(n) {
+				t.Errorf("%s: element %d, %d of %d columns is %v, expected %v", op, i, j, n, sum, a[i*n+j])
+			}
+		}
+	}
+	for _, m := range []*tensor.Tensor{left, right} {
+		x, w := tensor.Values[complex128](m), m.Shape[1]
+		for a := range w {
+			for b := range w {
+				sum := complex128(0)
+				for i := range m.Shape[0] {
+					sum += cmplx.Conj(x[i*w+a]) * x[i*w+b]
+				}
+				if a == b {
+					sum--
+				}
+				if cmplx.Abs(sum) > 1e-12*float64(w) {
+					t.Errorf("%s: the product of vectors %d and %d is off by %v", op, a, b, sum)
+				}
+			}
+		}
+	}
+}

@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// decompositionOps decompose matrices [..., m, n], and solve with what they find. They compute in float64.
+// decompositionOps decompose matrices [..., m, n], and solve with what they find. They compute in float64 and complex128.
 var decompositionOps = map[*ops.Def]maker{
 	ops.Svd:           singular,
 	ops.Lu:            luOf,
@@ -18,10 +19,10 @@ var decompositionOps = map[*ops.Def]maker{
 }
 
 // singular finds singular values, the largest first, and singular vectors where asked.
-// The signs of the vectors, and vectors of equal values, are not determined: they may be others than TensorFlow's.
+// The signs or phases of the vectors, and vectors of equal values, are not determined: they may be others than TensorFlow's.
 func singular(s *site) (kernel, error) {
 	f := singularForm{vectors: s.boolean("compute_uv", true), full: s.boolean("full_matrices", false)}
-	return floats(func(c call) error { return singularEach[float32](c, f) }, func(c call) error { return singularEach[float64](c, f) }).on(0), nil
+	return inexact(singularEach[float32, float64](f), singularEach[float64, float64](f), singularEach[complex64, complex128](f), singularEach[complex128, complex128](f)), nil
 }
 
 // singularForm says what is computed beside the values.
@@ -38,7 +39,11 @@ func (f singularForm) widths() (left, right int) {
 	return min(f.m, f.n), min(f.m, f.n)
 }
 
-func singularEach[T float](c call, f singularForm) error {
+func singularEach[T inexactNumber, W kernels.Field](f singularForm) kernel {
+	return func(c call) error { return singularOf[T, W](c, f) }
+}
+
+func singularOf[T inexactNumber, W kernels.Field](c call, f singularForm) error {
 	a := c.t(0)
 	r := len(a.Shape) - 2
 	if r < 0 {
@@ -62,12 +67,12 @@ func singularEach[T float](c call, f singularForm) error {
 	if v, err = outputOf[T](c, 2, shapes[1]...); err != nil {
 		return err
 	}
-	if err := c.room(4*(f.m*f.n+f.m*left+f.n*right), 8); err != nil {
+	if err := c.room(4*(f.m*f.n+f.m*left+f.n*right), 16); err != nil {
 		return err
 	}
 	src := tensor.Values[T](a)
 	for i := range product(lead) {
-		d := decompose(src[i*f.m*f.n:(i+1)*f.m*f.n], f, func() bool { return c.ctx.Err() != nil })
+		d := decompose(widen[W](src[i*f.m*f.n:(i+1)*f.m*f.n]), f, c.ended)
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
@@ -80,26 +85,20 @@ func singularEach[T float](c call, f singularForm) error {
 	return nil
 }
 
-// narrowTo writes numbers as another type.
-func narrowTo[T float](dst []T, src []float64) {
-	for i, v := range src {
-		dst[i] = T(v)
-	}
-}
-
-// singularValues are the parts of one matrix: left·diag(values)·rightᵀ. Vectors are columns.
-type singularValues struct {
-	values, left, right []float64
+// singularValues are the parts of one matrix: left·diag(values)·rightᴴ. Vectors are columns.
+type singularValues[W kernels.Field] struct {
+	values      []float64
+	left, right []W
 }
 
 // decompose finds the parts of a matrix [m,n]. Of one with a number that is not finite all parts are NaN. Once ended, they need not be right.
-func decompose[T float](src []T, f singularForm, ended func() bool) singularValues {
+func decompose[W kernels.Field](src []W, f singularForm, ended func() bool) singularValues[W] {
 	wide := f.n > f.m
 	h := newHestenes(src, f.m, f.n, wide)
 	h.ended = ended
 	exponent, finite := scaleDown(h.a)
 	if !finite {
-		return f.undefined()
+		return undefinedParts[W](f)
 	}
 	h.run()
 	d := h.parts(f)
@@ -114,27 +113,30 @@ func decompose[T float](src []T, f singularForm, ended func() bool) singularValu
 
 // scaleDown divides numbers by the power of 2 that makes the largest about 1, so that squares stay in the range of a float64. It does nothing
 // where one is not finite.
-func scaleDown(a []float64) (exponent int, finite bool) {
+func scaleDown[W kernels.Field](a []W) (exponent int, finite bool) {
 	largest := 0.0
 	for _, v := range a {
-		largest = max(largest, math.Abs(v))
+		largest = max(largest, kernels.Magnitude(v))
+		if v-v != 0 {
+			return 0, false
+		}
 	}
-	if math.IsNaN(largest) || math.IsInf(largest, 0) {
-		return 0, false
-	}
-	_, exponent = math.Frexp(largest)
+	_, exponent = math.Frexp(min(largest, math.MaxFloat64))
 	for i, v := range a {
-		a[i] = math.Ldexp(v, -exponent)
+		a[i] = kernels.Ldexp(v, -exponent)
 	}
 	return exponent, true
 }
 
-func (f singularForm) undefined() (d singularValues) {
+func undefinedParts[W kernels.Field](f singularForm) (d singularValues[W]) {
 	left, right := f.widths()
-	d.values, d.left, d.right = make([]float64, min(f.m, f.n)), make([]float64, f.m*left), make([]float64, f.n*right)
-	for _, part := range [][]float64{d.values, d.left, d.right} {
+	d.values, d.left, d.right = make([]float64, min(f.m, f.n)), make([]W, f.m*left), make([]W, f.n*right)
+	for i := range d.values {
+		d.values[i] = math.NaN()
+	}
+	for _, part := range [][]W{d.left, d.right} {
 		for i := range part {
-			part[i] = math.NaN()
+			part[i] = kernels.FromReal[W](math.NaN())
 		}
 	}
 	return d
@@ -142,36 +144,36 @@ func (f singularForm) undefined() (d singularValues) {
 
 // hestenes is Jacobi's method with rotations of columns: they become orthogonal, and their lengths are the singular values.
 // Columns lie one after the other.
-type hestenes struct {
-	m, n  int       // m ≥ n
-	a, v  []float64 // n columns of m, and of n
+type hestenes[W kernels.Field] struct {
+	m, n  int // m ≥ n
+	a, v  []W // n columns of m, and of n
 	ended func() bool
 }
 
-// newHestenes takes a matrix [m,n], or its transpose.
-func newHestenes[T float](src []T, m, n int, transposed bool) *hestenes {
-	h := &hestenes{m: max(m, n), n: min(m, n), a: make([]float64, m*n)}
+// newHestenes takes a matrix [m,n], or its adjoint.
+func newHestenes[W kernels.Field](src []W, m, n int, adjoint bool) *hestenes[W] {
+	h := &hestenes[W]{m: max(m, n), n: min(m, n), a: make([]W, m*n)}
 	for i := range m {
 		for j := range n {
-			at := j*h.m + i
-			if transposed {
-				at = i*h.m + j
+			if adjoint {
+				h.a[i*h.m+j] = kernels.Conj(src[i*n+j])
+			} else {
+				h.a[j*h.m+i] = src[i*n+j]
 			}
-			h.a[at] = float64(src[i*n+j])
 		}
 	}
-	h.v = make([]float64, h.n*h.n)
+	h.v = make([]W, h.n*h.n)
 	for i := range h.n {
 		h.v[i*h.n+i] = 1
 	}
 	return h
 }
 
-func (h *hestenes) column(i int) []float64 { return h.a[i*h.m : (i+1)*h.m] }
-func (h *hestenes) turns(i int) []float64  { return h.v[i*h.n : (i+1)*h.n] }
+func (h *hestenes[W]) column(i int) []W { return h.a[i*h.m : (i+1)*h.m] }
+func (h *hestenes[W]) turns(i int) []W  { return h.v[i*h.n : (i+1)*h.n] }
 
 // run turns pairs of columns until all are orthogonal.
-func (h *hestenes) run() {
+func (h *hestenes[W]) run() {
 	for range sweeps {
 		turned := false
 		for p := range h.n {
@@ -189,34 +191,50 @@ func (h *hestenes) run() {
 }
 
 // turn makes two columns orthogonal, and reports whether they were not.
-func (h *hestenes) turn(p, q int) bool {
+func (h *hestenes[W]) turn(p, q int) bool {
 	x, y := h.column(p), h.column(q)
-	var pp, qq, pq float64
-	for i, v := range x {
-		pp, qq, pq = pp+v*v, qq+y[i]*y[i], pq+v*y[i]
-	}
-	if math.Abs(pq) <= 1e-15*math.Sqrt(pp)*math.Sqrt(qq) || pq == 0 {
+	pp, qq, pq := kernels.Real(dot(x, x)), kernels.Real(dot(y, y)), dot(x, y)
+	if kernels.Magnitude(pq) <= 1e-15*math.Sqrt(pp)*math.Sqrt(qq) {
 		return false
 	}
-	theta := (qq - pp) / (2 * pq)
-	t := math.Copysign(1, theta) / (math.Abs(theta) + math.Sqrt(theta*theta+1))
-	c := 1 / math.Sqrt(t*t+1)
-	for _, pair := range [2][2][]float64{{x, y}, {h.turns(p), h.turns(q)}} {
+	j, ok := jacobiRotation(pp, qq, pq)
+	if !ok {
+		return false
+	}
+	back := kernels.Conj(j.s)
+	for _, pair := range [2][2][]W{{x, y}, {h.turns(p), h.turns(q)}} {
 		for i, v := range pair[0] {
 			w := pair[1][i]
-			pair[0][i], pair[1][i] = c*v-c*t*w, c*t*v+c*w
+			pair[0][i], pair[1][i] = j.c*v-back*w, j.s*v+j.c*w
 		}
 	}
 	return true
 }
 
+// dot is the sum of the products of the conjugates of x and y.
+func dot[W kernels.Field](x, y []W) (sum W) {
+	switch sum := any(&sum).(type) {
+	case *float64:
+		y := any(y).([]float64)
+		for i, v := range any(x).([]float64) {
+			*sum += v * y[i]
+		}
+	case *complex128:
+		y := any(y).([]complex128)
+		for i, v := range any(x).([]complex128) {
+			*sum += complex(real(v), -imag(v)) * y[i]
+		}
+	}
+	return sum
+}
+
 // parts returns the values, the left vectors and the right ones, of a matrix that was not transposed.
-func (h *hestenes) parts(f singularForm) (d singularValues) {
+func (h *hestenes[W]) parts(f singularForm) (d singularValues[W]) {
 	lengths, order := make([]float64, h.n), make([]int, h.n)
 	for i := range order {
 		sum := 0.0
 		for _, v := range h.column(i) {
-			sum = math.Hypot(sum, v)
+			sum = math.Hypot(sum, kernels.Magnitude(v))
 		}
 		lengths[i], order[i] = sum, i
 	}
@@ -232,8 +250,8 @@ func (h *hestenes) parts(f singularForm) (d singularValues) {
 	if f.full {
 		width = h.m
 	}
-	columns := make([]float64, 0, h.m*width)
-	d.right = make([]float64, h.n*h.n)
+	columns := make([]W, 0, h.m*width)
+	d.right = make([]W, h.n*h.n)
 	for i, from := range order {
 		if h.ended() {
 			break
@@ -246,7 +264,7 @@ func (h *hestenes) parts(f singularForm) (d singularValues) {
 	for len(columns) < h.m*width && !h.ended() {
 		columns = h.unit(columns, nil, 0, 1)
 	}
-	d.left = make([]float64, h.m*width)
+	d.left = make([]W, h.m*width)
 	for i, v := range columns {
 		d.left[i%h.m*width+i/h.m] = v
 	}
@@ -255,10 +273,10 @@ func (h *hestenes) parts(f singularForm) (d singularValues) {
 
 // unit appends a column over its length. Where that is about nothing beside the largest, the column may not be orthogonal to the columns there
 // are: it is made so, or a unit vector is in its place.
-func (h *hestenes) unit(columns, column []float64, length, largest float64) []float64 {
-	w := make([]float64, h.m)
+func (h *hestenes[W]) unit(columns, column []W, length, largest float64) []W {
+	w := make([]W, h.m)
 	for i := range column {
-		w[i] = column[i] / length
+		w[i] = column[i] / kernels.FromReal[W](length)
 	}
 	if length > 1e-15*largest {
 		return append(columns, w...)
@@ -272,10 +290,10 @@ func (h *hestenes) unit(columns, column []float64, length, largest float64) []fl
 }
 
 // farthest returns which unit vector the columns have the least of.
-func (h *hestenes) farthest(columns []float64) (best int) {
+func (h *hestenes[W]) farthest(columns []W) (best int) {
 	have := make([]float64, h.m)
 	for i, v := range columns {
-		have[i%h.m] += v * v
+		have[i%h.m] += kernels.Real(v * kernels.Conj(v))
 	}
 	for i, v := range have {
 		if v < have[best] {
@@ -286,28 +304,25 @@ func (h *hestenes) farthest(columns []float64) (best int) {
 }
 
 // orthogonalize makes w orthogonal to columns of length 1, and its length 1. It returns the length that was left.
-func orthogonalize(w, columns []float64) (length float64) {
+func orthogonalize[W kernels.Field](w, columns []W) (length float64) {
 	for range 2 { // twice is enough
 		for k := 0; k < len(columns); k += len(w) {
 			project(w, columns[k:k+len(w)])
 		}
 	}
 	for _, v := range w {
-		length = math.Hypot(length, v)
+		length = math.Hypot(length, kernels.Magnitude(v))
 	}
 	for i := range w {
-		w[i] /= length
+		w[i] /= kernels.FromReal[W](length)
 	}
 	return length
 }
 
 // project takes from w what lies along a unit vector.
-func project(w, unit []float64) {
-	dot := 0.0
+func project[W kernels.Field](w, unit []W) {
+	along := dot(unit, w)
 	for i, v := range unit {
-		dot += v * w[i]
-	}
-	for i, v := range unit {
-		w[i] -= dot * v
+		w[i] -= along * v
 	}
 }

@@ -14,18 +14,21 @@ var matrixOps = map[*ops.Def]opDef{
 	ops.MatrixInverse: {compile: floats(inverse[float32], inverse[float64])},
 }
 
-func cholesky(m kernels.Matrix) (kernels.Matrix, error) { return kernels.Cholesky(m), nil }
+func cholesky(m realMatrix) (realMatrix, error) { return kernels.Cholesky(m), nil }
+
+// realMatrix is a square matrix of real numbers.
+type realMatrix = kernels.Matrix[float64]
 
 // inverse has the attribute adjoint: that of the transpose.
 func inverse[T kernels.Float](c *binding) (runFunc, error) {
 	if !c.node.Bool("adjoint") {
-		return eachMatrix[T](kernels.Inverse)(c)
+		return eachMatrix[T](kernels.Inverse[float64])(c)
 	}
-	return eachMatrix[T](func(m kernels.Matrix) (kernels.Matrix, error) { return kernels.Inverse(m.Transposed()) })(c)
+	return eachMatrix[T](func(m realMatrix) (realMatrix, error) { return kernels.Inverse(m.Adjoint()) })(c)
 }
 
 // eachMatrix makes a matrix of each matrix of a tensor [..., n, n]. f may overwrite its argument.
-func eachMatrix[T kernels.Float](f func(m kernels.Matrix) (kernels.Matrix, error)) compileFunc {
+func eachMatrix[T kernels.Float](f func(m realMatrix) (realMatrix, error)) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		in, out, err := sameAs[T, T](c, 1)
 		if err != nil {
@@ -43,7 +46,7 @@ func eachMatrix[T kernels.Float](f func(m kernels.Matrix) (kernels.Matrix, error
 		do := parallel(1, func(lo, hi int) {
 			n := x.dims[r]
 			size := n * n
-			m := kernels.Matrix{N: n, A: make([]float64, size)}
+			m := realMatrix{N: n, A: make([]float64, size)}
 			for i := lo; i < hi; i++ {
 				for k, v := range view[T](x)[i*size : (i+1)*size] {
 					m.A[k] = float64(v)

@@ -2,15 +2,15 @@ package kernels
 
 import "math"
 
-// LogDeterminant returns the determinant's sign, 0 where the logarithm of its size is not finite, and that logarithm: -∞ also in place of NaN.
-func (f Factors) LogDeterminant() (sign, log float64) {
-	sign = f.Sign
+// LogDeterminant returns the determinant's sign, a number of size 1, and the logarithm of its size. Where that is not finite, the sign is 0,
+// and the logarithm -∞ also in place of NaN.
+func (f Factors[T]) LogDeterminant() (sign T, log float64) {
+	sign = FromReal[T](f.Sign)
 	for k := range f.N {
 		v := *f.At(k, k)
-		if v < 0 {
-			sign = -sign
-		}
-		log += math.Log(math.Abs(v))
+		size := Magnitude(v)
+		sign *= v / FromReal[T](size)
+		log += math.Log(size)
 	}
 	switch {
 	case math.IsInf(log, 1):
@@ -22,14 +22,17 @@ func (f Factors) LogDeterminant() (sign, log float64) {
 }
 
 // Determinant is the product of the pivots, which may leave the range of a float64 on the way; NaN where it is infinite.
-func (f Factors) Determinant() float64 {
+func (f Factors[T]) Determinant() T {
 	if sign, log := f.LogDeterminant(); sign == 0 {
-		return sign * math.Exp(log)
+		return sign * FromReal[T](math.Exp(log))
 	}
-	d, exponent := f.Sign, 0
+	d, exponent := FromReal[T](f.Sign), 0
 	for k := range f.N {
-		part, e := math.Frexp(*f.At(k, k) * d)
-		d, exponent = part, exponent+e
+		v := *f.At(k, k)
+		_, e := math.Frexp(Magnitude(v))
+		d *= Ldexp(v, -e)
+		_, more := math.Frexp(Magnitude(d))
+		d, exponent = Ldexp(d, -more), exponent+e+more
 	}
-	return math.Ldexp(d, exponent)
+	return Ldexp(d, exponent)
 }

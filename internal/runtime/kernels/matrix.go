@@ -6,40 +6,40 @@ import (
 )
 
 // Matrix is a square matrix of N rows, by rows.
-type Matrix struct {
+type Matrix[T Field] struct {
 	N     int
-	A     []float64
+	A     []T
 	Ended func() bool // nobody waits for the result any more: it need not be right; nil: never
 }
 
 // ended reports whether nobody waits for the result.
-func (m Matrix) ended() bool { return m.Ended != nil && m.Ended() }
+func (m Matrix[T]) ended() bool { return m.Ended != nil && m.Ended() }
 
 // Of returns a matrix of the same size with other elements.
-func (m Matrix) Of(a []float64) Matrix { return Matrix{m.N, a, m.Ended} }
+func (m Matrix[T]) Of(a []T) Matrix[T] { return Matrix[T]{m.N, a, m.Ended} }
 
 // Zeros returns a matrix of the same size.
-func (m Matrix) Zeros() Matrix { return m.Of(make([]float64, len(m.A))) }
+func (m Matrix[T]) Zeros() Matrix[T] { return m.Of(make([]T, len(m.A))) }
 
 // At returns the element of row i and column j.
-func (m Matrix) At(i, j int) *float64 { return &m.A[i*m.N+j] }
+func (m Matrix[T]) At(i, j int) *T { return &m.A[i*m.N+j] }
 
 // row returns the elements of row i.
-func (m Matrix) row(i int) []float64 { return m.A[i*m.N : (i+1)*m.N] }
+func (m Matrix[T]) row(i int) []T { return m.A[i*m.N : (i+1)*m.N] }
 
-// Transposed returns the transpose.
-func (m Matrix) Transposed() Matrix {
+// Adjoint returns the conjugate transpose.
+func (m Matrix[T]) Adjoint() Matrix[T] {
 	t := m.Zeros()
 	for i := range m.N {
 		for j := range m.N {
-			*t.At(j, i) = *m.At(i, j)
+			*t.At(j, i) = Conj(*m.At(i, j))
 		}
 	}
 	return t
 }
 
-// Cholesky returns the lower triangle whose product with its transpose is m, NaN where there is none.
-func Cholesky(m Matrix) Matrix {
+// Cholesky returns the lower triangle whose product with its adjoint is m, NaN where there is none.
+func Cholesky[T Field](m Matrix[T]) Matrix[T] {
 	l, ok := Root(m)
 	if !ok {
 		return l.undefined()
@@ -47,56 +47,58 @@ func Cholesky(m Matrix) Matrix {
 	return l
 }
 
-// Root finds the lower triangle whose product with its transpose is m, of which it reads the lower triangle; false where m is not positive
+// Root finds the lower triangle whose product with its adjoint is m, of which it reads the lower triangle; false where m is not positive
 // definite. What depends on NaN is NaN.
-func Root(m Matrix) (l Matrix, ok bool) {
+func Root[T Field](m Matrix[T]) (l Matrix[T], ok bool) {
 	l = m.Zeros()
 	for j := 0; j < m.N && !m.ended(); j++ {
+		y := Conjugates(l.row(j)[:j])
 		for i := j; i < m.N; i++ {
-			sum, x, y := *m.At(i, j), l.row(i)[:j], l.row(j)[:j]
+			sum, x := *m.At(i, j), l.row(i)[:j]
 			for k, v := range x {
 				sum -= v * y[k]
 			}
-			switch {
-			case i > j:
+			if i > j {
 				*l.At(i, j) = sum / *l.At(j, j)
-			case sum <= 0:
-				return l, false
-			default:
-				*l.At(j, j) = math.Sqrt(sum)
+				continue
 			}
+			square := Real(sum)
+			if square <= 0 {
+				return l, false
+			}
+			*l.At(j, j) = FromReal[T](math.Sqrt(square))
 		}
 	}
 	return l, true
 }
 
 // undefined makes the lower triangle NaN.
-func (m Matrix) undefined() Matrix {
+func (m Matrix[T]) undefined() Matrix[T] {
 	for i := range m.N {
 		for j := range i + 1 {
-			*m.At(i, j) = math.NaN()
+			*m.At(i, j) = FromReal[T](math.NaN())
 		}
 	}
 	return m
 }
 
 // Factors are an LU decomposition with pivots, in place: L without its diagonal of ones, and U.
-type Factors struct {
-	Matrix
+type Factors[T Field] struct {
+	Matrix[T]
 	Rows []int   // which row of the matrix each row is
 	Sign float64 // of the permutation
 }
 
 // LU decomposes m, which it overwrites. A column without a pivot is left; NaN is larger than all numbers.
-func LU(m Matrix) Factors {
-	f := Factors{m, make([]int, m.N), 1}
+func LU[T Field](m Matrix[T]) Factors[T] {
+	f := Factors[T]{m, make([]int, m.N), 1}
 	for i := range f.Rows {
 		f.Rows[i] = i
 	}
 	for k := 0; k < m.N && !m.ended(); k++ {
 		p := k
 		for i := k + 1; i < m.N; i++ {
-			if v, most := math.Abs(*m.At(i, k)), math.Abs(*m.At(p, k)); v > most || v != v && most == most {
+			if v, most := Magnitude(*m.At(i, k)), Magnitude(*m.At(p, k)); v > most || v != v && most == most {
 				p = i
 			}
 		}
@@ -124,7 +126,7 @@ func LU(m Matrix) Factors {
 }
 
 // Singular reports whether there is no inverse: a pivot is missing, or the first column has NaN.
-func (f Factors) Singular() bool {
+func (f Factors[T]) Singular() bool {
 	for k := range f.N {
 		if v := *f.At(k, k); v == 0 || k == 0 && v != v {
 			return true
@@ -137,8 +139,8 @@ func (f Factors) Singular() bool {
 var ErrSingular = errors.New("the matrix is not invertible")
 
 // Solve returns x of m·x = b, for b of k columns.
-func (f Factors) Solve(b []float64, k int) ([]float64, error) {
-	x := make([]float64, len(b))
+func (f Factors[T]) Solve(b []T, k int) ([]T, error) {
+	x := make([]T, len(b))
 	for i, from := range f.Rows {
 		copy(x[i*k:(i+1)*k], b[from*k:(from+1)*k])
 	}
@@ -151,7 +153,7 @@ func (f Factors) Solve(b []float64, k int) ([]float64, error) {
 }
 
 // Substitute solves the triangular system of m in place, for x of k columns. A unit triangle has ones in the diagonal, which is not read.
-func Substitute(m Matrix, x []float64, k int, lower, unit bool) {
+func Substitute[T Field](m Matrix[T], x []T, k int, lower, unit bool) {
 	for step := 0; step < m.N && !m.ended(); step++ {
 		i, from, to := step, 0, step
 		if !lower {
@@ -174,7 +176,7 @@ func Substitute(m Matrix, x []float64, k int, lower, unit bool) {
 }
 
 // Inverse returns the inverse of m, which it overwrites.
-func Inverse(m Matrix) (Matrix, error) {
+func Inverse[T Field](m Matrix[T]) (Matrix[T], error) {
 	one := m.Zeros()
 	for i := range m.N {
 		*one.At(i, i) = 1
