@@ -16,6 +16,7 @@ import (
 // settings are what the command line says.
 type settings struct {
 	subjects  []string
+	cases     []string // empty: all
 	threads   []int
 	rounds    int
 	processes int
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	slower := 0
 	for _, name := range s.subjects {
 		i := slices.IndexFunc(subjects, func(x subject) bool { return x.name == name })
-		n, err := s.one(ctx, subjects[i])
+		n, err := s.one(ctx, s.chosen(subjects[i]))
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -73,11 +74,20 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// chosen is a subject with the cases that are asked for.
+func (s settings) chosen(sub subject) subject {
+	if len(s.cases) > 0 {
+		sub.cases = slices.DeleteFunc(slices.Clone(sub.cases), func(name string) bool { return !slices.Contains(s.cases, name) })
+	}
+	return sub
+}
+
 func parse(args []string) (settings, error) {
 	var s settings
-	var names, threads string
+	var names, cases, threads string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&names, "subject", "", "comma-separated subjects; empty: all of "+strings.Join(subjectNames(), ","))
+	f.StringVar(&cases, "cases", "", "comma-separated cases of the subjects; empty: all")
 	f.StringVar(&threads, "threads", "1,2", "comma-separated numbers of threads")
 	f.IntVar(&s.rounds, "rounds", 7, "blocks of each contender in each process")
 	f.IntVar(&s.processes, "processes", 3, "fresh processes of each contender")
@@ -92,6 +102,9 @@ func parse(args []string) (settings, error) {
 	f.BoolVar(&s.cpu, "cpu", false, "measure the processor time of workers in place of the time that passes: for a machine that others use, with one thread; blocks of 1s or more")
 	if err := f.Parse(args); err != nil {
 		return s, err
+	}
+	if cases != "" {
+		s.cases = strings.Split(cases, ",")
 	}
 	s.subjects = subjectNames()
 	if names != "" {
@@ -111,6 +124,9 @@ func parse(args []string) (settings, error) {
 	}
 	if s.cpu && s.record {
 		return s, errors.New("processor time is not recorded: leave -cpu or -record out")
+	}
+	if s.record && cases != "" {
+		return s, errors.New("results are recorded of all cases of a subject: leave -cases or -record out")
 	}
 	if s.rounds < 1 || s.processes < 1 {
 		return s, errors.New("rounds and processes must be at least 1")

@@ -50,7 +50,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
-	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.open(name) }}
+	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.openBlocks(name) }}
 	first, err := src.open(files[0]) // report a wrong name or header now
 	if err != nil {
 		return nil, err
@@ -134,14 +134,23 @@ var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,.*)?$`)
 // withDecimalComma writes numbers such as 1.234,5.
 func withDecimalComma(write cellWriter) cellWriter {
 	return func(b array.Builder, cell string) error {
-		if strings.Contains(cell, ".") {
-			if !grouped.MatchString(cell) {
-				return fmt.Errorf("value %s: with a decimal comma, points group three digits: correct the cell, or set decimal", shown(cell))
-			}
-			cell = strings.ReplaceAll(cell, ".", "")
+		cell, err := withoutDecimalComma(cell)
+		if err != nil {
+			return err
 		}
-		return write(b, strings.Replace(cell, ",", ".", 1))
+		return write(b, cell)
 	}
+}
+
+// withoutDecimalComma returns such a number with a decimal point.
+func withoutDecimalComma(cell string) (string, error) {
+	if strings.Contains(cell, ".") {
+		if !grouped.MatchString(cell) {
+			return "", fmt.Errorf("value %s: with a decimal comma, points group three digits: correct the cell, or set decimal", shown(cell))
+		}
+		cell = strings.ReplaceAll(cell, ".", "")
+	}
+	return strings.Replace(cell, ",", ".", 1), nil
 }
 
 func oneRune(what, s string, fallback rune) (rune, error) {

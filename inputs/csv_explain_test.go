@@ -29,7 +29,7 @@ func csvError(t *testing.T, text string, change func(*Spec)) string {
 	return strings.TrimPrefix(err.Error(), strings.TrimSuffix(path, "t.csv"))
 }
 
-func delimited(by string) func(*Spec) { return func(s *Spec) { s.Delimiter = by } }
+func separated(by string) func(*Spec) { return func(s *Spec) { s.Delimiter = by } }
 
 func headed(s *Spec) { s.Header = true }
 
@@ -44,14 +44,14 @@ func TestCSVMistakes(t *testing.T) {
 		"tabs":                {"1\t2\tn\n2\t3\tp\n", nil, `t.csv:1: cells are separated by a tab here, not by ',': set delimiter: tab`},
 		"bars":                {"# c\n1|2|n\n", func(s *Spec) { s.Comment = "#" }, `t.csv:2: cells are separated by '|' here, not by ',': set delimiter: "|"`},
 		"aligned":             {"1  2 n\n 20 30 p\n", nil, `t.csv:1: cells are separated by white space here, not by ',': set delimiter: whitespace`},
-		"commas":              {"1,2,n\n", delimited("tab"), `t.csv:1: cells are separated by ',' here, not by a tab: set delimiter: ","`},
-		"commas, aligned":     {"1,2,n\n", delimited("whitespace"), `t.csv:1: cells are separated by ',' here, not by white space: set delimiter: ","`},
+		"commas":              {"1,2,n\n", separated("tab"), `t.csv:1: cells are separated by ',' here, not by a tab: set delimiter: ","`},
+		"commas, aligned":     {"1,2,n\n", separated("whitespace"), `t.csv:1: cells are separated by ',' here, not by white space: set delimiter: ","`},
 		"more columns":        {"1;2;n;4\n2;3;p;4\n", nil, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";", and list all 4 columns`},
 		"header, semicolons":  {"a;b;y\n1;2;n\n", headed, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";"`},
 		"words are no cells":  {"some words,2,n\nmore words,3,p\n", nil, `t.csv:1:1: column "a": value "some words" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (if the first row holds names, set header: true)`},
 		"times are no cells":  {"1:30,2,n\n", nil, `t.csv:1:1: column "a": value "1:30" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (if the first row holds names, set header: true)`},
 		"uneven":              {"1;2\n1;2;3\n", nil, `t.csv:1: row has 1 cells, expected 3: check the delimiter ',', the quotes and the list of columns`},
-		"decimal commas":      {"1,5;2;n\n", delimited(";"), `t.csv:1:1: column "a": value "1,5" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (numbers have a decimal point, no comma)`},
+		"decimal commas":      {"1,5;2;n\n", separated(";"), `t.csv:1:1: column "a": value "1,5" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (numbers have a decimal point, no comma)`},
 		"names":               {"a,b,y\n1,2,n\n", nil, `t.csv:1: the first row holds names (a, b, y): set header: true`},
 		"other names":         {"A,B,class\n1,2,n\n", nil, `t.csv:1: the first row holds names (A, B, class): set header: true`},
 		"no names":            {"1,2,n\n2,3,p\n", headed, `t.csv:1: the first row holds values, no names (1, 2, n): set header: false`},
@@ -65,7 +65,7 @@ func TestCSVMistakes(t *testing.T) {
 		"text quoted":         {"1;2;\"n\"\n3;4;\"p\"\n", nil, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";"`},
 		"missing value":       {",2,n\n", nil, `t.csv:1:1: column "a": value is missing: give the column a default, or correct the file`},
 		"cells too few":       {"1,2,n\n1,2\n", nil, `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs its empty cell`},
-		"too few, aligned":    {"1 2 n\n1 2\n", delimited("whitespace"), `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs "" in its place, or one of missing_values`},
+		"too few, aligned":    {"1 2 n\n1 2\n", separated("whitespace"), `t.csv:2: row has 2 cells, expected 3 as the rows before: a missing value needs "" in its place, or one of missing_values`},
 		"label, empty word":   {"1,2,x\n", func(s *Spec) { s.Columns[2].Vocabulary = []string{"n", "", "p"} }, `t.csv:1:5: column "y": unknown label "x", expected one of n, "", p: correct the cell or extend the vocabulary`},
 		"fraction, integers":  {"1.5,2,n\n", func(s *Spec) { s.Columns[0].DType = "int64" }, `t.csv:1:1: column "a": value "1.5" is not an int64 number: correct the cell, change the column's dtype, or list the value under missing_values`},
 		"cells too many":      {"1,2,n\n1,2,3,n\n", nil, `t.csv:2: row has 4 cells, expected 3 as the rows before: one that holds ',' needs quotes`},
@@ -76,15 +76,15 @@ func TestCSVMistakes(t *testing.T) {
 		"unclosed, behind a text with lines": {"1,2,\"n\n\"\n2, \"3,p\n3,\"4\",n\n", nil,
 			`t.csv:3:4: this quote is not closed where its cell ends: the next quote is in line 4: close it, or write "" for a quote that belongs to the text`},
 		"unclosed header":  {"\"a,b,y\n1,2,n\n", headed, `t.csv:1:1: this quote is not closed: close it, or write "" for a quote that belongs to the text`},
-		"unclosed, wide":   {"1→2→n\n1→\"2→n\n", delimited("→"), `t.csv:2:5: this quote is not closed: close it, or write "" for a quote that belongs to the text`},
+		"unclosed, wide":   {"1→2→n\n1→\"2→n\n", separated("→"), `t.csv:2:5: this quote is not closed: close it, or write "" for a quote that belongs to the text`},
 		"unclosed, lines":  {"1,2,\"n\n3,4,p\"\n", nil, `t.csv:1:5: column "y": unknown label "n\n3,4,p", expected one of n, p: correct the cell or extend the vocabulary (the cell goes over several lines: is its quote to be closed before?)`},
 		"unclosed, merged": {"1,2,n\n1,\"2,n\n3,4,n\",n,5\n", nil, `t.csv:2:3: row has 4 cells, expected 3: the cell that begins with this quote goes over 2 lines: is the quote to be closed before?`},
 		"unclosed, commented": {"#\"\n1,2,n\n#\"\n2,\"3,n\n", func(s *Spec) { s.Comment = "#" },
 			`t.csv:4:3: this quote is not closed: close it, or write "" for a quote that belongs to the text`},
 		"text behind":       {"1,\"2\"x,n\n", nil, `t.csv:1:3: text follows the closing quote of this cell, at 1:5: close it, or write "" for a quote that belongs to the text`},
 		"quote within":      {"1,2\"x,n\n", nil, `t.csv:1:4: a quote within a cell that does not begin with one: put the whole cell in quotes and write "" for the quote`},
-		"unclosed, aligned": {"1 2 n\n1 \"2 n\n", delimited("whitespace"), `t.csv:2:3: this quote is not closed where its cell ends, or before the line does: close it, or write "" for a quote that belongs to the text`},
-		"within, aligned":   {"1 2\"3 n\n", delimited("whitespace"), `t.csv:1:4: a quote within a cell that does not begin with one: put the whole cell in quotes and write "" for the quote`},
+		"unclosed, aligned": {"1 2 n\n1 \"2 n\n", separated("whitespace"), `t.csv:2:3: this quote is not closed where its cell ends, or before the line does: close it, or write "" for a quote that belongs to the text`},
+		"within, aligned":   {"1 2\"3 n\n", separated("whitespace"), `t.csv:1:4: a quote within a cell that does not begin with one: put the whole cell in quotes and write "" for the quote`},
 		"Latin 1":           {"1,2,caf\xe9\n", nil, `t.csv:1:5: column "y": unknown label "caf\xe9", expected one of n, p: correct the cell or extend the vocabulary (the text is not UTF-8: save it so, for example with iconv -f LATIN1 -t UTF-8)`},
 		"carriage returns":  {"1,2,n\r2,3,p\r", nil, `t.csv: lines end with a carriage return alone (old Mac text): end them with line feeds, for example with tr '\r' '\n'`},
 		"JSON lines":        {"{\"a\": 1, \"b\": 2, \"y\": \"n\"}\n", nil, `t.csv: this is JSON, expected CSV: set format: jsonl, an object on each line`},

@@ -1,0 +1,123 @@
+package inputs
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// csvAhead reads blocks in the background, one in each of several goroutines, and hands them on in the order of the file.
+type csvAhead struct {
+	blocks  chan *csvAheadBlock // in order
+	work    chan *csvAheadBlock // the same
+	spare   chan []byte         // memory of blocks that were read
+	stop    chan struct{}
+	running sync.WaitGroup
+	waiting *csvAheadBlock // the next one
+}
+
+// csvAheadBlock is a block: its text, and, once done is closed, its rows.
+type csvAheadBlock struct {
+	text  []byte
+	done  chan struct{}
+	rec   arrow.Record
+	whole bool
+}
+
+func readCSVAhead(text *csvText, f *csvFormat, p *csvPlan) *csvAhead {
+	workers := runtime.GOMAXPROCS(0)
+	a := &csvAhead{blocks: make(chan *csvAheadBlock, workers+1), work: make(chan *csvAheadBlock, workers+1),
+		spare: make(chan []byte, 2*workers+2), stop: make(chan struct{})}
+	a.running.Go(func() { a.cut(text) })
+	for range workers {
+		a.running.Go(func() { a.parse(newCSVBlockParser(f, p)) })
+	}
+	return a
+}
+
+// cut makes the blocks. One that cannot be made is done, and not whole.
+func (a *csvAhead) cut(text *csvText) {
+	defer close(a.blocks)
+	defer close(a.work)
+	for {
+		var buf []byte
+		select {
+		case buf = <-a.spare:
+		default:
+		}
+		block, err := text.next(buf, csvBytes)
+		if eof(err) {
+			return
+		}
+		b := &csvAheadBlock{text: block, done: make(chan struct{})}
+		if err != nil {
+			close(b.done)
+		}
+		select {
+		case a.blocks <- b:
+		case <-a.stop:
+			return
+		}
+		if err != nil {
+			return
+		}
+		a.work <- b // has the room that blocks has
+	}
+}
+
+// parse reads blocks until there are no more.
+func (a *csvAhead) parse(p *csvBlockParser) {
+	for b := range a.work {
+		select {
+		case <-a.stop:
+		default:
+			b.rec, b.whole = p.record(b.text)
+		}
+		select {
+		case a.spare <- b.text:
+		default:
+		}
+		b.text = nil
+		close(b.done)
+	}
+}
+
+// next returns the rows of the next block, as csvFile.block does.
+func (a *csvAhead) next(ctx context.Context) (arrow.Record, bool, error) {
+	if a.waiting == nil {
+		select {
+		case b, ok := <-a.blocks:
+			if !ok {
+				return nil, false, io.EOF
+			}
+			a.waiting = b
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+	select {
+	case <-a.waiting.done:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	b := a.waiting
+	a.waiting = nil
+	return b.rec, b.whole, nil
+}
+
+// close ends the goroutines and frees what they read.
+func (a *csvAhead) close() {
+	close(a.stop)
+	a.running.Wait()
+	if a.waiting != nil && a.waiting.rec != nil {
+		a.waiting.rec.Release()
+	}
+	for b := range a.blocks {
+		if b.rec != nil {
+			b.rec.Release()
+		}
+	}
+}
