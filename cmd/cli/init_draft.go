@@ -28,6 +28,8 @@ const (
 	mostNumbers  = 150_000_000 // numbers of examples in memory
 	treeValues   = 120         // values of a category that trees tell apart
 	netValues    = 1000
+	treeWords    = 256 // buckets of words
+	netWords     = 8192
 	oneHotValues = 24
 )
 
@@ -42,7 +44,7 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 	}
 	d.held = int((p.Rows + int64(d.folds) - 1) / int64(d.folds))
 	d.uses, d.reasons = p.Uses()
-	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return u == tabular.Numeric || u == tabular.Category }) {
+	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) }) {
 		var why []string
 		for i, r := range d.reasons {
 			if r != "" {
@@ -52,6 +54,11 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 		return nil, fmt.Errorf("%s has no column of use to a model (%s)", p.Path, strings.Join(why, "; "))
 	}
 	return d, nil
+}
+
+// isFeature reports whether a model reads columns of a use.
+func isFeature(u tabular.Use) bool {
+	return u == tabular.Numeric || u == tabular.Category || u == tabular.Texts
 }
 
 func (d *draft) label() tabular.Column { return d.p.Columns[d.p.Label.Column] }
@@ -110,6 +117,8 @@ func (d *draft) width() int {
 			n++
 		case tabular.Category:
 			n += min(d.p.Columns[i].Distinct, treeValues) + 1
+		case tabular.Texts:
+			n += treeWords
 		}
 	}
 	return n
@@ -122,7 +131,7 @@ func (d *draft) inMemory() int { return max(min(d.trainRows(), mostNumbers/d.wid
 func (d *draft) marks() []string {
 	var out []string
 	for i, u := range d.uses {
-		if u != tabular.Numeric && u != tabular.Category {
+		if !isFeature(u) {
 			continue
 		}
 		for _, m := range d.p.Columns[i].Marks {

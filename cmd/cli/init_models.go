@@ -13,6 +13,7 @@ type candidate struct {
 	name, what string
 	forest     forest // of boosted trees; zero: a network
 	units      []int  // of a network
+	wide       bool   // a linear model of words, beside a network of the other columns where there are some
 	rate       float64
 	dropout    float64
 	scores     []float64 // on the folds that were held out
@@ -86,6 +87,9 @@ func (d *draft) candidates() []candidate {
 	if !d.scaledLabel() {
 		return out
 	}
+	if slices.Contains(d.uses, tabular.Texts) {
+		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
+	}
 	nets := []candidate{d.net(0.002, 0.1, 128, 64)}
 	if d.trainRows() < 3000 {
 		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.01, 0, 8)}
@@ -97,6 +101,15 @@ func (d *draft) candidates() []candidate {
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
 	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units)", text)}
+}
+
+// wide is the candidate of a linear model of words.
+func (d *draft) wide() candidate {
+	c := candidate{name: "linear_" + d.kind(), what: "linear model of words", rate: 0.03, wide: true}
+	if slices.Contains(d.uses, tabular.Numeric) || slices.Contains(d.uses, tabular.Category) {
+		c.name, c.what, c.units = "dnn_linear_combined_"+d.kind(), "linear model of words, and a network (hidden layers of 64 and 32 units)", []int{64, 32}
+	}
+	return c
 }
 
 // mean sets the score by the first folds.
@@ -118,48 +131,94 @@ func (d *draft) scaledLabel() bool {
 
 // columns are the declarations of feature columns, and the names that the model reads.
 func (d *draft) columns(m candidate) (lines, names []string) {
+	add := func(name, format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("{name: %s, "+format+"}", append([]any{yamlText(name)}, args...)...))
+	}
 	for i, u := range d.uses {
 		c := d.p.Columns[i]
-		key := yamlText(c.Name)
-		switch {
-		case u == tabular.Numeric && !m.network():
-			lines, names = append(lines, fmt.Sprintf("{name: %s, type: numeric, key: %s, allow_nan: true}", key, key)), append(names, c.Name)
-		case u == tabular.Numeric:
-			lines, names = append(lines, fmt.Sprintf("{name: %s, type: numeric, key: %s, missing: median, normalize: {adapt: true}}", key, key)), append(names, c.Name)
-		case u == tabular.Category && !m.network():
-			lines, names = append(lines, fmt.Sprintf("{name: %s, type: vocabulary, key: %s, adapt: true, size: %d, oov_buckets: 1}", key, key, treeValues)), append(names, c.Name)
-		case u == tabular.Category:
-			lines = append(lines, fmt.Sprintf("{name: %s, type: vocabulary, key: %s, adapt: true, size: %d, oov_buckets: 1}", key, key, netValues))
-			dense := c.Name + " one-hot"
-			if c.Distinct <= oneHotValues {
-				lines = append(lines, fmt.Sprintf("{name: %s, type: indicator, of: %s}", yamlText(dense), key))
+		key, name := yamlText(c.Name), c.Name
+		switch u {
+		case tabular.Numeric:
+			if m.network() {
+				add(name, "type: numeric, key: %s, missing: median, normalize: {adapt: true}", key)
 			} else {
-				dense = c.Name + " vector"
-				lines = append(lines, fmt.Sprintf("{name: %s, type: embedding, of: %s, dimension: 8}", yamlText(dense), key))
+				add(name, "type: numeric, key: %s, allow_nan: true", key)
 			}
-			names = append(names, dense)
+		case tabular.Category:
+			size := treeValues
+			if m.network() {
+				size = netValues
+			}
+			rare := ""
+			if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
+				rare = ", min_count: 3"
+			}
+			add(name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, rare)
+			switch {
+			case m.network() && c.Distinct <= oneHotValues:
+				name += " one-hot"
+				add(name, "type: indicator, of: %s", key)
+			case m.network():
+				name += " vector"
+				add(name, "type: embedding, of: %s, dimension: 8", key)
+			}
+		case tabular.Texts:
+			name += " words"
+			words := yamlText(name)
+			if !m.network() {
+				add(name, "type: words, key: %s, buckets: %d", key, treeWords)
+				break
+			}
+			add(name, "type: words, key: %s, buckets: %d", key, netWords)
+			if !m.wide {
+				name += " vector"
+				add(name, "type: embedding, of: %s, dimension: 16, combiner: sqrtn", words)
+			}
+		default:
+			continue
 		}
+		names = append(names, name)
 	}
 	return lines, names
 }
 
 // params are the lines of model.params.
 func (d *draft) params(m candidate, names []string) []string {
-	out := []string{"feature_columns: " + yamlList(names)}
+	var out []string
 	if n := len(d.p.Label.Classes); n > 0 {
 		out = append(out, fmt.Sprintf("n_classes: %d", n))
 	}
-	if !m.network() {
-		rows, f := float64(d.inMemory()), m.forest
-		return append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
-			fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
-			fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
-			fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf), "center_bias: true",
-			fmt.Sprintf("quantile_sketch_epsilon: %g", d.epsilon()), "train_in_memory: true        # each batch is the whole training data")
+	adam := func(rate float64) string {
+		return fmt.Sprintf("{name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", rate, d.netSteps(m))
 	}
-	return append(out, fmt.Sprintf("hidden_units: %s", strings.ReplaceAll(fmt.Sprint(m.units), " ", ", ")), fmt.Sprintf("dropout: %g", m.dropout),
-		fmt.Sprintf("optimizer: {name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", m.rate, d.netSteps()))
+	if m.wide && m.units != nil {
+		var words, others []string
+		for _, n := range names {
+			if strings.HasSuffix(n, " words") {
+				words = append(words, n)
+			} else {
+				others = append(others, n)
+			}
+		}
+		return append(out, "linear_feature_columns: "+yamlList(words), "linear_sparse_combiner: sqrtn", "linear_optimizer: "+adam(m.rate),
+			"dnn_feature_columns: "+yamlList(others), "dnn_hidden_units: "+unitsText(m.units), "dnn_dropout: 0.1", "dnn_optimizer: "+adam(0.002))
+	}
+	out = append(out, "feature_columns: "+yamlList(names))
+	if m.wide {
+		return append(out, "sparse_combiner: sqrtn", "optimizer: "+adam(m.rate))
+	}
+	if m.network() {
+		return append(out, "hidden_units: "+unitsText(m.units), fmt.Sprintf("dropout: %g", m.dropout), "optimizer: "+adam(m.rate))
+	}
+	rows, f := float64(d.inMemory()), m.forest
+	return append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
+		fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
+		fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
+		fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf), "center_bias: true",
+		fmt.Sprintf("quantile_sketch_epsilon: %g", d.epsilon()), "train_in_memory: true        # each batch is the whole training data")
 }
+
+func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }
 
 // epsilon is one over the number of buckets of a number.
 func (d *draft) epsilon() float64 {
@@ -169,19 +228,27 @@ func (d *draft) epsilon() float64 {
 	return 0.004
 }
 
-// netBatch is the batch size of networks, netSteps how long they are trained.
-func (d *draft) netBatch() int {
-	if d.trainRows() < 3000 {
+// netBatch is the batch size of a network, netSteps how long it is trained.
+func (d *draft) netBatch(m candidate) int {
+	switch {
+	case d.trainRows() < 3000:
 		return 32
+	case m.wide && d.trainRows() < 50_000:
+		return 64
 	}
 	return 256
 }
 
-func (d *draft) netEpochs() int {
-	if most := 1500 * d.netBatch() / d.trainRows(); most > 60 {
+func (d *draft) netEpochs(m candidate) int {
+	if m.wide {
+		return max(min(1_000_000/d.trainRows(), 20), 3)
+	}
+	if most := 1500 * d.netBatch(m) / d.trainRows(); most > 60 {
 		return min(most, 400)
 	}
 	return max(min(1_000_000/d.trainRows(), 60), 3)
 }
 
-func (d *draft) netSteps() int { return max(d.netEpochs()*d.trainRows()/d.netBatch(), 50) }
+func (d *draft) netSteps(m candidate) int {
+	return max(d.netEpochs(m)*d.trainRows()/d.netBatch(m), 50)
+}

@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
 // tableFile writes rows of CSV below a header.
@@ -71,5 +74,48 @@ func TestInitSearch(t *testing.T) {
 	}
 	if !strings.Contains(config, fmt.Sprintf("n_trees: %d\n    max_depth: %d\n", trees, depth)) {
 		t.Errorf("the best is %s, the config has\n%s", what, config)
+	}
+}
+
+// TestInitTexts: a table of messages alone gives a linear model of their words, beside numbers a combined one; both train and are served as they
+// were trained.
+func TestInitTexts(t *testing.T) {
+	words := []string{"meet me at home", "win a free prize", "call you later then", "free cash now claim"}
+	for _, c := range []struct{ header, numbers, want string }{{"text,kind", "", "name: linear_classifier"}, {"text,x,kind", "%d,", "name: dnn_linear_combined_classifier"}} {
+		table := tableFile(t, c.header, 200, func(r int) string {
+			number := ""
+			if c.numbers != "" {
+				number = fmt.Sprintf(c.numbers, r*7%50)
+			}
+			return fmt.Sprintf(`"%s w%d",%s%s`, words[r*r*r%7%4], r, number, []string{"ham", "spam"}[r*r*r%7%4%2])
+		})
+		p, err := tabular.Read(t.Context(), table, tabular.Options{Label: "kind"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := newDraft(p, filepath.Join(t.TempDir(), "model"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := slices.IndexFunc(d.candidates(), func(c candidate) bool { return c.wide }); at < 0 {
+			t.Fatal("no model of words is tried")
+		}
+		config := d.config(d.wide(), part{})
+		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text") {
+			t.Fatalf("expected %s: got\n%s", c.want, config)
+		}
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"train", "evaluate"} {
+			var stdout, stderr bytes.Buffer
+			if code := Run(t.Context(), []string{command, "--config", path}, &stdout, &stderr); code != 0 {
+				t.Fatalf("%s: exit code %d: %s", command, code, stderr.String())
+			}
+			if m := regexp.MustCompile(`accuracy=(\S+)`).FindStringSubmatch(stdout.String()); command == "evaluate" && (m == nil || m[1] != "1") {
+				t.Errorf("%s: expected accuracy 1: %s", c.want, stdout.String())
+			}
+		}
 	}
 }

@@ -102,9 +102,9 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 		if on.most > 0 {
 			say("    take: %d", rows)
 		}
-		say("    shuffle: %d\n    batch_size: %d\n    repeat: true", min(rows, 50_000), d.netBatch())
-		say("  max_steps: %d   # %d passes; the learning rate is then 0", d.netSteps(), d.netEpochs())
-		say("  early_stopping: {metric: %s, max_steps_without_improvement: %d, check_every_steps: %d}", "loss", max(d.netSteps()/3, 1), max(d.netSteps()/20, 1))
+		say("    shuffle: %d\n    batch_size: %d\n    repeat: true", min(rows, 50_000), d.netBatch(m))
+		say("  max_steps: %d   # %d passes; the learning rate is then 0", d.netSteps(m), d.netEpochs(m))
+		say("  early_stopping: {metric: %s, max_steps_without_improvement: %d, check_every_steps: %d}", "loss", max(d.netSteps(m)/3, 1), max(d.netSteps(m)/20, 1))
 	}
 	say("\neval:\n  input:")
 	d.saySource(say, "    ", false)
@@ -114,11 +114,11 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	}
 	say("    batch_size: %d", min(d.held, 4096))
 	if m.network() {
-		say("  every_steps: %d", max(d.netSteps()/20, 1))
+		say("  every_steps: %d", max(d.netSteps(m)/20, 1))
 	}
 	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
 	if m.network() {
-		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(d.netSteps()/5, 1), max(d.netSteps()/10, 1))
+		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(d.netSteps(m)/5, 1), max(d.netSteps(m)/10, 1))
 	}
 }
 
@@ -163,7 +163,7 @@ func (d *draft) column(i int, u tabular.Use) string {
 	switch u {
 	case tabular.Numeric:
 		return fmt.Sprintf("{name: %s%s, default: .nan}", name, dtype)
-	case tabular.Category:
+	case tabular.Category, tabular.Texts:
 		return fmt.Sprintf("{name: %s, dtype: string, default: \"\"}", name)
 	case tabular.LabelUse:
 		if d.regression() {

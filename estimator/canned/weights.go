@@ -83,7 +83,7 @@ func valueNames(c feature.Column) (func(row int) string, error) {
 		return func(row int) string { return interval(c.Boundaries, row) }, nil
 	case *feature.Weighted:
 		return valueNames(c.Of)
-	case *feature.HashBucket, *feature.Crossed:
+	case *feature.HashBucket, *feature.Words, *feature.Crossed:
 		return func(row int) string { return fmt.Sprintf("bucket %d", row) }, nil
 	}
 	return strconv.Itoa, nil

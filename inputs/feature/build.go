@@ -13,6 +13,7 @@ var fields = []struct{ typ, keys string }{
 	{"numeric", "key shape default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
+	{"words", "key buckets"},
 	{"vocabulary", "key vocabulary adapt size min_count dtype default oov_buckets sequence"},
 	{"vocabulary_file", "key file size dtype default oov_buckets sequence"},
 	{"identity", "key buckets default sequence"},
@@ -121,6 +122,8 @@ func (s Spec) categorical() ([]Column, error) {
 	switch s.Type {
 	case "hash_bucket":
 		c = &HashBucket{Key: s.Key, Size: s.Buckets, DType: d}
+	case "words":
+		c = &Words{Key: s.Key, Size: s.Buckets}
 	case "identity":
 		c = &Identity{Key: s.Key, Size: s.Buckets, Default: id}
 	case "vocabulary_file":

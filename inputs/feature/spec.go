@@ -18,6 +18,7 @@ import (
 //	numeric            key, shape, default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
+//	words              key, buckets
 //	vocabulary         key, vocabulary or adapt (size, min_count), dtype, default, oov_buckets, sequence
 //	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
 //	identity           key, buckets, default, sequence
@@ -29,7 +30,7 @@ import (
 type Spec struct {
 	// What other columns and the model call the column. Empty: TensorFlow's name, which is the key, followed by _bucketized, _embedding and so on. Columns of shared_embeddings always go by TensorFlow's.
 	Name string `yaml:"name,omitempty" json:"name"`
-	// numeric, bucketized, hash_bucket, vocabulary, vocabulary_file, identity, crossed, weighted, indicator, embedding or shared_embeddings.
+	// numeric, bucketized, hash_bucket, words, vocabulary, vocabulary_file, identity, crossed, weighted, indicator, embedding or shared_embeddings.
 	Type string `yaml:"type" json:"type"`
 	// The feature: a column of the input.
 	Key string `yaml:"key,omitempty" json:"key"`
@@ -55,7 +56,7 @@ type Spec struct {
 	Boundaries []float64 `yaml:"boundaries,omitempty" json:"boundaries"`
 	// Number of buckets of about equally many training examples each, in place of boundaries.
 	Quantiles int `yaml:"quantiles,omitempty" json:"quantiles"`
-	// Number of buckets that values are hashed to, or of identity's ids.
+	// Number of buckets that values, or the words of texts, are hashed to, or of identity's ids.
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
 	// Values in the order of their ids; integers are written in decimal.
 	Vocabulary []string `yaml:"vocabulary,omitempty" json:"vocabulary"`

@@ -13,6 +13,8 @@ func (e *emitter) ids(c feature.Column, steps bool) listNodes {
 	switch c := c.(type) {
 	case *feature.HashBucket:
 		return e.hashBucket(c, steps)
+	case *feature.Words:
+		return e.words(c)
 	case *feature.Identity:
 		return e.identity(c, steps)
 	case *feature.Vocabulary:
@@ -73,7 +75,7 @@ func check(c feature.Column) error {
 		return check(c.Of)
 	case *feature.Sequence:
 		return check(c.Of)
-	case feature.Key, *feature.HashBucket, *feature.Identity, *feature.Vocabulary, *feature.VocabularyFile, *feature.Bucketized, *feature.Numeric, *feature.SequenceNumeric:
+	case feature.Key, *feature.HashBucket, *feature.Words, *feature.Identity, *feature.Vocabulary, *feature.VocabularyFile, *feature.Bucketized, *feature.Numeric, *feature.SequenceNumeric:
 		return nil
 	}
 	return fmt.Errorf("column %q of type %T: expected one of package feature itself, or a feature.Formula: a graph cannot hold what another type adds to it", c.Name(), c)

@@ -15,6 +15,7 @@ const (
 	Numeric
 	Category
 	LabelUse
+	Texts // of several words, which differ from row to row
 )
 
 // identifiers are names of columns that number or name rows.
@@ -61,14 +62,22 @@ func (c Column) use() (Use, string) {
 		}
 		return Numeric, ""
 	}
-	rare := !c.Exact || float64(c.Distinct) > 0.5*float64(present)
+	rare := present >= 20 && (!c.Exact || float64(c.Distinct) > 0.5*float64(present))
 	switch {
-	case present >= 20 && rare && c.Words >= 3:
-		return LeftOut, fmt.Sprintf("it holds texts of %.0f words or so, which differ from row to row", c.Words)
-	case present >= 20 && rare:
+	case rare && c.Words >= 2.5:
+		return Texts, ""
+	case rare && c.SometimesThere():
+		return Category, "" // that it is there says something
+	case rare:
 		return LeftOut, fmt.Sprintf("it has %d different values in %d rows, as names and ids have", c.Distinct, present)
 	}
 	return Category, ""
+}
+
+// SometimesThere reports whether many rows have a value and many have none.
+func (c Column) SometimesThere() bool {
+	share := float64(c.Missing) / float64(max(c.Rows, 1))
+	return share > 0.05 && share < 0.95
 }
 
 func isIdentifier(name string) bool {
