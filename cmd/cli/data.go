@@ -12,13 +12,14 @@ import (
 
 func (a *app) dataCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "data",
-		Short:   "download public data sets",
-		Example: `  goestimator data download fashion_mnist --dir data/fashion-mnist`,
-		Args:    onlyCommands,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "data",
+		Short: "describe tables, download public data sets",
+		Example: `  goestimator data describe houses.csv --label price
+  goestimator data download fashion_mnist --dir data/fashion-mnist`,
+		Args: onlyCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.dataDownloadCommand())
+	cmd.AddCommand(a.describeCommand("describe"), a.dataDownloadCommand())
 	return cmd
 }
 

@@ -23,7 +23,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectWeightsCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectShardsCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
+	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectWeightsCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectShardsCommand(), a.describeCommand("data"), a.inspectTFConfigCommand())
 	return cmd
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/tensor"
-	"github.com/spf13/cobra"
 )
 
 // How many elements of a value are printed, and bytes of a string.
@@ -19,45 +18,6 @@ const (
 	shownElements = 8
 	shownBytes    = 64
 )
-
-// dataFlags are the flags of inspect data.
-type dataFlags struct {
-	configFlags
-	section string
-	rows    int
-	request bool
-}
-
-func (a *app) inspectDataCommand() *cobra.Command {
-	var f dataFlags
-	cmd := &cobra.Command{
-		Use:   "data --config FILE",
-		Short: "show the columns and first rows of an input",
-		Long: `Opens an input of the config as training, evaluation or prediction would, after
-all its transforms, and shows its columns and first rows. Of large values the
-first elements, least, greatest and mean are shown. With --request it prints the
-features of these rows, whole, as a model server's REST API takes them.`,
-		Example: `  goestimator inspect data --config configs/iris.yaml --section eval --rows 3
-  goestimator inspect data --config configs/glyphs.yaml --rows 1 --request | curl -d @- localhost:8501/v1/models/glyphs:predict`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.rows < 0 {
-				return usage(fmt.Errorf("--rows %d: expected a number >= 0", f.rows))
-			}
-			cfg, err := f.load()
-			if err != nil {
-				return err
-			}
-			return a.inspectData(cmd.Context(), cfg, f)
-		},
-	}
-	f.addSources(cmd)
-	cmd.Flags().StringVar(&f.section, "section", "train", "which input: train, eval or predict")
-	cmd.Flags().IntVar(&f.rows, "rows", 5, "number of rows to show")
-	cmd.Flags().BoolVar(&f.request, "request", false, "print a predict request of the rows, for a model with raw serving input")
-	completeValues(cmd, "section", "train", "eval", "predict")
-	return cmd
-}
 
 func (a *app) inspectData(ctx context.Context, cfg *config.Config, f dataFlags) error {
 	j := &job{app: a, cfg: cfg}
@@ -81,10 +41,20 @@ func (a *app) inspectData(ctx context.Context, cfg *config.Config, f dataFlags) 
 	if f.request {
 		return a.printRequest(ctx, ds, f.rows)
 	}
-	if _, err := fmt.Fprint(a.stdout, columnTable(ds.Schema())); err != nil {
+	if f.format == "text" && f.out == "" {
+		if _, err := fmt.Fprint(a.stdout, columnTable(ds.Schema())); err != nil {
+			return err
+		}
+		if err := eachRow(ctx, ds, f.rows, a.printRow); err != nil || !f.statistics {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	p, err := j.profileOf(ctx, s, f)
+	if p == nil {
 		return err
 	}
-	return eachRow(ctx, ds, f.rows, a.printRow)
+	return a.writeDescription(p, err, f)
 }
 
 func columnTable(schema *inputs.Schema) *textTable {

@@ -48,12 +48,37 @@ func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	it, err := inputs.Batch(arrowRows, false)(ds).Iterate(ctx)
+	return s, s.records(ctx, inputs.Batch(arrowRows, false)(ds), arrowBatch{to: from})
+}
+
+// openDataset reads the rows of a dataset whose records hold several rows.
+func openDataset(ctx context.Context, ds inputs.Dataset) (*rowSource, error) {
+	s := &rowSource{}
+	var from []int
+	for i, c := range ds.Schema().Columns() {
+		kind := Number
+		switch {
+		case c.Ragged || c.Size() != 1:
+			kind = Nested
+		case c.DType == tensor.String:
+			kind = Text
+		}
+		s.names, s.kinds = append(s.names, c.Name), append(s.kinds, kind)
+		if kind != Nested {
+			from = append(from, i)
+		}
+	}
+	return s, s.records(ctx, ds, arrowBatch{to: from, from: from})
+}
+
+// records makes s the rows of a dataset.
+func (s *rowSource) records(ctx context.Context, ds inputs.Dataset, b arrowBatch) error {
+	it, err := ds.Iterate(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.close = it.Close
-	b := &arrowBatch{from: from, row: make([]string, len(s.names))}
+	b.row = make([]string, len(s.names))
 	s.next = func() ([]string, error) {
 		for b.at == b.rows {
 			rec, err := it.Next(ctx)
@@ -65,7 +90,7 @@ func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
 		}
 		return b.next(), nil
 	}
-	return s, nil
+	return nil
 }
 
 // arrowRows are read at a time.
@@ -73,7 +98,8 @@ const arrowRows = 4096
 
 // arrowBatch gives the rows of one record.
 type arrowBatch struct {
-	from     []int
+	to       []int // places of the columns that are read in a row,
+	from     []int // and in a record; nil: it has no others
 	row      []string
 	columns  [][]string
 	at, rows int
@@ -82,10 +108,19 @@ type arrowBatch struct {
 func (b *arrowBatch) fill(rec arrow.Record) {
 	b.at, b.rows = 0, int(rec.NumRows())
 	b.columns = b.columns[:0]
-	for i := range b.from {
-		column := make([]string, b.rows)
+	for i := range b.to {
+		column, at := make([]string, b.rows), i
+		if b.from != nil {
+			at = b.from[i]
+		}
+		a := rec.Column(at)
+		if list, ok := a.(*array.FixedSizeList); ok { // of one element
+			first := int64(list.Data().Offset())
+			a = array.NewSlice(list.ListValues(), first, first+int64(b.rows))
+			defer a.Release()
+		}
 		for r := range column {
-			if a := rec.Column(i); !a.IsNull(r) {
+			if !a.IsNull(r) {
 				column[r] = arrowText(a, r)
 			}
 		}
@@ -94,7 +129,7 @@ func (b *arrowBatch) fill(rec arrow.Record) {
 }
 
 func (b *arrowBatch) next() []string {
-	for i, to := range b.from {
+	for i, to := range b.to {
 		b.row[to] = b.columns[i][b.at]
 	}
 	b.at++

@@ -21,7 +21,7 @@ type Relation struct {
 }
 
 // suspicious is how much of what there is to know a column alone may tell before it looks like the label in disguise.
-const suspicious = 0.98
+const suspicious = 0.9
 
 // Hints say what looks like a mistake in the data.
 func (p *Profile) Hints() []string {
@@ -188,8 +188,11 @@ func typical(labels []float64, classes int) float64 {
 	return float64(best)
 }
 
-// buckets of the numbers of a column.
-const buckets = 64
+// buckets are of the numbers of a column, and each has at least bucketRows rows.
+const (
+	buckets    = 64
+	bucketRows = 16
+)
 
 // keys are the values of a column in the sample, of numbers their bucket.
 func (p *Profile) keys(column int) []string {
@@ -211,10 +214,10 @@ func (p *Profile) keys(column int) []string {
 		}
 	}
 	slices.SortFunc(list, func(a, b number) int { return cmp.Compare(a.v, b.v) })
-	bucket := 0
+	bucket, most := 0, max(min(buckets, len(list)/bucketRows), 2)
 	for i, x := range list {
 		if i > 0 && x.v != list[i-1].v {
-			bucket = i * buckets / len(list)
+			bucket = i * most / len(list)
 		}
 		out[x.row] = strconv.Itoa(bucket)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/frequent"
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
@@ -108,13 +109,26 @@ func Read(ctx context.Context, path string, o Options) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Path: path, Form: form}
+	return profileOf(ctx, &Profile{Path: path, Form: form}, src, o)
+}
+
+// ReadDataset looks at the rows of a dataset of records, which must have an end; path names it.
+func ReadDataset(ctx context.Context, ds inputs.Dataset, path string, o Options) (*Profile, error) {
+	src, err := openDataset(ctx, ds)
+	if err != nil {
+		return nil, err
+	}
+	return profileOf(ctx, &Profile{Path: path, Form: Form{Format: "input", Decimal: "."}}, src, o)
+}
+
+// profileOf passes over the rows of a source and closes it.
+func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Profile, error) {
 	watchers, err := p.watch(ctx, src, o.Label)
 	if err = errors.Join(err, src.close()); err != nil {
 		return nil, err
 	}
 	if p.Rows == 0 {
-		return nil, fmt.Errorf("%s has no rows: expected some below the names", path)
+		return nil, fmt.Errorf("%s has no rows: expected some below the names", p.Path)
 	}
 	named := map[string]bool{}
 	for i, w := range watchers {
