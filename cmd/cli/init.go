@@ -23,15 +23,19 @@ type initFlags struct {
 func (a *app) initCommand() *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
-		Use:   "init FILE --label COLUMN",
-		Short: "write a config that trains a model of a table",
+		Use:   "init {FILE --label COLUMN | DIR}",
+		Short: "write a config that trains a model of a table or of a folder of images",
 		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow): separators, types, missing
 values, categories, ids. Then it tries a few models on a part that it holds out, and
 writes a config of the best one, with comments that say why. Nothing has to be
 edited before "goestimator train". With --label alone it infers the task: words and
-few whole numbers are classes, other numbers are predicted as numbers.`,
+few whole numbers are classes, other numbers are predicted as numbers.
+
+Of a folder that has a folder of images for each class (or such folders named train
+and test) it writes the config of a convolutional network.`,
 		Example: `  goestimator init houses.csv --label price
   goestimator init people.parquet --label income --out people.yaml
+  goestimator init flowers/
   goestimator train --config config.yaml`,
 		Args: onePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +62,9 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	}
 	if _, err := os.Stat(f.out); err == nil && !f.force {
 		return usage(fmt.Errorf("%s exists: give another name by --out, or overwrite it by --force", f.out))
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return a.initImages(path, f)
 	}
 	p, err := tabular.Read(ctx, path, tabular.Options{Label: f.label, Task: task[f.task]})
 	var unknown *tabular.UnknownLabelError
@@ -98,4 +105,28 @@ func tableName(path string) string {
 		return "model"
 	}
 	return name
+}
+
+// initImages writes the config of a folder of images.
+func (a *app) initImages(dir string, f initFlags) error {
+	if f.label != "" || f.task == "regression" {
+		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: leave --label out", dir))
+	}
+	t, err := imagesOf(dir)
+	if err != nil {
+		return err
+	}
+	if f.modelDir == "" {
+		f.modelDir = "runs/" + tableName(filepath.Clean(dir))
+	}
+	size := "all of one size"
+	if t.height > 0 {
+		size = fmt.Sprintf("resized to %d x %d", t.height, t.width)
+	}
+	fmt.Fprintf(a.stdout, "%s: %d images to train on, %s\n%d classes: %s\n", t.train, t.images(), size, len(t.classes), strings.Join(t.classes[:min(len(t.classes), 10)], ", "))
+	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(t.config(f.modelDir))); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote %s: a convolutional network; now run\n  %s train --config %s\n", f.out, a.name, f.out)
+	return err
 }

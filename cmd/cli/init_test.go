@@ -3,6 +3,10 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -116,6 +120,87 @@ func TestInitTexts(t *testing.T) {
 			if m := regexp.MustCompile(`accuracy=(\S+)`).FindStringSubmatch(stdout.String()); command == "evaluate" && (m == nil || m[1] != "1") {
 				t.Errorf("%s: expected accuracy 1: %s", c.want, stdout.String())
 			}
+		}
+	}
+}
+
+// imageFolder writes images of two classes, dark and bright, into folders.
+func imageFolder(t *testing.T, dir string, perClass int, grey bool, size func(i int) int) {
+	t.Helper()
+	for k, class := range []string{"bright", "dark"} {
+		if err := os.MkdirAll(filepath.Join(dir, class), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range perClass {
+			box := image.Rect(0, 0, size(i), size(i))
+			var m draw.Image = image.NewRGBA(box)
+			if grey {
+				m = image.NewGray(box)
+			}
+			draw.Draw(m, box, image.NewUniform(color.Gray{uint8(200 - 150*k + i%30)}), image.Point{}, draw.Src)
+			var b bytes.Buffer
+			if err := png.Encode(&b, m); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, class, fmt.Sprintf("%d.png", i)), b.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestInitImages: folders of images give a config that trains at once and tells the classes apart.
+func TestInitImages(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		grey  bool
+		test  bool
+		size  func(int) int
+		wants []string
+	}{
+		{"grey, of one size", true, false, func(int) int { return 12 }, []string{"channels: 1", "part: eval", "flip: false", "filters: [32, 64]"}},
+		{"coloured, of many sizes, with a folder for tests", false, true, func(i int) int { return 8 + i%5 }, []string{"image_size: [10, 10]", "flip: true", "/test"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.test {
+				imageFolder(t, filepath.Join(dir, "train"), 30, c.grey, c.size)
+				imageFolder(t, filepath.Join(dir, "test"), 5, c.grey, c.size)
+			} else {
+				imageFolder(t, dir, 30, c.grey, c.size)
+			}
+			_, config := initOf(t, dir)
+			for _, want := range c.wants {
+				if !strings.Contains(config, want) {
+					t.Errorf("expected %q in\n%s", want, config)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			if code := Run(t.Context(), []string{"train", "--config", path, "--set", "train.max_steps=60", "--json"}, &stdout, &stderr); code != 0 {
+				t.Fatalf("train: exit code %d: %s", code, stderr.String())
+			}
+			if !strings.Contains(stdout.String(), `"accuracy":1,`) {
+				t.Errorf("expected accuracy 1: %s", stdout.String())
+			}
+		})
+	}
+}
+
+// TestInitImagesRefused: folders that are no data set of images are refused by what they lack.
+func TestInitImagesRefused(t *testing.T) {
+	one, few := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(one, "cats"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	imageFolder(t, few, 3, true, func(int) int { return 4 })
+	for dir, want := range map[string]string{t.TempDir(): "no folders", one: "has one folder, cats", few: "has 6 images"} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("exit code %d, got %s, expected %q", code, stderr.String(), want)
 		}
 	}
 }

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // so that headers are read
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
+	_ "golang.org/x/image/webp"
+)
+
+// imageTable is what is known of a folder of images.
+type imageTable struct {
+	train, test   string // folders of classes; test: none where rows are to be held out
+	classes       []string
+	counts        []int // of train
+	height, width int   // what images are resized to; 0: all have one size
+	side          int   // the longer one of what the model sees
+	grey          bool
+}
+
+const (
+	sampledImages = 200 // whose headers are read
+	longestSide   = 96  // that images are made to have
+	plainSide     = 40  // images up to this are small
+)
+
+// imagesOf looks at a folder with a folder for each class, or with such folders for training and for tests.
+func imagesOf(dir string) (*imageTable, error) {
+	t := &imageTable{train: dir}
+	names, err := inputs.ImageClasses(dir)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, "train") && len(names) <= 3 {
+		t.train = filepath.Join(dir, "train")
+		for _, n := range []string{"validation", "valid", "val", "test"} {
+			if slices.Contains(names, n) {
+				t.test = filepath.Join(dir, n)
+				break
+			}
+		}
+		if names, err = inputs.ImageClasses(t.train); err != nil {
+			return nil, err
+		}
+	}
+	t.classes = names
+	var files []string
+	for _, c := range names {
+		entries, err := os.ReadDir(filepath.Join(t.train, c))
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for _, e := range entries {
+			if slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp"}, strings.ToLower(filepath.Ext(e.Name()))) {
+				files, n = append(files, filepath.Join(t.train, c, e.Name())), n+1
+			}
+		}
+		t.counts = append(t.counts, n)
+	}
+	switch {
+	case len(names) < 2:
+		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", t.train, names[0])
+	case len(files) < 20:
+		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp) in the folders of its classes: expected at least 20", t.train, len(files))
+	}
+	return t, t.measure(files)
+}
+
+// measure reads the headers of some images.
+func (t *imageTable) measure(files []string) error {
+	var heights, widths []int
+	t.grey = true
+	for i := range min(sampledImages, len(files)) {
+		c, err := headerOf(files[i*len(files)/min(sampledImages, len(files))])
+		if err != nil {
+			continue // training says so
+		}
+		heights, widths = append(heights, c.Height), append(widths, c.Width)
+		t.grey = t.grey && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model)
+	}
+	if len(heights) == 0 {
+		return fmt.Errorf("no image of %s can be read: expected PNG, JPEG or WebP", t.train)
+	}
+	slices.Sort(heights)
+	slices.Sort(widths)
+	h, w := heights[len(heights)/2], widths[len(widths)/2]
+	same := heights[0] == heights[len(heights)-1] && widths[0] == widths[len(widths)-1]
+	t.side = max(h, w)
+	if !same || t.side > longestSide {
+		scale := min(1, float64(longestSide)/float64(t.side))
+		t.height, t.width = max(int(float64(h)*scale+0.5), 1), max(int(float64(w)*scale+0.5), 1)
+		t.side = max(t.height, t.width)
+	}
+	return nil
+}
+
+func headerOf(path string) (c image.Config, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	c, _, err = image.DecodeConfig(f)
+	return c, err
+}
+
+// images is the number of images that there are to train on.
+func (t *imageTable) images() int {
+	n := 0
+	for _, c := range t.counts {
+		n += c
+	}
+	if t.test == "" {
+		n -= (n + heldImages - 1) / heldImages
+	}
+	return n
+}
+
+// heldImages says that each so many-th image is held out.
+const heldImages = 10
+
+// batch and steps say how long the network is trained.
+func (t *imageTable) batch() int {
+	if t.images() < 2000 {
+		return 32
+	}
+	return 128
+}
+
+func (t *imageTable) epochs() int { return max(min(600_000/t.images(), 60), 10) }
+
+func (t *imageTable) steps() int { return max(t.epochs()*t.images()/t.batch(), 100) }
+
+// filters are those of a network that halves the images a few times.
+func (t *imageTable) filters() []int {
+	switch {
+	case t.side <= plainSide:
+		return []int{32, 64}
+	case t.side <= 72:
+		return []int{32, 64, 128}
+	}
+	return []int{32, 64, 128, 128}
+}
+
+// config is the config of a convolutional network.
+func (t *imageTable) config(modelDir string) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("# A model of the images below %s, written by goestimator init:", oneLineText(t.train))
+	say("# %d classes, %d images to train on.", len(t.classes), t.images())
+	say("#\n#   goestimator train --config FILE, then evaluate, predict, export\n")
+	say("model_dir: %s\nseed: 1\n", quotedYAML(modelDir))
+	say("# Convolutions that halve the images %d times. Other networks: resnet20, resnet50.", len(t.filters()))
+	say("model:\n  name: cnn\n  params: {classes: %d, filters: %s, dense_units: [128], dropout: 0.3}\n", len(t.classes), unitsText(t.filters()))
+	say("optimizer:\n  name: adam\n  learning_rate: {schedule: cosine, initial: 0.001, decay_steps: %d}\n", t.steps())
+	say("train:\n  input:")
+	t.saySource(say, t.train, "train")
+	say("    shuffle: %d\n    batch_size: %d\n    repeat: true", min(t.images(), 100_000), t.batch())
+	if t.grey {
+		say("    # Grey images may be letters or digits, which are others in a mirror: set flip where they are not.")
+	}
+	say("    augment: {crop_padding: %d, flip: %v}", max(t.side/14, 1), !t.grey)
+	say("  max_steps: %d   # %d passes; the learning rate is then 0", t.steps(), t.epochs())
+	say("  early_stopping: {metric: loss, max_steps_without_improvement: %d, check_every_steps: %d}\n", max(t.steps()/2, 1), max(t.steps()/10, 1))
+	say("eval:\n  input:")
+	if t.test == "" {
+		t.saySource(say, t.train, "eval")
+	} else {
+		t.saySource(say, t.test, "")
+	}
+	say("    batch_size: 256\n  every_steps: %d", max(t.steps()/10, 1))
+	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
+	say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(t.steps()/10, 1), max(t.steps()/50, 1))
+	return b.String()
+}
+
+// saySource writes how images are read; part is that of a split.
+func (t *imageTable) saySource(say func(string, ...any), dir, part string) {
+	say("    format: images\n    files: [%s]", quotedYAML(dir))
+	if t.height > 0 {
+		say("    image_size: [%d, %d]", t.height, t.width)
+	}
+	if t.grey {
+		say("    channels: 1")
+	}
+	say("    on_error: skip   # damaged images are left out, with a warning")
+	if t.test == "" {
+		say("    split: {folds: %d, held_out: 0, part: %s}", heldImages, part)
+	}
+	say("    scale: 255")
+}
