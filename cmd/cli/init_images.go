@@ -140,6 +140,24 @@ func (t *imageTable) epochs() int { return max(min(600_000/t.images(), 60), 10) 
 
 func (t *imageTable) steps() int { return max(t.epochs()*t.images()/t.batch(), 100) }
 
+// manyImages are too many for a small network to learn by heart in few passes: what keeps it from that would be in the way.
+const manyImages = 20_000
+
+// dropout is that of the network, and shift by how many pixels images are moved.
+func (t *imageTable) dropout() float64 {
+	if t.images() >= manyImages {
+		return 0
+	}
+	return 0.3
+}
+
+func (t *imageTable) shift() int {
+	if t.images() >= manyImages {
+		return max(t.side/28, 1)
+	}
+	return max(t.side/14, 1)
+}
+
 // filters are those of a network that halves the images a few times.
 func (t *imageTable) filters() []int {
 	switch {
@@ -160,7 +178,7 @@ func (t *imageTable) config(modelDir string) string {
 	say("#\n#   goestimator train --config FILE, then evaluate, predict, export\n")
 	say("model_dir: %s\nseed: 1\n", quotedYAML(modelDir))
 	say("# Convolutions that halve the images %d times. Other networks: resnet20, resnet50.", len(t.filters()))
-	say("model:\n  name: cnn\n  params: {classes: %d, filters: %s, dense_units: [128], dropout: 0.3}\n", len(t.classes), unitsText(t.filters()))
+	say("model:\n  name: cnn\n  params: {classes: %d, filters: %s, dense_units: [128], dropout: %g}\n", len(t.classes), unitsText(t.filters()), t.dropout())
 	say("optimizer:\n  name: adam\n  learning_rate: {schedule: cosine, initial: 0.001, decay_steps: %d}\n", t.steps())
 	say("train:\n  input:")
 	t.saySource(say, t.train, "train")
@@ -168,7 +186,7 @@ func (t *imageTable) config(modelDir string) string {
 	if t.grey {
 		say("    # Grey images may be letters or digits, which are others in a mirror: set flip where they are not.")
 	}
-	say("    augment: {crop_padding: %d, flip: %v}", max(t.side/14, 1), !t.grey)
+	say("    augment: {crop_padding: %d, flip: %v}", t.shift(), !t.grey)
 	say("  max_steps: %d   # %d passes; the learning rate is then 0", t.steps(), t.epochs())
 	say("  early_stopping: {metric: loss, max_steps_without_improvement: %d, check_every_steps: %d}\n", max(t.steps()/2, 1), max(t.steps()/10, 1))
 	say("eval:\n  input:")
