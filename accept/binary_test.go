@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,8 +67,12 @@ func train(t *testing.T, args ...string) outcome {
 	return o
 }
 
-// tail returns the end of a log.
+// tail returns the last lines of an output; of Go's runtime also the line that says why it ended.
 func tail(s string) string {
 	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+	end := lines[max(0, len(lines)-15):]
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "fatal error:") || strings.HasPrefix(l, "panic:") }); i >= 0 {
+		end = slices.Concat(lines[max(0, i-1):min(i+30, len(lines))], end)
+	}
+	return strings.Join(end, "\n")
 }

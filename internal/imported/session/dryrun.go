@@ -145,22 +145,29 @@ func (t *trial) divided() bool {
 	return len(t.p.variants) > 0
 }
 
-// feeds returns the values to try.
-func (t *trial) feeds() iter.Seq[map[string]*tensor.Tensor] {
-	return func(yield func(map[string]*tensor.Tensor) bool) {
+// feeds makes values to try; the account pays for them.
+type feeds func(a *budget.Account) (map[string]*tensor.Tensor, error)
+
+// feeds returns the values to try: those that are known, then guesses.
+func (t *trial) feeds() iter.Seq[feeds] {
+	return func(yield func(feeds) bool) {
 		for _, f := range t.known {
-			if !yield(f) {
+			if !yield(func(*budget.Account) (map[string]*tensor.Tensor, error) { return f, nil }) {
 				return
 			}
 		}
-		t.p.guesses()(yield)
+		for g := range t.p.guesses() {
+			if !yield(func(a *budget.Account) (map[string]*tensor.Tensor, error) { return g.feeds(t.p, a) }) {
+				return
+			}
+		}
 	}
 }
 
 // run tries values until the model takes some, or something is missing. The first error of others is returned.
 func (t *trial) run(ctx context.Context) (first error) {
-	for feeds := range t.feeds() {
-		err := t.once(ctx, feeds)
+	for f := range t.feeds() {
+		err := t.once(ctx, f)
 		switch {
 		case err == nil, errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):
 			return err
@@ -174,10 +181,14 @@ func (t *trial) run(ctx context.Context) (first error) {
 }
 
 // once is one run.
-func (t *trial) once(ctx context.Context, feeds map[string]*tensor.Tensor) (err error) {
+func (t *trial) once(ctx context.Context, f feeds) (err error) {
 	defer recovered(&err)
 	a := t.memory.Open()
 	defer a.Close()
-	_, err = t.p.run(budget.With(ctx, a), feeds)
+	values, err := f(a)
+	if err != nil {
+		return err
+	}
+	_, err = t.p.run(budget.With(ctx, a), values)
 	return err
 }

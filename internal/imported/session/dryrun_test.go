@@ -155,6 +155,29 @@ func TestHostileDryRuns(t *testing.T) {
 	}
 }
 
+// TestHugeInputs: a model may state inputs of any size, also in several dimensions or inputs; the dry run makes none of them.
+func TestHugeInputs(t *testing.T) {
+	for name, typ := range map[string]graph.Type{
+		"bytes":   {DType: tensor.Uint8, Shape: graph.ShapeOf(1 << 42)},
+		"floats":  {DType: tensor.Float32, Shape: graph.ShapeOf(1<<20, 1<<20)},
+		"strings": {DType: tensor.String, Shape: graph.ShapeOf(1 << 36)},
+		"images":  {DType: tensor.Float32, Shape: graph.Shape{Dims: slices.Repeat([]graph.Dim{graph.Unknown}, 6)}}, // 224 in all dimensions but the first: 2 TB
+	} {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", typ)
+		y := b.Op("Identity", "y", typ, graph.Attrs{"T": typ.DType}, x)
+		if name == "images" { // so that the model itself refuses smaller ones
+			y = b.Op("Reshape", "rows", graph.Type{DType: typ.DType, Shape: graph.ShapeOf(1 << 40)}, graph.Attrs{"T": typ.DType, "Tshape": tensor.Int64}, y, b.Const("all", vector(t, int64(1<<40))))
+		}
+		_, failed, err := checked(t, b, x, y, session.Check{})
+		if err != nil {
+			t.Errorf("%s: got %v, expected a model that is loaded", name, err)
+		} else if name != "images" && status.Code(failed) != codes.InvalidArgument && status.Code(failed) != codes.ResourceExhausted {
+			t.Errorf("%s: the dry run gave %v", name, failed)
+		}
+	}
+}
+
 // TestImagesWithChannelsFirst: there are programs for them, though no kernels of single nodes.
 func TestImagesWithChannelsFirst(t *testing.T) {
 	images := unknown(tensor.Float32, 4)

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/runtime/convert"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -23,8 +26,8 @@ var guessedSizes = []int{1, 16, 224}
 // guessedRanks are tried in this order: a list, one value, rows, images.
 var guessedRanks = []int{1, 0, 2, 4}
 
-// guesses returns values for the plan's feeds, likely ones first.
-func (p *plan) guesses() iter.Seq[map[string]*tensor.Tensor] {
+// guesses returns what the plan may be fed with, likely values first.
+func (p *plan) guesses() iter.Seq[guess] {
 	ranks, sizes, texts := guessedRanks[:1], guessedSizes[:1], []string{""}
 	for i := range p.feeds {
 		typ := p.feeds[i].typ
@@ -38,12 +41,12 @@ func (p *plan) guesses() iter.Seq[map[string]*tensor.Tensor] {
 			texts = slices.Concat(exampleFor(p.nodes), []string{"1", "a b", ""})
 		}
 	}
-	return func(yield func(map[string]*tensor.Tensor) bool) {
+	return func(yield func(guess) bool) {
 		for _, text := range texts {
 			for _, number := range []float64{1, 0} {
 				for _, size := range sizes {
 					for _, rank := range ranks {
-						if !yield(p.guessed(guess{rank, size, text, number})) {
+						if !yield(guess{rank, size, text, number}) {
 							return
 						}
 					}
@@ -53,18 +56,22 @@ func (p *plan) guesses() iter.Seq[map[string]*tensor.Tensor] {
 	}
 }
 
-// guessed makes a value for each feed.
-func (p *plan) guessed(g guess) map[string]*tensor.Tensor {
+// feeds makes a value for each feed. The account pays for all of them before the first is made: a model may state any sizes.
+func (g guess) feeds(p *plan, a *budget.Account) (map[string]*tensor.Tensor, error) {
+	for i := range p.feeds {
+		if err := a.Reserve(g.bytes(p.feeds[i].typ)); err != nil {
+			return nil, fmt.Errorf("input %q of type %v: %w", p.feeds[i].name, p.feeds[i].typ, err)
+		}
+	}
 	feeds := make(map[string]*tensor.Tensor, len(p.feeds))
 	for i := range p.feeds {
-		f := &p.feeds[i]
-		feeds[f.name] = g.value(f.typ)
+		feeds[p.feeds[i].name] = g.value(p.feeds[i].typ)
 	}
-	return feeds
+	return feeds, nil
 }
 
-// value makes a value of a type: one row.
-func (g guess) value(typ graph.Type) *tensor.Tensor {
+// shape returns the sizes of a value of a type: one row.
+func (g guess) shape(typ graph.Type) []int {
 	sizes := make([]int, max(g.rank, 0))
 	if !typ.Shape.UnknownRank {
 		sizes = make([]int, len(typ.Shape.Dims))
@@ -81,6 +88,38 @@ func (g guess) value(typ graph.Type) *tensor.Tensor {
 			sizes[i] = g.size
 		}
 	}
+	return sizes
+}
+
+// stringBytes is what a string takes beside its text.
+const stringBytes = 24
+
+// bytes returns what value allocates, at most the largest int.
+func (g guess) bytes(typ graph.Type) int {
+	element := typ.DType.Size() + tensor.Float32.Size()
+	if typ.DType == tensor.String {
+		element = stringBytes + len(g.text)
+	}
+	return saturatedProduct(element, g.shape(typ))
+}
+
+// saturatedProduct returns n times all factors, at most the largest int; 0 where one of them is.
+func saturatedProduct(n int, factors []int) int {
+	if slices.Contains(factors, 0) {
+		return 0
+	}
+	for _, f := range factors {
+		if f > math.MaxInt/n {
+			return math.MaxInt
+		}
+		n *= f
+	}
+	return n
+}
+
+// value makes a value of a type.
+func (g guess) value(typ graph.Type) *tensor.Tensor {
+	sizes := g.shape(typ)
 	t := tensor.New(typ.DType, sizes...)
 	for i := range t.Strings {
 		t.Strings[i] = []byte(g.text)
