@@ -4,14 +4,31 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 )
 
-// Root returns the absolute path of the repository's root folder.
-func Root() string {
+// Root returns the root folder of the repository.
+func Root() string { return root() }
+
+var root = sync.OnceValue(func() string {
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
+	dir := filepath.Dir(file)
+	if !filepath.IsAbs(dir) { // built with -trimpath: tests start in the folder of their package
+		dir = started
+	}
+	for up := dir; ; up = filepath.Dir(up) {
+		if _, err := os.Stat(filepath.Join(up, "go.mod")); err == nil {
+			return up
+		}
+		if up == filepath.Dir(up) {
+			panic("testkit: no go.mod above " + dir)
+		}
+	}
+})
+
+// started is where the process began; tests may change their folder later.
+var started, _ = os.Getwd()
 
 // Shared returns the path of a file or folder below the optional shared folder
 // that lies beside the repository (name is slash separated, for example

@@ -1,0 +1,5 @@
+// Package treeensemble has the messages in which tf.estimator's boosted trees (until TensorFlow 2.9) keep an ensemble, generated from
+// tree_ensemble.proto, which says what they are.
+package treeensemble
+
+//go:generate go -C ../../distributed/wire/gen run . -in ../../../format/treeensemble/tree_ensemble.proto -out ../../../format/treeensemble/tree_ensemble.pb.go

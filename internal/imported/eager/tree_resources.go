@@ -1,0 +1,74 @@
+package eager
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// treeResource is a model of trees, or a part of one, that nodes find by name.
+type treeResource interface {
+	fork() treeResource
+}
+
+// errForests says that a run has nothing that lasts.
+var errForests = errors.New("models of trees need Env.Resources")
+
+// treeResource returns the resource of that name, what make makes where there is none.
+func (r *Resources) treeResource(name string, make func(name string) treeResource) treeResource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.trees[name]
+	if m == nil {
+		m = make(name)
+		r.trees[name] = m
+	}
+	return m
+}
+
+// makeTreeResource makes a kernel for the handle of a resource.
+func makeTreeResource(make func(name string) treeResource) maker {
+	return func(s *site) (kernel, error) {
+		name := s.str("shared_name", "")
+		if name == "" {
+			name = s.node.Name
+		}
+		key := ResourceKey(s.container(), name)
+		return func(c call) error {
+			if c.env == nil || c.env.Resources == nil {
+				return errForests
+			}
+			c.out[0].Resource = c.env.Resources.treeResource(key, make)
+			return nil
+		}, nil
+	}
+}
+
+// treeResourceOf returns what input 0 leads to.
+func treeResourceOf[R treeResource](c call) (R, error) {
+	r, ok := c.in[0].Resource.(R)
+	if !ok {
+		return r, fmt.Errorf("expected a resource of %T, got %T", r, c.in[0].Resource)
+	}
+	return r, nil
+}
+
+// askTreeResource makes a kernel that takes the resource of input 0.
+func askTreeResource[R treeResource](ask func(c call, r R) error) maker {
+	return func(*site) (kernel, error) {
+		return func(c call) error {
+			r, err := treeResourceOf[R](c)
+			if err != nil {
+				return err
+			}
+			return ask(c, r)
+		}, nil
+	}
+}
+
+// truth makes output 0 a truth value.
+func (c call) truth(yes bool) error {
+	c.set(0, tensor.Scalar(yes))
+	return nil
+}
