@@ -16,7 +16,7 @@ import (
 
 // forestOps are those of TensorFlow Decision Forests: they load models of trees, and ask them.
 var forestOps = map[*ops.Def]maker{
-	ops.SimpleMLCreateModelResource:            makeForest,
+	ops.SimpleMLCreateModelResource:            makeTreeResource(newForest),
 	ops.SimpleMLLoadModelFromPath:              loadForestByName,
 	ops.SimpleMLLoadModelFromPathWithHandle:    loadForest,
 	ops.SimpleMLInferenceOp:                    askForest(true, predictForest),
@@ -35,32 +35,24 @@ type loadedForest struct {
 	leaves bool // it was loaded to be asked for leaves
 }
 
-func (m *forestModel) fork() *forestModel {
+func (m *forestModel) fork() treeResource {
 	f := &forestModel{name: m.name}
 	f.loaded.Store(m.loaded.Load())
 	return f
 }
 
+var errNoForest = errors.New("model_handle: expected a model of trees")
+
 // forestContainer is where the library keeps models that are found by a name.
 const forestContainer = "simple_ml_model_serving"
 
-// errForests says that a run has nothing that lasts.
-var errForests = errors.New("models of trees need Env.Resources")
-
-func makeForest(s *site) (kernel, error) {
-	name := s.str("shared_name", "")
-	if name == "" {
-		name = s.node.Name
-	}
-	key := ResourceKey(s.container(), name)
-	return func(c call) error {
-		if c.env == nil || c.env.Resources == nil {
-			return errForests
-		}
-		c.out[0].Resource = c.env.Resources.forest(key)
-		return nil
-	}, nil
+// forest returns the model of that name, one that nothing was loaded into yet where there is none; nil where another kind has the name.
+func (r *Resources) forest(name string) *forestModel {
+	m, _ := r.treeResource(name, newForest).(*forestModel)
+	return m
 }
+
+func newForest(name string) treeResource { return &forestModel{name: name} }
 
 func loadForestByName(s *site) (kernel, error) {
 	key := ResourceKey(forestContainer, s.str("model_identifier", ""))
@@ -69,6 +61,9 @@ func loadForestByName(s *site) (kernel, error) {
 			return errForests
 		}
 		m := c.env.Resources.forest(key)
+		if m == nil {
+			return errNoForest
+		}
 		if m.loaded.Load() != nil {
 			return nil // as the library: it stays
 		}
@@ -135,7 +130,7 @@ func askForest(byName bool, ask func(c call, s *site, f *loadedForest, b *forest
 				m, _ = c.in[6].Resource.(*forestModel)
 			}
 			if m == nil {
-				return errors.New("model_handle: expected a model of trees")
+				return errNoForest
 			}
 			f := m.loaded.Load()
 			if f == nil {

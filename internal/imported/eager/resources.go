@@ -82,7 +82,7 @@ type Resources struct {
 	mu      sync.RWMutex
 	vars    map[string]Variable
 	tabs    map[string]*Table
-	forests map[string]*forestModel
+	trees   map[string]treeResource
 	shared  map[sharedKey]shared
 	unnamed int         // shared without a shared name so far
 	room    *queue.Room // for what waits in queues
@@ -99,7 +99,7 @@ func (r *Resources) Bound(most int64) *Resources {
 
 // NewResources returns an empty set.
 func NewResources() *Resources {
-	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, forests: map[string]*forestModel{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
+	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, trees: map[string]treeResource{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
 // Isolated returns an empty set. What waits in its queues, and what its iterators keep, is bounded together with that of r.
@@ -140,8 +140,8 @@ func (r *Resources) Fork() *Resources {
 	for name, t := range r.tabs {
 		f.tabs[name] = t.fork()
 	}
-	for name, m := range r.forests {
-		f.forests[name] = m.fork()
+	for name, m := range r.trees {
+		f.trees[name] = m.fork()
 	}
 	return f
 }
@@ -188,18 +188,6 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// forest returns the model of trees of that name, one that nothing was loaded into yet where there is none.
-func (r *Resources) forest(name string) *forestModel {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := r.forests[name]
-	if m == nil {
-		m = &forestModel{name: name}
-		r.forests[name] = m
-	}
-	return m
-}
-
 // Clear forgets what is in containers, in that of what names none where none is named.
 func (r *Resources) Clear(containers ...string) {
 	if len(containers) == 0 {
@@ -209,7 +197,7 @@ func (r *Resources) Clear(containers ...string) {
 		r.mu.Lock()
 		maps.DeleteFunc(r.vars, func(key string, _ Variable) bool { return containerOf(key) == c })
 		maps.DeleteFunc(r.tabs, func(key string, _ *Table) bool { return containerOf(key) == c })
-		maps.DeleteFunc(r.forests, func(key string, _ *forestModel) bool { return containerOf(key) == c })
+		maps.DeleteFunc(r.trees, func(key string, _ treeResource) bool { return containerOf(key) == c })
 		ended := r.things.end(func(key queueKey) bool { return key.container == c })
 		r.mu.Unlock()
 		closeAll(ended)

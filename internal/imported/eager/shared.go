@@ -89,7 +89,7 @@ func (r *Resources) Close() {
 	r.mu.Lock()
 	clear(r.vars)
 	clear(r.tabs)
-	clear(r.forests)
+	clear(r.trees)
 	ended := r.things.end(func(queueKey) bool { return true })
 	r.mu.Unlock()
 	closeAll(ended)
