@@ -140,15 +140,15 @@ func TestPyarrowFiles(t *testing.T) {
 func TestArrowFileErrors(t *testing.T) {
 	file := []string{filepath.Join("testdata", "plain.arrow")}
 	for want, columns := range map[string][]ColumnSpec{
-		`unknown column "nope": the file has f32, f64`:                   {{Name: "nope"}},
-		`column "when": Arrow type timestamp[s] has no tensor form`:      nil,
-		`row 0 of the file: value is null: give the column a default`:    {{Name: "gap"}},
-		`column "fixed": shape [2] does not fit`:                         {{Name: "fixed", Shape: []int{2}}},
-		`column "pair": a row has 2 elements, expected 3`:                {{Name: "pair", Shape: []int{3}}},
-		`row 1 of the file: unknown label "béta", expected one of alpha`: {{Name: "word", Role: Label, Vocabulary: []string{"alpha"}}},
-		`row 1 of the file: value "1.1" is not an int64 number`:          {{Name: "f64", DType: "int64"}},
-		`column "fixed": vectors are read as they are, the file has`:     {{Name: "fixed", DType: "int64"}},
-		`column "word": "a" occurs twice in its vocabulary`:              {{Name: "word", Vocabulary: []string{"a", "b", "a"}}},
+		`unknown column "nope": the file has f32, f64`:                      {{Name: "nope"}},
+		`column "when": Arrow type timestamp[s] has no tensor form`:         nil,
+		`row 0 of the file: value is null: give the column a default`:       {{Name: "gap"}},
+		`column "fixed": shape [2] does not fit`:                            {{Name: "fixed", Shape: []int{2}}},
+		`column "pair": row 0 of the file: list has 2 elements, expected 3`: {{Name: "pair", Shape: []int{3}}},
+		`row 1 of the file: unknown label "béta", expected one of alpha`:    {{Name: "word", Role: Label, Vocabulary: []string{"alpha"}}},
+		`row 1 of the file: value "1.1" is not an int64 number`:             {{Name: "f64", DType: "int64"}},
+		`column "fixed": vectors are read as they are, the file has`:        {{Name: "fixed", DType: "int64"}},
+		`column "word": "a" occurs twice in its vocabulary`:                 {{Name: "word", Vocabulary: []string{"a", "b", "a"}}},
 	} {
 		spec := Spec{Format: "arrow", Files: file, Columns: columns}
 		if err := readAll(spec, Context{Allocator: checked(t)}); err == nil || !strings.Contains(err.Error(), want) {

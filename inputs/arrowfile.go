@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
@@ -38,7 +39,7 @@ func openRecords(format string, files []string, o ArrowOptions, open recordOpene
 		want = append(want, s.Name)
 	}
 	var schema *Schema
-	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
 		return newRecordReader(name, o, schema, func() (*recordFile, error) { return open(name, want) })
 	}}
 	first, err := src.open(files[0])
@@ -57,7 +58,8 @@ type recordReader struct {
 	name    string
 	file    *recordFile
 	conform *conformer
-	row     int64
+	damaged *Damaged
+	row     int64 // of the file, of those that were read
 	cutter
 }
 
@@ -75,7 +77,7 @@ func newRecordReader(name string, o ArrowOptions, schema *Schema, open func() (*
 		_ = f.stop() // the error to report is known
 		return nil, &DataError{File: name, Err: err}
 	}
-	return &recordReader{name: name, file: f, conform: c}, nil
+	return &recordReader{name: name, file: f, conform: c, damaged: o.Damaged}, nil
 }
 
 func (r *recordReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -89,12 +91,45 @@ func (r *recordReader) record(ctx context.Context) (_ arrow.Record, err error) {
 		return nil, err
 	}
 	defer raw.Release()
-	rec, err := r.conform.record(raw, r.row)
+	parts, err := r.rows(raw, r.row)
 	if err != nil {
+		releaseAll(parts)
+		return nil, err
+	}
+	r.row += raw.NumRows()
+	if len(parts) == 0 {
+		b := array.NewRecordBuilder(r.conform.mem, r.conform.schema.Arrow())
+		defer b.Release()
+		return b.NewRecord(), nil
+	}
+	return concat(r.conform.mem, r.conform.schema.Arrow(), parts)
+}
+
+// rows returns the rows of raw, whose first one is row first of the file, without the damaged ones, which it finds by halves.
+func (r *recordReader) rows(raw arrow.Record, first int64) ([]arrow.Record, error) {
+	rec, err := r.conform.record(raw, first)
+	if err == nil {
+		return []arrow.Record{rec}, nil
+	}
+	row := new(rowOfFile)
+	if r.damaged == nil || !errors.As(err, &row) {
 		return nil, &DataError{File: r.name, Err: err}
 	}
-	r.row += rec.NumRows()
-	return rec, nil
+	if raw.NumRows() == 1 {
+		return nil, r.damaged.leaveOut(&damagedRow{r.name, first, &DataError{File: r.name, Err: err}})
+	}
+	var parts []arrow.Record
+	half := raw.NumRows() / 2
+	for _, at := range [][2]int64{{0, half}, {half, raw.NumRows()}} {
+		part := raw.NewSlice(at[0], at[1])
+		good, err := r.rows(part, first+at[0])
+		part.Release()
+		parts = append(parts, good...)
+		if err != nil {
+			return parts, err
+		}
+	}
+	return parts, nil
 }
 
 func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
@@ -110,6 +145,9 @@ func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
 
 func (r *recordReader) skip(ctx context.Context, n int64) (err error) {
 	defer recoverArrow(r.name, &err)
+	if r.damaged != nil {
+		return readPast(ctx, r, n)
+	}
 	if r.file.jump != nil {
 		if r.row, err = r.file.jump(n); err != nil {
 			return fileError(r.name, "file is damaged: %w", err)

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -14,6 +15,8 @@ type ArrowOptions struct {
 	Columns []ColumnSpec
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
+	// Damaged leaves out rows that cannot be read, and counts them; nil: the first one is an error.
+	Damaged   *Damaged
 	Allocator memory.Allocator
 }
 
@@ -161,7 +164,7 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	direct := arr.NullN() == 0 && arrow.TypeEqual(arr.DataType(), cc.field.Type) && len(cc.spec.Vocabulary) == 0
 	if base, err := columnOf(cc.field); direct && err == nil && base.DType == cc.out.DType {
 		if list, ok := arr.(*array.List); ok && !cc.out.Ragged {
-			return fixList(list, t.(*arrow.FixedSizeListType))
+			return fixList(list, t.(*arrow.FixedSizeListType), first)
 		}
 		d := retype(arr.Data(), t)
 		defer d.Release()
@@ -174,10 +177,22 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 		return nil, fmt.Errorf("%s can be read as a ragged column only: leave its shape out, or write %s", arr.DataType(), t)
 	}
 	if len(cc.out.Shape) > 0 || cc.out.Ragged {
-		return nil, fmt.Errorf("row %d of the file is null: filter such rows before", first+int64(max(firstNull(arr), 0)))
+		return nil, &rowOfFile{first + int64(max(firstNull(arr), 0)), errors.New("value is null: filter such rows before, or set on_error: skip")}
 	}
 	return cc.rewrite(mem, arr, first)
 }
+
+// rowOfFile is an error of one row, counted from 0.
+type rowOfFile struct {
+	row int64
+	err error
+}
+
+// Error implements error.
+func (e *rowOfFile) Error() string { return fmt.Sprintf("row %d of the file: %v", e.row, e.err) }
+
+// Unwrap returns the error without its row.
+func (e *rowOfFile) Unwrap() error { return e.err }
 
 func isList(t arrow.DataType) bool { _, ok := t.(arrow.ListLikeType); return ok }
 
@@ -222,7 +237,7 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 			err = write(b, cell)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
+			return nil, &rowOfFile{first + int64(i), err}
 		}
 	}
 	return b.NewArray(), nil

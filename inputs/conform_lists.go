@@ -27,7 +27,7 @@ func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, f
 			err = copyList(b.ValueBuilder(), arr, i, write)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
+			return nil, &rowOfFile{first + int64(i), err}
 		}
 	}
 	return b.NewArray(), nil
@@ -52,11 +52,11 @@ func copyList(b array.Builder, arr array.ListLike, i int, write cellWriter) erro
 }
 
 // fixList returns lists that all have the right length as lists of a fixed size.
-func fixList(list *array.List, t *arrow.FixedSizeListType) (arrow.Array, error) {
+func fixList(list *array.List, t *arrow.FixedSizeListType, first int64) (arrow.Array, error) {
 	n := int(t.Len())
 	for i := range list.Len() {
 		if got := offsetAt(list.Data(), i+1) - offsetAt(list.Data(), i); got != n {
-			return nil, fmt.Errorf("a row has %d elements, expected %d: correct the shape, or leave it out for a ragged column", got, n)
+			return nil, &rowOfFile{first + int64(i), fmt.Errorf("list has %d elements, expected %d: correct the shape, or leave it out for a ragged column", got, n)}
 		}
 	}
 	start := int64(offsetAt(list.Data(), 0))

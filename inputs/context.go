@@ -20,12 +20,14 @@ const (
 // The zero value asks for all of the data, for one replica.
 type Context struct {
 	Mode           Mode
-	Pipeline       int              // index of this input pipeline, from 0
-	NumPipelines   int              // number of input pipelines; 0 means 1
-	ReplicasInSync int              // replicas whose gradients are summed in one step; 0 means 1
-	GlobalBatch    int              // examples of one step over all replicas in sync; 0: not set
-	Seed           int64            // seeds shuffling and augmentation
-	Allocator      memory.Allocator // where record batches are allocated; nil: Arrow's default
+	Pipeline       int   // index of this input pipeline, from 0
+	NumPipelines   int   // number of input pipelines; 0 means 1
+	ReplicasInSync int   // replicas whose gradients are summed in one step; 0 means 1
+	GlobalBatch    int   // examples of one step over all replicas in sync; 0: not set
+	Seed           int64 // seeds shuffling and augmentation
+	// Damaged counts the rows that on_error: skip leaves out; nil: they are logged alone.
+	Damaged   *Damaged
+	Allocator memory.Allocator // where record batches are allocated; nil: Arrow's default
 	// Spec is the section of the config file that names a registered input_fn, with its
 	// params, batch_size and all other keys; nil: none. The function must apply them
 	// itself.

@@ -38,6 +38,8 @@ type CSVOptions struct {
 	Decimal string
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
+	// Damaged leaves out rows that cannot be read, and counts them; nil: the first one is an error.
+	Damaged   *Damaged
 	Allocator memory.Allocator
 }
 
@@ -50,7 +52,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
-	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.openBlocks(name) }}
+	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) { return f.openBlocks(name) }}
 	first, err := src.open(files[0]) // report a wrong name or header now
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 	if err := first.close(); err != nil {
 		return nil, err
 	}
-	o.Allocator = nil // does not change rows
+	o.Allocator, o.Damaged = nil, nil // they do not change rows, or are in the description
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: origin{options: fmt.Sprintf("%+v", o)}}, "csv"), nil
 }
 
@@ -189,6 +191,10 @@ func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
 		return nil, err
 	}
 	r := &csvReader{format: f, name: name, limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
+	if o := f.opts; o.Damaged != nil && f.comma != 0 {
+		r.again = &rereader{in: text}
+		r.limit.in = r.again
+	}
 	r.csv = f.rowsOf(&r.limit)
 	for i, field := range f.fields {
 		r.at[i] = field.first
@@ -262,6 +268,14 @@ func (c Column) element() (arrow.DataType, error) {
 }
 
 func (r *csvReader) skip(ctx context.Context, n int64) error {
+	if r.format.opts.Damaged != nil {
+		return readPast(ctx, r, n)
+	}
+	return r.passOver(ctx, n)
+}
+
+// passOver skips n rows, none of which is damaged.
+func (r *csvReader) passOver(ctx context.Context, n int64) error {
 	for i := range n {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -132,7 +132,7 @@ func (r *csvFile) takeOver(ctx context.Context, rows int64) error {
 	if err != nil {
 		return err
 	}
-	if err := slow.skip(ctx, rows); err != nil {
+	if err := slow.passOver(ctx, rows); err != nil {
 		_ = slow.close() // the error to report is known
 		return err
 	}
@@ -141,6 +141,9 @@ func (r *csvFile) takeOver(ctx context.Context, rows int64) error {
 }
 
 func (r *csvFile) skip(ctx context.Context, n int64) error {
+	if r.format.opts.Damaged != nil {
+		return readPast(ctx, r, n)
+	}
 	for all := n; n > 0; {
 		if err := ctx.Err(); err != nil {
 			return err

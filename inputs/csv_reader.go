@@ -16,32 +16,31 @@ type csvReader struct {
 	name    string
 	file    io.Closer // nil in tests
 	csv     cellRows
-	limit   rowLimit // of the bytes of a row
-	at      []int    // first cell of each field
-	cells   int      // expected in a row
-	rows    int64    // read so far
-	last    int      // line in which the row before begins, 0: none was read
+	limit   rowLimit  // of the bytes of a row
+	at      []int     // first cell of each field
+	cells   int       // expected in a row
+	rows    int64     // read so far, damaged ones too
+	good    bool      // one of them was read whole
+	again   *rereader // where damaged rows are left out; else nil
+	last    int       // line in which the row before begins, 0: none was read
 	builder *array.RecordBuilder
 	err     error // found after good rows; includes io.EOF
 }
 
 func (r *csvReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
 	if limit <= 0 {
 		limit = chunkRows
 	}
 	if r.builder == nil {
 		r.builder = array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
 	}
-	n := 0
-	for n < limit && r.err == nil {
-		if r.err = r.row(); r.err == nil {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil, r.err
-	}
-	return completeRows(r.builder, n), nil
+	reading := rowReading{mem: r.format.mem, damaged: r.format.opts.Damaged}
+	rec, err := reading.rows(ctx, r.builder, limit, r.row)
+	r.err = err
+	return orEnded(ctx, rec, err)
 }
 
 // completeRows returns the first n rows of a builder; a row after them may be
@@ -64,7 +63,7 @@ func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 // columns are present.
 func (r *csvReader) next() ([]string, error) {
 	cells, err := r.cellsOfRow()
-	if err == nil && r.rows == 0 && r.unlabeled(len(cells)) {
+	if err == nil && !r.good && r.cells == r.format.cells && r.unlabeled(len(cells)) {
 		r.shiftLabels()
 	}
 	return cells, err
@@ -73,6 +72,10 @@ func (r *csvReader) next() ([]string, error) {
 // cellsOfRow returns the cells of the next row, of a header too.
 func (r *csvReader) cellsOfRow() ([]string, error) {
 	r.limit.left = r.format.longest
+	start := r.offset()
+	if r.again != nil {
+		r.again.forget(start)
+	}
 	cells, err := r.csv.Read()
 	if err == nil {
 		r.last, _ = r.csv.FieldPos(0)
@@ -80,7 +83,7 @@ func (r *csvReader) cellsOfRow() ([]string, error) {
 	if err == nil || eof(err) {
 		return cells, err
 	}
-	return nil, r.broken(err)
+	return nil, r.unreadable(start, err)
 }
 
 // row reads one row into the builder.
@@ -90,15 +93,22 @@ func (r *csvReader) row() error {
 		return err
 	}
 	if len(cells) != r.cells {
-		return r.wrongCount(cells)
+		return r.damage(r.wrongCount(cells))
 	}
 	for i, f := range r.format.fields {
 		if err := r.field(i, f, cells); err != nil {
-			return err
+			return r.damage(err)
 		}
 	}
 	r.rows++
+	r.good = true
 	return nil
+}
+
+// damage is the error of the row that was read last.
+func (r *csvReader) damage(err error) error {
+	r.rows++
+	return &damagedRow{r.name, int64(r.last), err}
 }
 
 // field writes the cells of one column. A word of its vocabulary is a value, though in other columns it may mean a missing one.

@@ -22,14 +22,19 @@ type rowReader interface {
 type fileSource struct {
 	files []string
 	open  func(name string) (rowReader, error)
+	// damaged leaves out rows that cannot be read; nil: they are errors.
+	damaged *Damaged
 }
 
 // node returns the Dataset. Format names it in states.
 func (src fileSource) node(n *node, format string) *node {
 	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
+	if src.damaged != nil {
+		n.desc += damagedStep
+	}
 	n.files, n.origin.files = src.files, src.files
 	n.start = func(ctx context.Context, _ int64) (stage, error) {
-		return &fileStage{src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open}}, nil
+		return &fileStage{src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open, damaged: src.damaged}}, nil
 	}
 	n.place = func(int64) DataError { return DataError{} } // the stage marks this itself
 	return n
@@ -50,7 +55,10 @@ func (s *fileStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 		}
 		if s.file == len(s.src.files) {
 			if s.all == 0 {
-				return nil, fmt.Errorf("%w: no row in %s", ErrEmpty, baseNames(s.src.files))
+				return nil, s.src.damaged.empty(baseNames(s.src.files))
+			}
+			if s.src.damaged != nil {
+				s.src.damaged.ended()
 			}
 			return nil, io.EOF
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,10 +33,8 @@ type Images struct {
 	Unlabeled bool
 	// Missing allows classes without a folder, as of data to evaluate or to predict.
 	Missing bool
-	// Skip leaves out images that are damaged, all of which are decoded once to find them; else the first one that is read is an error.
-	Skip bool
-	// Skipped is told of each image that is left out; nil: nobody is.
-	Skipped   func(err error)
+	// Damaged leaves out images that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
+	Damaged   *Damaged
 	Allocator memory.Allocator
 }
 
@@ -60,7 +57,7 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 			return nil, err
 		}
 	}
-	if o.Skip {
+	if o.Damaged != nil {
 		if err := f.skipDamaged(); err != nil {
 			return nil, err
 		}
@@ -158,7 +155,7 @@ func (f *imageFolder) add(dir string, label int64) error {
 	return nil
 }
 
-// sizeOfFirst sets the size of all to that of the first image, with Skip the first one that can be decoded.
+// sizeOfFirst sets the size of all to that of the first image, with Damaged the first one that can be decoded.
 func (f *imageFolder) sizeOfFirst() error {
 	var damaged error
 	for _, name := range f.files {
@@ -167,7 +164,7 @@ func (f *imageFolder) sizeOfFirst() error {
 			f.Height, f.Width, f.fixed = first.h, first.w, true
 			return nil
 		}
-		if !f.Skip {
+		if f.Damaged == nil {
 			return err
 		}
 		damaged = cmp.Or(damaged, err)
@@ -196,10 +193,11 @@ func (f *imageFolder) skipDamaged() error {
 	for i, err := range failed {
 		if err == nil {
 			files, labels = append(files, f.files[i]), append(labels, f.labels[i])
-		} else if f.Skipped != nil {
-			f.Skipped(err)
+		} else if err := f.Damaged.leaveOut(&damagedRow{f.files[i], 1, err}); err != nil {
+			return err
 		}
 	}
+	f.Damaged.ended()
 	if len(files) == 0 {
 		return f.allDamaged(failed[0])
 	}
@@ -286,8 +284,7 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 
 // images opens the folder of images of a spec.
 func (s Spec) images(ic Context) (Dataset, error) {
-	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Missing: ic.Mode != Train, Skip: s.OnError == "skip", Allocator: ic.Allocator,
-		Skipped: func(err error) { slog.Warn("a damaged image is left out", "error", err) }}
+	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Missing: ic.Mode != Train, Damaged: s.damaged(ic), Allocator: ic.Allocator}
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
 	}
@@ -314,7 +311,6 @@ func (s Spec) validateImages(vs *violation.List) {
 		vs.Require(n > 0 && n <= 1<<14, "image_size["+strconv.Itoa(i)+"]", n, "expected 1 to 16384")
 	}
 	vs.OneOf("channels", strconv.Itoa(s.Channels), "0", "1", "3")
-	vs.OneOf("on_error", s.OnError, "", "fail", "skip")
 	for i, c := range s.Classes {
 		vs.Require(c != "" && c == filepath.Base(c) && !slices.Contains(s.Classes[:i], c), "classes["+strconv.Itoa(i)+"]", c, "expected the name of a folder, each once")
 	}

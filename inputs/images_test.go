@@ -123,10 +123,10 @@ func TestDamagedImages(t *testing.T) {
 			t.Errorf("row %d: got %v", row, err)
 		}
 	}
-	var skipped []string
-	ds = must[Indexed](t)(ImageFolder(dir, Images{Skip: true, Skipped: func(err error) { skipped = append(skipped, err.Error()) }, Allocator: checked(t)}))
-	if got := flat(ids(t, ds)); !slices.Equal(got, []int64{0, 1}) || len(skipped) != 4 || !strings.Contains(skipped[0], "2.png") {
-		t.Errorf("got %v, left out %q", got, skipped)
+	left := silent()
+	ds = must[Indexed](t)(ImageFolder(dir, Images{Damaged: left, Allocator: checked(t)}))
+	if got := flat(ids(t, ds)); !slices.Equal(got, []int64{0, 1}) || left.Count() != 4 || !strings.Contains(left.First().Error(), "2.png") {
+		t.Errorf("got %v, left out %q", got, left.First())
 	}
 }
 
@@ -143,7 +143,7 @@ func TestWrongImageFolders(t *testing.T) {
 		"1 or 3 channels, got 2":                         second(ImageFolder(mixed, Images{Channels: 2})),
 		"set both, or none":                              second(ImageFolder(mixed, Images{Height: 3})),
 		"2.png: image has 5 x 6 pixels, the first one 4 x 6: set the height and width": sizes,
-		"all 1 images of": second(ImageFolder(imageFiles(t, map[string][]byte{"a/x.png": nil}), Images{Height: 1, Width: 1, Skip: true})),
+		"all 1 images of": second(ImageFolder(imageFiles(t, map[string][]byte{"a/x.png": nil}), Images{Height: 1, Width: 1, Damaged: silent()})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)

@@ -25,7 +25,7 @@ func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 	if err := checkFiles(files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
 		in, err := openFile(name)
 		if err != nil {
 			return nil, err
@@ -44,14 +44,15 @@ func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 const maxLine = 64 << 20
 
 type jsonFormat struct {
-	schema *Schema
-	mem    memory.Allocator
-	fields []textField
+	schema  *Schema
+	mem     memory.Allocator
+	fields  []textField
+	damaged *Damaged
 }
 
 func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 	fields, schema, err := declared("jsonl", o)
-	return &jsonFormat{schema: schema, mem: alloc(o.Allocator), fields: fields}, err
+	return &jsonFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, damaged: o.Damaged}, err
 }
 
 func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) (*jsonReader, error) {
@@ -89,22 +90,19 @@ func (r *jsonReader) next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-func (r *jsonReader) read(_ context.Context, limit int) (arrow.Record, error) {
+func (r *jsonReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	if limit <= 0 {
 		limit = chunkRows
 	}
 	b := array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
 	defer b.Release()
-	n := 0
-	for n < limit && r.err == nil {
-		if r.err = r.row(b); r.err == nil {
-			n++
-		}
-	}
-	if n == 0 {
+	if r.err != nil {
 		return nil, r.err
 	}
-	return completeRows(b, n), nil
+	reading := rowReading{mem: r.format.mem, damaged: r.format.damaged}
+	rec, err := reading.rows(ctx, b, limit, func() error { return r.row(b) })
+	r.err = err
+	return orEnded(ctx, rec, err)
 }
 
 func (r *jsonReader) row(b *array.RecordBuilder) error {
@@ -114,17 +112,23 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	}
 	obj, err := jsonObject(line)
 	if err != nil {
-		if other := mistakenFile(r.name, "jsonl", "JSON lines"); other != nil && !json.Valid(line) {
-			return other
+		if r.format.damaged == nil && !json.Valid(line) {
+			if other := mistakenFile(r.name, "jsonl", "JSON lines"); other != nil {
+				return other
+			}
 		}
-		return &DataError{File: r.name, Line: r.line, Err: err}
+		return r.damage("", err)
 	}
 	for i, f := range r.format.fields {
 		if err := f.json(b.Field(i), obj[f.spec.Name]); err != nil {
-			return &DataError{File: r.name, Line: r.line, Name: f.spec.Name, Err: err}
+			return r.damage(f.spec.Name, err)
 		}
 	}
 	return nil
+}
+
+func (r *jsonReader) damage(column string, err error) error {
+	return &damagedRow{r.name, int64(r.line), &DataError{File: r.name, Line: r.line, Name: column, Err: err}}
 }
 
 // jsonObject returns the only value of a line.
@@ -254,6 +258,9 @@ func flatten(out []any, v any) []any {
 }
 
 func (r *jsonReader) skip(ctx context.Context, n int64) error {
+	if r.format.damaged != nil {
+		return readPast(ctx, r, n)
+	}
 	for i := range n {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()

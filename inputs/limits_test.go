@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -97,21 +96,21 @@ func TestResizedInBoundedMemory(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "tall.png") || after.TotalAlloc-before.TotalAlloc > 64<<20 {
 		t.Errorf("took %d bytes: %v", after.TotalAlloc-before.TotalAlloc, err)
 	}
-	skipped := ""
-	ds = must[Indexed](t)(ImageFolder(dir, Images{Height: 2, Width: 1000, Skip: true, Skipped: func(err error) { skipped += fmt.Sprint(err) }, Allocator: checked(t)}))
-	if ds.Len() != 1 || !strings.Contains(skipped, "tall.png") {
-		t.Errorf("%d images, left out: %s", ds.Len(), skipped)
+	left := silent()
+	ds = must[Indexed](t)(ImageFolder(dir, Images{Height: 2, Width: 1000, Damaged: left, Allocator: checked(t)}))
+	if ds.Len() != 1 || left.Count() != 1 || !strings.Contains(left.First().Error(), "tall.png") {
+		t.Errorf("%d images, left out: %s", ds.Len(), left.First())
 	}
 }
 
 // TestFirstImageDamaged: the size is that of the first image that is left.
 func TestFirstImageDamaged(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"a/1.png": []byte("no"), "a/2.png": pngOf(t, drawn(4, 6, 1))})
-	ds := must[Indexed](t)(ImageFolder(dir, Images{Skip: true, Allocator: checked(t)}))
+	ds := must[Indexed](t)(ImageFolder(dir, Images{Damaged: silent(), Allocator: checked(t)}))
 	if got := ds.Schema().String(); got != "image uint8[4 6 3] feature, label int64 label" || ds.Len() != 1 {
 		t.Errorf("got %s, %d rows", got, ds.Len())
 	}
-	if err := second(ImageFolder(imageFiles(t, map[string][]byte{"a/1.png": nil}), Images{Skip: true})); err == nil || !strings.Contains(err.Error(), "all 1 images of") {
+	if err := second(ImageFolder(imageFiles(t, map[string][]byte{"a/1.png": nil}), Images{Damaged: silent()})); err == nil || !strings.Contains(err.Error(), "all 1 images of") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -121,7 +121,11 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 			d.Name, d.Err = column, err
 			return d
 		}
-		return &DataError{File: f.src.files[f.file], Row: row + 1, Name: column, Err: err}
+		d := &DataError{File: f.src.files[f.file], Row: row + 1, Name: column, Err: err}
+		if f.src.damaged != nil { // row counts those that were delivered
+			d.Row = 0
+		}
+		return d
 	}
 	d := t.source.place(row)
 	d.Name, d.Err = column, err

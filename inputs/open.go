@@ -130,7 +130,8 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 // source opens the files.
 func (s Spec) source(files []string, ic Context) (Dataset, error) {
 	unlabeled := ic.Mode == Predict
-	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Allocator: ic.Allocator}
+	damaged := s.damaged(ic)
+	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator}
 	switch s.Format {
 	case "glyphs":
 		return Glyphs(glyphSeed(ic), s.Count, ic.Allocator)
@@ -149,7 +150,7 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return s.images(ic)
 	case "csv":
 		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
-			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Allocator: ic.Allocator})
+			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator})
 	case "parquet":
 		return Parquet(files, arrow)
 	case "arrow":

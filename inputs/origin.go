@@ -15,7 +15,7 @@ type origin struct {
 
 // origin returns the options that decide on rows.
 func (o ArrowOptions) origin() origin {
-	o.Allocator = nil
+	o.Allocator, o.Damaged = nil, nil
 	return origin{options: fmt.Sprintf("%+v", o)}
 }
 

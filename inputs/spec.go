@@ -36,8 +36,10 @@ type Spec struct {
 	ImageSize []int `yaml:"image_size,omitempty"`
 	// images: 1 (grey) or 3. 0: 3.
 	Channels int `yaml:"channels,omitempty"`
-	// images: what is done about a damaged image: fail, or skip, for which all are decoded once before. Default fail.
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord; images, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
+	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
+	MaxErrors int64 `yaml:"max_errors,omitempty"`
 	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
 	// csv: the first row holds names, which must be the names of columns.

@@ -182,7 +182,7 @@ func openState(describe string, state []byte) (*stateReader, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	if string(got) != describe {
+	if string(got) != describe && !beforeDamage(string(got), describe) {
 		return nil, &StateMismatchError{Saved: string(got), Now: describe}
 	}
 	return r, nil

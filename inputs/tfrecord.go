@@ -31,7 +31,7 @@ func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
 	if err := checkFiles(files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
 		in, err := openUnless(name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
 		if err != nil {
 			return nil, err
@@ -54,10 +54,11 @@ func startsRecord(head []byte) bool {
 }
 
 type exampleFormat struct {
-	schema *Schema
-	mem    memory.Allocator
-	fields []textField
-	byName map[string]int
+	schema  *Schema
+	mem     memory.Allocator
+	fields  []textField
+	byName  map[string]int
+	damaged *Damaged
 }
 
 func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
@@ -65,7 +66,7 @@ func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &exampleFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, byName: make(map[string]int, len(fields))}
+	f := &exampleFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, damaged: o.Damaged, byName: make(map[string]int, len(fields))}
 	for i, field := range fields {
 		f.byName[field.spec.Name] = i
 	}
@@ -100,26 +101,32 @@ func (r *exampleReader) next() ([]byte, error) {
 	}
 	r.record++
 	var corrupt *tfrecord.CorruptError
-	if errors.As(err, &corrupt) && corrupt.Offset == 0 {
+	if errors.As(err, &corrupt) && corrupt.Offset == 0 && !corrupt.Data {
 		if other := mistakenFile(r.name, "tfrecord", "a TFRecord file"); other != nil {
 			return nil, other
 		}
 	}
 	switch {
-	case errors.As(err, &corrupt) && corrupt.Offset == 0 && corrupt.Err == nil:
+	case errors.As(err, &corrupt) && corrupt.Offset == 0 && corrupt.Err == nil && !corrupt.Data:
 		return nil, r.fail("", fmt.Errorf("this is not a TFRecord file, or it is damaged: %w", err))
+	case errors.As(err, &corrupt) && corrupt.Data:
+		return nil, r.damage("", fmt.Errorf("file is damaged: %w; get it again, or set on_error: skip", err))
 	case errors.As(err, &corrupt):
 		return nil, r.fail("", fmt.Errorf("file is damaged or cut short: %w; get it again", err))
 	case err != nil:
 		return nil, r.fail("", fmt.Errorf("file cannot be read behind offset %d: %w", r.records.Offset(), err))
 	case len(example) > r.largest:
-		return nil, r.fail("", fmt.Errorf("example has %d bytes, expected at most %d", len(example), r.largest))
+		return nil, r.damage("", fmt.Errorf("example has %d bytes, expected at most %d", len(example), r.largest))
 	}
 	return example, nil
 }
 
 func (r *exampleReader) fail(column string, err error) error {
 	return &DataError{File: r.name, Record: r.record, Name: column, Err: err}
+}
+
+func (r *exampleReader) damage(column string, err error) error {
+	return &damagedRow{r.name, int64(r.record), r.fail(column, err)}
 }
 
 func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -129,25 +136,29 @@ func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, erro
 	b := array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
 	defer b.Release()
 	b.Reserve(min(limit, chunkRows))
-	n, first := 0, r.records.Offset()
-	for n < limit && r.err == nil && r.records.Offset()-first < chunkExample {
-		r.err = r.row(ctx, b)
-		if r.again != nil { // it is read when the caller tries again
-			r.err = nil
-			break
-		}
-		if r.err == nil {
-			n++
-		}
+	if r.err != nil {
+		return nil, r.err
 	}
-	switch {
-	case n > 0:
-		return completeRows(b, n), nil
-	case r.again != nil:
-		return nil, ctx.Err()
+	good, first := 0, r.records.Offset()
+	reading := rowReading{mem: r.format.mem, damaged: r.format.damaged}
+	rec, err := reading.rows(ctx, b, limit, func() error {
+		if good > 0 && r.records.Offset()-first >= chunkExample {
+			return errChunk
+		}
+		err := r.row(ctx, b)
+		if err == nil {
+			good++
+		}
+		return err
+	})
+	if err != errChunk && r.again == nil { // which is read when the caller tries again
+		r.err = err
 	}
-	return nil, r.err
+	return orEnded(ctx, rec, err)
 }
+
+// errChunk ends a record batch that is large enough.
+var errChunk = errors.New("examples make a record batch")
 
 // row reads one example into the builder. If ctx ends meanwhile, nothing is written and the example is kept.
 func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err error) {
@@ -160,12 +171,13 @@ func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err er
 	if err := r.parse(ctx, example); err != nil {
 		if ctx.Err() != nil {
 			r.again = example
+			return ctx.Err()
 		}
 		return err
 	}
 	for i, f := range r.format.fields {
 		if err := r.values.write(f, b.Field(i), r.parsed[i]); err != nil {
-			return r.fail(f.spec.Name, err)
+			return r.damage(f.spec.Name, err)
 		}
 	}
 	return nil
@@ -182,18 +194,21 @@ func (r *exampleReader) parse(ctx context.Context, example []byte) error {
 	})
 	if !ok {
 		at := r.records.Offset() - int64(len(example)) - 4
-		return r.fail("", fmt.Errorf("record is not a tf.train.Example (its data lies at offset %d): expected files of serialized examples", at))
+		return r.damage("", fmt.Errorf("record is not a tf.train.Example (its data lies at offset %d): expected files of serialized examples", at))
 	}
 	for i, f := range r.format.fields {
 		var err error
 		if r.parsed[i], err = newFeature(ctx, r.found[i]); err != nil {
-			return r.fail(f.spec.Name, err)
+			return r.damage(f.spec.Name, err)
 		}
 	}
 	return nil
 }
 
 func (r *exampleReader) skip(ctx context.Context, n int64) error {
+	if r.format.damaged != nil {
+		return readPast(ctx, r, n)
+	}
 	if r.again != nil && n > 0 {
 		r.again = nil
 		n--

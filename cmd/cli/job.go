@@ -22,6 +22,7 @@ type job struct {
 	est     *estimator.Estimator
 	fn      estimator.ModelFn
 	profile bool // train tells where its time goes
+	skipped skippedRows
 }
 
 // configFlags are the flags that every command with a config has.
@@ -133,8 +134,9 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	case !slices.Contains(known, in.Format):
 		return nil, usage(fmt.Errorf("%s.input: %w", section, unknownName("format", in.Format, known)))
 	}
+	damaged := j.damaged(section, in)
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		ic.GlobalBatch = in.BatchSize
+		ic.GlobalBatch, ic.Damaged = in.BatchSize, damaged
 		if notRegistered == nil {
 			own := in // an input_fn may change it
 			ic.Spec = &own

@@ -97,7 +97,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if f.output == "" {
 		return nil
 	}
-	return a.printPredicted(f, total)
+	return a.printPredicted(f, total, j.skipped.counts())
 }
 
 // predictFile writes the predictions for a file.
@@ -126,14 +126,16 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 	return n, err
 }
 
-func (a *app) printPredicted(f predictFlags, n int64) error {
+func (a *app) printPredicted(f predictFlags, n int64, skipped map[string]int64) error {
 	if f.json {
 		return json.NewEncoder(a.stdout).Encode(struct {
-			Predictions int64  `json:"predictions"`
-			Output      string `json:"output"`
-		}{n, f.output})
+			Predictions int64            `json:"predictions"`
+			Output      string           `json:"output"`
+			Skipped     map[string]int64 `json:"skipped_rows,omitempty"`
+		}{n, f.output, skipped})
 	}
 	_, err := fmt.Fprintf(a.stdout, "predictions=%d\noutput=%s\n", n, f.output)
+	a.printSkipped(skipped)
 	return err
 }
 

@@ -19,10 +19,11 @@ type summary struct {
 	exports    []string
 	stopReason string
 	classes    map[string]classReport // of confusion matrices, by their names
+	skipped    map[string]int64       // damaged rows that were left out, by the section of the input
 }
 
 func newSummary(j *job, res estimator.Result) summary {
-	s := summary{globalStep: res.GlobalStep, modelDir: j.est.ModelDir(), exports: res.Exports, stopReason: res.StopReason}
+	s := summary{globalStep: res.GlobalStep, modelDir: j.est.ModelDir(), exports: res.Exports, stopReason: res.StopReason, skipped: j.skipped.counts()}
 	if res.LossRead {
 		s.loss = &res.Loss
 	}
@@ -41,13 +42,14 @@ type jsonSummary struct {
 	ModelDir   string            `json:"model_dir"`
 	Exports    []string          `json:"exports"`
 	StopReason string            `json:"stop_reason,omitempty"`
+	Skipped    map[string]int64  `json:"skipped_rows,omitempty"`
 
 	PerClass map[string]classReport `json:"per_class,omitempty"`
 }
 
 func (s summary) json() jsonSummary {
 	out := jsonSummary{Metrics: map[string]any{}, NotFinite: map[string]string{}, ModelDir: s.modelDir,
-		Exports: append([]string{}, s.exports...), StopReason: s.stopReason, PerClass: s.classes}
+		Exports: append([]string{}, s.exports...), StopReason: s.stopReason, PerClass: s.classes, Skipped: s.skipped}
 	if s.globalStep >= 0 {
 		out.GlobalStep = &s.globalStep
 	}
@@ -113,5 +115,6 @@ func (a *app) printResult(s summary, asJSON bool) error {
 	if s.stopReason != "" {
 		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.stopReason)
 	}
+	a.printSkipped(s.skipped)
 	return a.printClassReports(s.classes)
 }

@@ -18,6 +18,7 @@ type CorruptError struct {
 	Offset int64  // where the record starts, in bytes of the (decompressed) stream
 	Reason string // what is wrong with it
 	Err    error  // the cause, or nil
+	Data   bool   // only the data of this record is damaged: Next goes on behind it
 }
 
 // Error implements error.
@@ -71,10 +72,11 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 	b := r.buf.Bytes()
 	data := b[:size]
-	if err := r.checksum("data", data, b[size:]); err != nil {
+	err = r.checksum("data", data, b[size:])
+	r.offset += headerSize + want
+	if err != nil {
 		return nil, err
 	}
-	r.offset += headerSize + want
 	return data, nil
 }
 
@@ -83,7 +85,7 @@ func (r *Reader) checksum(what string, data, stored []byte) error {
 	if want == got {
 		return nil
 	}
-	return &CorruptError{Offset: r.offset, Reason: fmt.Sprintf("checksum of the %s: stored %08x, computed %08x", what, want, got)}
+	return &CorruptError{Offset: r.offset, Reason: fmt.Sprintf("checksum of the %s: stored %08x, computed %08x", what, want, got), Data: what == "data"}
 }
 
 func (r *Reader) truncated(reason string) error {

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// skippedRows are the damaged rows that the inputs of a job have left out, by the section of the config.
+type skippedRows map[string]*inputs.Damaged
+
+// damaged returns what counts the rows of an input, nil where a damaged row is an error.
+func (j *job) damaged(section string, in inputs.Spec) *inputs.Damaged {
+	skips := false
+	in.EachInput(func(s inputs.Spec) inputs.Spec {
+		skips = skips || s.OnError == "skip"
+		return s
+	})
+	if !skips {
+		return nil
+	}
+	if j.skipped == nil {
+		j.skipped = skippedRows{}
+	}
+	if j.skipped[section] == nil {
+		j.skipped[section] = &inputs.Damaged{Log: j.app.log.With("input", section)}
+	}
+	return j.skipped[section]
+}
+
+// counts returns the number of rows by section, nil where no input leaves out rows.
+func (s skippedRows) counts() map[string]int64 {
+	if len(s) == 0 {
+		return nil
+	}
+	out := make(map[string]int64, len(s))
+	for section, d := range s {
+		out[section] = d.Count()
+	}
+	return out
+}
+
+// printSkipped prints the number of rows of each section as a line.
+func (a *app) printSkipped(counts map[string]int64) {
+	for _, section := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(a.stdout, "%s_skipped_rows=%d\n", section, counts[section])
+	}
+}

@@ -1,0 +1,248 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// ErrTooManyDamaged is the error of data with more damaged rows than Damaged.Max.
+var ErrTooManyDamaged = errors.New("too many damaged rows")
+
+// Damaged leaves out rows that cannot be read, and counts them: a row with a missing or wrong value, a line that is no row, a record
+// whose checksum is wrong. A file that is cut short or damaged as a whole stays an error, since nobody knows what it lost.
+//
+// A row counts once, however often it is read: in later epochs, or from a restored position.
+type Damaged struct {
+	// Max is how many rows may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
+	Max int64
+	// Log is told of the first 10 rows, of each thousand, and of the number where the data ends; nil: slog.Default().
+	Log *slog.Logger
+	// Total, where it is set, counts the rows of several data sets, and logs them.
+	Total *Damaged
+
+	mu     sync.Mutex
+	count  int64
+	first  error
+	last   map[string]int64 // of each file: the place of the last row that was counted
+	logged int64            // the count where the data ended last
+}
+
+// Count returns the number of rows that were left out.
+func (d *Damaged) Count() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count
+}
+
+// First returns the error of the first of them, nil where there is none.
+func (d *Damaged) First() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.first
+}
+
+const (
+	damagedEach  = 10   // rows that are logged one by one
+	damagedEvery = 1000 // how often the count is logged after them
+)
+
+// leaveOut counts a row of a file. Places ascend within a file, so that the last one tells which rows were counted before.
+func (d *Damaged) leaveOut(row *damagedRow) error {
+	if d.Total != nil {
+		if err := d.Total.leaveOut(row); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at, seen := d.last[row.file]; !seen || row.at > at {
+		if d.last == nil {
+			d.last = map[string]int64{}
+		}
+		d.last[row.file] = row.at
+		d.count++
+		if d.first == nil {
+			d.first = row.err
+		}
+		if d.Total == nil {
+			d.log(row.err)
+		}
+	}
+	if d.Max > 0 && d.count > d.Max {
+		return fmt.Errorf("%w: more than %d (max_errors): correct the data or raise the bound: %w", ErrTooManyDamaged, d.Max, row.err)
+	}
+	return nil
+}
+
+func (d *Damaged) logger() *slog.Logger {
+	if d.Log == nil {
+		return slog.Default()
+	}
+	return d.Log
+}
+
+func (d *Damaged) log(err error) {
+	switch {
+	case d.count <= damagedEach:
+		d.logger().Warn("a damaged row is left out", "error", err)
+	case d.count%damagedEvery == 0:
+		d.logger().Warn("damaged rows are left out", "rows", d.count, "last", err)
+	}
+}
+
+// ended logs the count at the end of the data, where it has changed.
+func (d *Damaged) ended() {
+	if d.Total != nil {
+		d.Total.ended()
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.count > d.logged {
+		d.logged = d.count
+		d.logger().Warn("end of the data: damaged rows were left out", "rows", d.count, "first", d.first)
+	}
+}
+
+// brief reports whether there were so many rows that finding out what is wrong with each takes too long.
+func (d *Damaged) brief() bool { return d != nil && d.Count() >= 10*damagedEach }
+
+// empty is the error of files without a row that can be read.
+func (d *Damaged) empty(files string) error {
+	if d == nil || d.First() == nil {
+		return fmt.Errorf("%w: no row in %s", ErrEmpty, files)
+	}
+	return fmt.Errorf("%w: no row of %s can be read, the first: %w", ErrEmpty, files, d.First())
+}
+
+// damaged returns what on_error says.
+func (s Spec) damaged(ic Context) *Damaged {
+	if s.OnError != "skip" {
+		return nil
+	}
+	return &Damaged{Max: s.MaxErrors, Total: ic.Damaged}
+}
+
+func (s Spec) validateDamaged(vs *violation.List) {
+	vs.OneOf("on_error", s.OnError, "", "fail", "skip")
+	vs.Require(s.OnError != "skip" || slices.Contains(skipping, s.Format) || !slices.Contains(Formats(), s.Format), "on_error", s.OnError, "expected it for the formats "+strings.Join(skipping, ", "))
+	vs.Require(s.MaxErrors >= 0, "max_errors", s.MaxErrors, "expected > 0, or 0 for any number")
+	vs.Require(s.MaxErrors == 0 || s.OnError == "skip", "max_errors", s.MaxErrors, "expected none without on_error: skip")
+}
+
+// skipping are the formats that leave out damaged rows.
+var skipping = []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "images"}
+
+// damagedStep describes sources that leave out damaged rows, in states.
+const damagedStep = " | on_error(skip)"
+
+// beforeDamage reports whether a state was saved before a source was told to leave out damaged rows: up to there it had none.
+func beforeDamage(saved, now string) bool { return saved == strings.ReplaceAll(now, damagedStep, "") }
+
+// damagedRow is the error of one row of a file, behind which reading can go on.
+type damagedRow struct {
+	file string
+	at   int64 // line, record or row of the file
+	err  error
+}
+
+// Error implements error.
+func (e *damagedRow) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *damagedRow) Unwrap() error { return e.err }
+
+// pass returns nil for a row that is left out, and every other error as it is.
+func (d *Damaged) pass(err error) error {
+	row, ok := err.(*damagedRow)
+	switch {
+	case !ok:
+		return err
+	case d == nil:
+		return row.err
+	}
+	return d.leaveOut(row)
+}
+
+// rowReading reads row by row into a builder, without those that are damaged.
+type rowReading struct {
+	mem     memory.Allocator
+	damaged *Damaged
+	parts   []arrow.Record // between damaged rows
+	done    int            // rows in parts
+}
+
+// rows calls row until there are limit rows or it fails. It returns the rows, nil where there are none, and the failure. An end of ctx is
+// none, and leaves fewer rows.
+func (r *rowReading) rows(ctx context.Context, b *array.RecordBuilder, limit int, row func() error) (arrow.Record, error) {
+	n := 0
+	var failed error
+	for failed == nil && r.done+n < limit {
+		err := row()
+		if err == nil {
+			n++
+			continue
+		}
+		if failed = r.damaged.pass(err); failed == nil {
+			r.cut(b, n)
+			n = 0
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	if r.done+n == 0 {
+		return nil, failed
+	}
+	r.cut(b, n)
+	rec, err := concat(r.mem, b.Schema(), r.parts)
+	if err != nil {
+		return nil, err
+	}
+	return rec, failed
+}
+
+// cut moves the first n rows out of the builder, and empties it.
+func (r *rowReading) cut(b *array.RecordBuilder, n int) {
+	rec := completeRows(b, n)
+	if n == 0 {
+		rec.Release()
+		return
+	}
+	r.parts, r.done = append(r.parts, rec), r.done+n
+}
+
+// readPast skips n rows that can be read.
+func readPast(ctx context.Context, r rowReader, n int64) error {
+	for n > 0 {
+		rec, err := r.read(ctx, int(min(n, chunkRows)))
+		if err != nil {
+			return err
+		}
+		n -= rec.NumRows()
+		rec.Release()
+	}
+	return nil
+}
+
+// orEnded returns rows, what came after them having been kept for the next call, or the failure, or that ctx has ended.
+func orEnded(ctx context.Context, rec arrow.Record, err error) (arrow.Record, error) {
+	switch {
+	case rec != nil:
+		return rec, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, ctx.Err()
+}
