@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -203,12 +204,21 @@ func (s Spec) selectRows(ic Context, shardRows bool) []Transform {
 // prepare returns the steps after Batch.
 func (s Spec) prepare(ic Context) []Transform {
 	var maps []Mapper
+	g := s.Augment
+	if ic.Mode != Train {
+		g = AugmentSpec{}
+	}
+	if g.RandAugment > 0 {
+		maps = append(maps, RandAugment(RandAugmentation{Ops: g.RandAugment, Magnitude: cmp.Or(g.Magnitude, defaultMagnitude), Seed: ic.Seed}))
+	}
 	if s.Scale != 0 || len(s.Mean) > 0 {
 		maps = append(maps, Normalize(Normalization{Except: s.ids(), Scale: s.Scale, Mean: s.Mean, Std: s.Std}))
 	}
-	if g := s.Augment; ic.Mode == Train && g != (AugmentSpec{}) {
-		maps = append(maps, Augment(Augmentation{CropPadding: g.CropPadding, Flip: g.Flip, Rotate: g.Rotate, Brightness: g.Brightness,
-			Contrast: g.Contrast, Saturation: g.Saturation, Cutout: g.Cutout, Seed: ic.Seed}))
+	if a := g.images(ic.Seed); a != (Augmentation{Seed: ic.Seed}) {
+		maps = append(maps, Augment(a))
+	}
+	if g.Mixes() {
+		maps = append(maps, Mixing{Mixup: g.Mixup, CutMix: g.CutMix, Classes: g.Classes, Seed: ic.Seed}.Mapper())
 	}
 	var steps []Transform
 	if len(maps) > 0 {
@@ -223,6 +233,12 @@ func (s Spec) prepare(ic Context) []Transform {
 		prefetch = autoPrefetch
 	}
 	return append(steps, Prefetch(prefetch))
+}
+
+// images returns the changes to single images.
+func (g AugmentSpec) images(seed int64) Augmentation {
+	return Augmentation{CropPadding: g.CropPadding, Flip: g.Flip, Rotate: g.Rotate, Brightness: g.Brightness,
+		Contrast: g.Contrast, Saturation: g.Saturation, Cutout: g.Cutout, Seed: seed}
 }
 
 // ids returns the names of the columns whose numbers are ids.

@@ -121,6 +121,16 @@ type AugmentSpec struct {
 	Saturation float64 `yaml:"saturation,omitempty"`
 	// Side of a square of zeros at a random place.
 	Cutout int `yaml:"cutout,omitempty"`
+	// RandAugment: operations drawn for each image, of uint8, before scale: identity, auto contrast, equalize, rotate, solarize, color, posterize, contrast, brightness, sharpness, shear and translate, each by x and y.
+	RandAugment int `yaml:"rand_augment,omitempty"`
+	// RandAugment: how strong they are, 0 to 30. Default 9.
+	Magnitude int `yaml:"magnitude,omitempty"`
+	// Mixup: alpha, for example 0.2. Examples of a batch are blended in pairs, labels too, by a share of the distribution Beta(alpha, alpha). For images, and for features and labels that are floats.
+	Mixup float64 `yaml:"mixup,omitempty"`
+	// CutMix: alpha, for example 1. A box of each image comes from another one of the batch, labels are mixed by its area. With mixup, each batch has one of both.
+	CutMix float64 `yaml:"cutmix,omitempty"`
+	// Number of classes of labels that are class ids, for mixup and cutmix, which make probabilities of them. Default: classes or n_classes of model.params.
+	Classes int `yaml:"classes,omitempty"`
 }
 
 // DefaultSpec returns the spec that an empty section of a config file gives.

@@ -119,6 +119,7 @@ func (s Spec) validateBatches(vs *violation.List) {
 	vs.Require(s.Augment.Contrast >= 0 && s.Augment.Contrast <= 1, "augment.contrast", s.Augment.Contrast, "expected 0 to 1")
 	vs.Require(s.Augment.Saturation >= 0 && s.Augment.Saturation <= 1, "augment.saturation", s.Augment.Saturation, "expected 0 to 1")
 	vs.Require(s.Augment.Cutout >= 0, "augment.cutout", s.Augment.Cutout, "expected >= 0")
+	s.Augment.validateMixing(vs)
 }
 
 func (s SplitSpec) validate(vs *violation.List) {

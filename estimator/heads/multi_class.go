@@ -5,7 +5,6 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -15,7 +14,8 @@ import (
 // MultiClassHead classifies each example into one of three or more classes: softmax
 // cross-entropy over class ids (tf.estimator.MultiClassHead). Predictions are
 // logits, probabilities, class_ids, classes, all_class_ids and all_classes;
-// metrics are accuracy and average_loss.
+// metrics are accuracy and average_loss. Labels may be the probabilities of the classes, floats [batch, classes], in place of class ids: metrics
+// then compare the most probable one.
 type MultiClassHead struct{ base }
 
 var _ Head = MultiClassHead{}
@@ -57,7 +57,7 @@ func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	if mc.Mode() == models.Predict || mc.Failed() {
 		return p, mc.Err()
 	}
-	labels, err := h.labels(mc, in.Labels)
+	column, crossEntropy, err := h.crossEntropy(mc, in)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +65,7 @@ func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	if err != nil {
 		return nil, err
 	}
-	column := ops.ExpandDims(mc, labels, -1)
-	each, total, err := h.loss(mc, LossInputs{column, z, in.Features}, weights, 1, func(o losses.Options) *G.Node {
-		return losses.SparseSoftmaxCrossEntropy(mc, labels, z, o)
-	})
+	each, total, err := h.loss(mc, LossInputs{column, z, in.Features}, weights, 1, crossEntropy)
 	if err != nil {
 		return nil, err
 	}

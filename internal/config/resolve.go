@@ -89,8 +89,21 @@ func (c *Config) Resolve(in inputs.Spec) inputs.Spec {
 		for i := range in.Transforms {
 			in.Transforms[i].Dir = c.InputPath(in.Transforms[i].Dir)
 		}
+		if in.Augment.Mixes() && in.Augment.Classes == 0 {
+			in.Augment.Classes = c.classes()
+		}
 		return in
 	})
+}
+
+// classes is the number of classes that the model's parameters name, 0 where they name none.
+func (c *Config) classes() int {
+	for _, name := range []string{"classes", "n_classes"} {
+		if n, ok := c.Model.Params[name].(int); ok {
+			return n
+		}
+	}
+	return 0
 }
 
 // PredictInput returns predict.input, or eval.input where that names no format,
