@@ -26,8 +26,10 @@ type Context struct {
 	GlobalBatch    int   // examples of one step over all replicas in sync; 0: not set
 	Seed           int64 // seeds shuffling and augmentation
 	// Damaged counts the rows that on_error: skip leaves out; nil: they are logged alone.
-	Damaged   *Damaged
-	Allocator memory.Allocator // where record batches are allocated; nil: Arrow's default
+	Damaged *Damaged
+	// Transforms are those that input.transforms may name besides the kinds of this package.
+	Transforms map[string]TransformFunc
+	Allocator  memory.Allocator // where record batches are allocated; nil: Arrow's default
 	// Spec is the section of the config file that names a registered input_fn, with its
 	// params, batch_size and all other keys; nil: none. The function must apply them
 	// itself.

@@ -3,11 +3,14 @@ package inputs
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // A Grouping says which rows GroupBy puts into one record.
@@ -103,6 +106,43 @@ func (b Buckets) validate(s *Schema) error {
 		}
 	}
 	return nil
+}
+
+// GroupByColumn makes batches of up to size rows that have the same value of a column, which has one text or whole number in each row.
+func GroupByColumn(column string, size int, dropRemainder bool) Transform {
+	return func(ds Dataset) Dataset {
+		up := adopt(ds)
+		c, err := up.schema.Column(column)
+		switch {
+		case err != nil:
+			return up.refuse("group: %w", err)
+		case c.Ragged || c.Size() != 1 || c.DType.Float():
+			return up.refuse("group: column %s: expected one text or whole number in each row", c)
+		case size <= 0 || size > maxBatch:
+			return up.refuse("group: size must lie in 1 to %d, got %d", maxBatch, size)
+		}
+		at := up.schema.Index(column)
+		g := Grouping{Name: fmt.Sprintf("%q %d", column, size), DropRemainder: dropRemainder, Size: func(int64) int { return size }}
+		g.Key = func(_ context.Context, rec arrow.Record, keys []int64) error {
+			ts, err := Tensors(rec, up.schema)
+			if err != nil {
+				return err
+			}
+			for i := range keys {
+				if c.DType != tensor.String {
+					keys[i] = ts[at].Tensor.Int(i)
+					continue
+				}
+				h := fnv.New64a()
+				_, _ = h.Write(ts[at].Tensor.Strings[i]) // has no errors
+				keys[i] = int64(h.Sum64())
+			}
+			return nil
+		}
+		d := adopt(GroupBy(g)(ds))
+		d.batch = size
+		return d
+	}
 }
 
 // group holds rows of one key.

@@ -106,6 +106,7 @@ func (s Spec) validateSeveral(vs *violation.List) {
 		vs.Include("transforms["+strconv.Itoa(i)+"]", t.validate())
 	}
 	s.Buckets.validateSpec(vs)
+	s.validateGroup(vs)
 }
 
 // validatePart reports what is wrong with one of several inputs. What follows batching is for all of them.
@@ -114,6 +115,7 @@ func (s Spec) validatePart(vs *violation.List, at string) {
 	vs.Require(s.Format != "", at+".format", s.Format, "expected a format, or zip, concat, interleave or mix")
 	vs.Require(s.BatchSize == 0, at+".batch_size", s.BatchSize, bound)
 	vs.Require(len(s.Buckets.BatchSizes) == 0, at+".buckets", s.Buckets.BatchSizes, bound)
+	vs.Require(s.Group == GroupSpec{}, at+".group", s.Group, bound)
 	vs.Require(s.Scale == 0, at+".scale", s.Scale, bound)
 	vs.Require(len(s.Mean) == 0, at+".mean", s.Mean, bound)
 	vs.Require(s.Augment == AugmentSpec{}, at+".augment", s.Augment, bound)
@@ -207,6 +209,15 @@ type BucketSpec struct {
 	BatchSizes []int `yaml:"batch_sizes,omitempty"`
 }
 
+func (s Spec) validateGroup(vs *violation.List) {
+	if (s.Group == GroupSpec{}) {
+		return
+	}
+	vs.Require(s.Group.Column != "", "group.column", s.Group.Column, "expected a column of text or whole numbers")
+	vs.Require(s.Group.Size > 0 && s.Group.Size <= maxBatch, "group.size", s.Group.Size, fmt.Sprintf("expected 1 to %d", maxBatch))
+	vs.Require(len(s.Buckets.BatchSizes) == 0, "group", s.Group.Column, "expected buckets or group, not both")
+}
+
 func (b BucketSpec) validateSpec(vs *violation.List) {
 	if b.Column == "" && len(b.Boundaries) == 0 && len(b.BatchSizes) == 0 {
 		return
@@ -224,6 +235,11 @@ func (b BucketSpec) validateSpec(vs *violation.List) {
 // batches returns the step that makes batches.
 func (s Spec) batches(ic Context) (Transform, error) {
 	drop := s.DropRemainder && ic.Mode != Predict
+	if s.Group.Size > 0 && ic.Mode != Predict {
+		ic.GlobalBatch = s.Group.Size
+		n, err := ic.PerReplicaBatch()
+		return GroupByColumn(s.Group.Column, n, drop), err
+	}
 	if b := s.Buckets; len(b.BatchSizes) > 0 && ic.Mode != Predict {
 		sizes := slices.Clone(b.BatchSizes)
 		for i := range sizes {

@@ -168,7 +168,6 @@ func TestWrongSpecsOfSeveral(t *testing.T) {
 		"mix: [" + a + "}]\nweights: [1, 2]":                                      "expected one for each of the 1 inputs",
 		"mix: [" + a + "}]\nweights: [0]":                                         "weights[0]: got 0, expected > 0",
 		"concat: [{mix: [" + a + ", skip: -1}]}]":                                 "concat[0].mix[0].skip",
-		"format: glyphs\ntransforms: [{kind: windw}]":                             "transforms[0].kind",
 		"format: glyphs\ntransforms: [{kind: window}]":                            "transforms[0].size",
 		"format: glyphs\ntransforms: [{kind: take, size: 3, rows: 1}]":            "transforms[0].size: got 3, expected none: kind take takes rows",
 		"format: glyphs\ntransforms: [{kind: cache, size: 3}]":                    "kind cache takes no other key",

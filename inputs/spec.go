@@ -85,12 +85,22 @@ type Spec struct {
 	BatchSize int `yaml:"batch_size"`
 	// Batches of rows of similar length, in place of batch_size. Not where rows are predicted.
 	Buckets BucketSpec `yaml:"buckets,omitempty"`
+	// Batches of rows that have the same value of a column, in place of batch_size. Not where rows are predicted.
+	Group GroupSpec `yaml:"group,omitempty"`
 	// Leave out the last batch where it is not full.
 	DropRemainder bool `yaml:"drop_remainder,omitempty"`
 	// Batches prepared ahead. -1: a suitable number; 0: none.
 	Prefetch int `yaml:"prefetch"`
 	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
 	Parallelism int `yaml:"parallelism,omitempty"`
+}
+
+// GroupSpec makes batches of rows of one value, in place of batch_size.
+type GroupSpec struct {
+	// The column, of text or whole numbers.
+	Column string `yaml:"column,omitempty"`
+	// Examples of a batch, of the whole job; each worker takes its share. What a value has left at the end is a smaller batch.
+	Size int `yaml:"size,omitempty"`
 }
 
 // SplitSpec keeps a part of the rows: row i belongs to fold i mod folds, so the

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,15 +9,16 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/runconfig/violation"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
 type TransformSpec struct {
-	// project (keep columns), rename (a column), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file).
+	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
 	Kind string `yaml:"kind"`
-	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all.
+	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all. cast, fill: those that change; fill, empty: all of the value's kind.
 	Columns []string `yaml:"columns,omitempty"`
-	// rename, pad: the column. resample: the column of class numbers.
+	// rename, pad: the column. compute: the one that is added, or changed. resample: the column of class numbers.
 	Column string `yaml:"column,omitempty"`
 	// rename: its new name.
 	To string `yaml:"to,omitempty"`
@@ -30,7 +32,7 @@ type TransformSpec struct {
 	Labels string `yaml:"labels,omitempty"`
 	// pad: values of each list.
 	Length int `yaml:"length,omitempty"`
-	// pad: what is added behind shorter lists. Default 0, or the empty text.
+	// pad: what is added behind shorter lists. Default 0, or the empty text. fill: what takes the place of NaN, or of empty text.
 	Value any `yaml:"value,omitempty"`
 	// pad: leave out what is longer; else it is an error.
 	Truncate bool `yaml:"truncate,omitempty"`
@@ -42,7 +44,16 @@ type TransformSpec struct {
 	Rows int64 `yaml:"rows,omitempty"`
 	// snapshot: the folder of the file. Relative to data_dir.
 	Dir string `yaml:"dir,omitempty"`
+	// filter: the condition of rows that stay. compute: the column's value. In the syntax of Go, of columns by their names: age > 18 && town != "Bern", log1p(price / rooms), year(date).
+	Expression string `yaml:"expression,omitempty"`
+	// cast, compute: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too. compute, default: that of the column whose place it takes, else float32, string or bool.
+	DType string `yaml:"dtype,omitempty"`
+	// Parameters of a registered transform. Keys are lower-cased.
+	Params map[string]any `yaml:"params,omitempty"`
 }
+
+// A TransformFunc makes a registered transform of its params; seed is that of its place in the input.
+type TransformFunc func(params map[string]any, seed int64) (Transform, error)
 
 // transformKind is a kind of step: the keys that it needs, and those that it takes besides.
 type transformKind struct {
@@ -51,6 +62,8 @@ type transformKind struct {
 }
 
 var transformKinds = map[string]transformKind{
+	"filter": {needs: []string{"expression"}}, "compute": {needs: []string{"column", "expression"}, takes: []string{"dtype"}},
+	"cast": {needs: []string{"columns", "dtype"}}, "fill": {needs: []string{"value"}, takes: []string{"columns"}},
 	"project": {needs: []string{"columns"}}, "rename": {needs: []string{"column", "to"}},
 	"window": {needs: []string{"size"}, takes: []string{"shift", "stride", "labels"}}, "unbatch": {takes: []string{"columns"}},
 	"pad": {needs: []string{"column", "length"}, takes: []string{"value", "truncate"}}, "dedupe": {takes: []string{"columns"}},
@@ -62,6 +75,8 @@ var transformKinds = map[string]transformKind{
 // step returns the step.
 func (t TransformSpec) step(seed int64) Transform {
 	switch t.Kind {
+	case "filter", "compute", "cast", "fill":
+		return t.columnStep()
 	case "project":
 		return Project(t.Columns...)
 	case "rename":
@@ -88,14 +103,16 @@ func (t TransformSpec) step(seed int64) Transform {
 	return Cache()
 }
 
-func kindsOfTransforms() []string {
+// TransformKinds returns the kinds of steps that input.transforms may name, sorted.
+func TransformKinds() []string {
 	return slices.Sorted(maps.Keys(transformKinds))
 }
 
 // given returns the keys of a step that are set, besides its kind.
 func (t TransformSpec) given() map[string]any {
 	all := map[string]any{"columns": t.Columns, "column": t.Column, "to": t.To, "size": t.Size, "shift": t.Shift, "stride": t.Stride, "labels": t.Labels,
-		"length": t.Length, "value": t.Value, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir}
+		"length": t.Length, "value": t.Value, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir,
+		"expression": t.Expression, "dtype": t.DType}
 	for key, v := range all {
 		switch x := v.(type) {
 		case nil, []string, []float64:
@@ -115,11 +132,15 @@ func (t TransformSpec) given() map[string]any {
 func (t TransformSpec) validate() error {
 	vs := &violation.List{}
 	kind, ok := transformKinds[t.Kind]
-	if !ok {
-		vs.OneOf("kind", t.Kind, kindsOfTransforms()...)
+	given := t.given()
+	if !ok { // perhaps a registered one, which Open knows
+		vs.Require(t.Kind != "", "kind", t.Kind, "expected one of "+strings.Join(TransformKinds(), ", ")+", or a registered transform")
+		for _, key := range slices.Sorted(maps.Keys(given)) {
+			vs.Require(t.Kind == "", key, given[key], "expected params: kind "+t.Kind+" is a registered transform; the others are "+strings.Join(TransformKinds(), ", "))
+		}
 		return vs.Err()
 	}
-	given := t.given()
+	vs.Require(len(t.Params) == 0, "params", t.Params, "expected none: kind "+t.Kind+" takes its own keys")
 	for _, key := range kind.needs {
 		vs.Require(given[key] != nil, key, nil, "expected it for kind "+t.Kind)
 	}
@@ -137,6 +158,13 @@ func (t TransformSpec) validate() error {
 	vs.Require(t.Stride >= 0, "stride", t.Stride, positive)
 	vs.Require(t.Length >= 0, "length", t.Length, positive)
 	vs.Require(t.Rows >= 0, "rows", t.Rows, positive)
+	if t.Expression != "" {
+		_, err := ParseExpression(t.Expression)
+		vs.Require(err == nil, "expression", t.Expression, fmt.Sprint(err))
+	}
+	if t.Kind == "cast" || t.DType != "" {
+		vs.OneOf("dtype", t.DType, castTypes(t.Kind)...)
+	}
 	vs.Require(t.Length <= maxSpan, "length", t.Length, "expected at most 16777216")
 	if t.Kind == "window" {
 		vs.Require(t.Shift <= maxSpan, "shift", t.Shift, "expected at most 16777216")
@@ -157,7 +185,10 @@ func (s Spec) transforms(ic Context) []Transform {
 			}
 			t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), s.isLabel)
 		}
-		step := t.step(ic.Seed + int64(i))
+		step, err := t.made(ic, ic.Seed+int64(i))
+		if err != nil {
+			step = func(ds Dataset) Dataset { return adopt(ds).refuse("%w", err) }
+		}
 		steps = append(steps, func(ds Dataset) Dataset {
 			out := step(ds)
 			if n := adopt(out); n.err != nil && adopt(ds).err == nil {
@@ -172,4 +203,62 @@ func (s Spec) transforms(ic Context) []Transform {
 // isLabel reports whether a column of that name is declared as a label.
 func (s Spec) isLabel(name string) bool {
 	return slices.ContainsFunc(s.AllColumns(), func(c ColumnSpec) bool { return c.Name == name && c.Role == Label })
+}
+
+// made returns the step, which may be a registered one.
+func (t TransformSpec) made(ic Context, seed int64) (Transform, error) {
+	if _, ok := transformKinds[t.Kind]; ok {
+		return t.step(seed), nil
+	}
+	if f := ic.Transforms[t.Kind]; f != nil {
+		step, err := f(t.Params, seed)
+		if err == nil && step == nil {
+			err = errors.New("the registered transform is nil")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("kind %s: %w", t.Kind, err)
+		}
+		return step, nil
+	}
+	known := append(TransformKinds(), slices.Sorted(maps.Keys(ic.Transforms))...)
+	return nil, fmt.Errorf("unknown kind %q: expected one of %s", t.Kind, strings.Join(known, ", "))
+}
+
+// castTypes are the types that a kind of step gives columns.
+func castTypes(kind string) []string {
+	types := []string{"float32", "float64", "int64", "int32", "uint8", "bool"}
+	if kind == "compute" {
+		types = append(types, "string")
+	}
+	return types
+}
+
+// columnStep returns a step that computes.
+func (t TransformSpec) columnStep() Transform {
+	if t.Kind == "fill" {
+		return Map(Fill(t.Value, t.Columns...))
+	}
+	refused := func(err error) Transform { return func(ds Dataset) Dataset { return adopt(ds).refuse("%w", err) } }
+	dtype := tensor.Invalid
+	if t.DType != "" {
+		var err error
+		if dtype, err = tensor.ParseDType(t.DType); err != nil {
+			return refused(err)
+		}
+	}
+	if t.Kind == "cast" {
+		m, err := Cast(dtype, t.Columns...)
+		if err != nil {
+			return refused(err)
+		}
+		return Map(m)
+	}
+	x, err := ParseExpression(t.Expression)
+	switch {
+	case err != nil:
+		return refused(err)
+	case t.Kind == "filter":
+		return Where(x)
+	}
+	return Map(Compute(Computed{Name: t.Column, Expression: x, DType: dtype}))
 }

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type app struct {
 	models *registry.Registry[estimator.ModelFn]
 	gpus   gpus.Source
 	inputs *registry.Registry[estimator.InputFn]
+	steps  *registry.Registry[inputs.TransformFunc]
 	stdout io.Writer
 	stderr *console
 	log    *slog.Logger
@@ -53,6 +55,17 @@ func WithInput(format string, fn estimator.InputFn) Option {
 	}
 }
 
+// WithTransform makes a step for rows available as the kind of an entry of input.transforms in config files, whose params it gets. FlatMap, Filter
+// and Map of package inputs make steps of functions.
+func WithTransform(kind string, f inputs.TransformFunc) Option {
+	return func(a *app) error {
+		if f == nil {
+			return fmt.Errorf("register transform %q: expected a function", kind)
+		}
+		return a.steps.Register(kind, f)
+	}
+}
+
 // WithName sets the name of the binary in help and errors; the default is goestimator.
 func WithName(name string) Option {
 	return func(a *app) error { a.name = name; return nil }
@@ -70,7 +83,7 @@ func Main(opts ...Option) {
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) (code int) {
 	a := &app{name: "goestimator", gpus: gpus.CUDA(), models: registry.New[estimator.ModelFn]("model", nil),
-		inputs: registry.New[estimator.InputFn]("input", nil), stdout: stdout, stderr: &console{out: stderr}}
+		inputs: registry.New[estimator.InputFn]("input", nil), steps: registry.New[inputs.TransformFunc]("transform", nil), stdout: stdout, stderr: &console{out: stderr}}
 	a.logs.color = colorful(stderr)
 	defer func() {
 		if p := recover(); p != nil {

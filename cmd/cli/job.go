@@ -134,6 +134,9 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	case !slices.Contains(known, in.Format):
 		return nil, usage(fmt.Errorf("%s.input: %w", section, unknownName("format", in.Format, known)))
 	}
+	if err := j.app.checkTransforms(in, section); err != nil {
+		return nil, err
+	}
 	damaged := j.damaged(section, in)
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch, ic.Damaged = in.BatchSize, damaged
@@ -142,6 +145,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 			ic.Spec = &own
 			return fn.Input(ctx, ic)
 		}
+		ic.Transforms = j.app.transforms()
 		return inputs.Open(ctx, in, ic)
 	}), nil
 }
