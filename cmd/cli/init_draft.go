@@ -152,6 +152,18 @@ func (d *draft) unbalanced() bool {
 	return !d.regression() && float64(least) < 0.3*float64(d.p.Rows)/float64(len(d.p.Label.Classes))
 }
 
+// balanced are weights of classes by which each has the same weight, as scikit-learn has them; nil where no class is rare.
+func (d *draft) balanced() []float64 {
+	if !d.unbalanced() {
+		return nil
+	}
+	out := make([]float64, len(d.p.Label.Classes))
+	for i, e := range d.p.Label.Classes {
+		out[i] = float64(d.p.Rows) / (float64(len(out)) * float64(e.Count))
+	}
+	return out
+}
+
 var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*( [A-Za-z0-9_.]+)*$`)
 
 // yamlText is a text as YAML has it, quoted where it needs to be.

@@ -14,6 +14,7 @@ type candidate struct {
 	forest     forest // of boosted trees; zero: a network
 	units      []int  // of a network
 	wide       bool   // a linear model of words, beside a network of the other columns where there are some
+	linear     bool   // a linear model of all columns
 	rate       float64
 	dropout    float64
 	scores     []float64 // on the folds that were held out
@@ -30,13 +31,13 @@ type forest struct {
 // known are forests that suit many tables, the one that is most often good first.
 func (d *draft) known() []forest {
 	if d.trainRows() >= 3000 {
-		return []forest{{300, 6, 0.03, 1, 4}, {600, 7, 0.02, 1, 4}, {300, 4, 0.05, 1, 4}, {300, 7, 0.03, 1, 4}, {150, 5, 0.03, 1, 4}}
+		return []forest{{300, 6, 0.03, 1, 4}, {600, 7, 0.02, 1, 4}, {300, 4, 0.05, 1, 4}, {300, 6, 0.1, 1, 4}, {300, 7, 0.03, 1, 4}, {150, 5, 0.03, 1, 4}}
 	}
 	smooth := forest{300, 6, 0.03, 10, d.leaf(20)}
 	if d.width() > 100 { // much to overfit
 		return []forest{smooth, {150, 4, 0.02, 1, 4}, {600, 4, 0.03, 10, d.leaf(20)}}
 	}
-	return []forest{{150, 4, 0.02, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
+	return []forest{{150, 4, 0.02, 1, 4}, {300, 6, 0.1, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
 }
 
 // leaf is the weight of a leaf of so many examples: of classes, an example's is p (1 - p), mostly below a quarter.
@@ -49,15 +50,16 @@ func (d *draft) leaf(examples float64) float64 {
 
 // near are forests beside one, which may be better.
 func (d *draft) near(f forest) []forest {
-	more, deeper, flatter, smooth, large := f, f, f, f, f
+	more, deeper, flatter, smooth, large, faster := f, f, f, f, f, f
 	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
 	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
-	out := []forest{more, smooth, large, deeper}
+	faster.rate = 3 * f.rate // of data with little noise
+	out := []forest{more, smooth, large, deeper, faster}
 	if f.depth > 2 {
 		out = append(out, flatter)
 	}
 	return slices.DeleteFunc(out, func(g forest) bool {
-		return g.trees > 1200 || g.depth > 9 || g.l2 > 100 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
+		return g.trees > 1200 || g.rate > 0.2 || g.depth > 9 || g.l2 > 100 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
 	})
 }
 
@@ -84,16 +86,14 @@ func (d *draft) candidates() []candidate {
 	for _, f := range d.known() {
 		out = append(out, d.boosted(f))
 	}
-	if !d.scaledLabel() {
-		return out
-	}
 	if slices.Contains(d.uses, tabular.Texts) {
 		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
 	}
 	nets := []candidate{d.net(0.002, 0.1, 128, 64)}
 	if d.trainRows() < 3000 {
-		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.01, 0, 8)}
+		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}
 	}
+	nets = append(nets, d.linear())
 	return append(out[:1:1], append(nets, out[1:]...)...)
 }
 
@@ -101,6 +101,11 @@ func (d *draft) candidates() []candidate {
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
 	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units)", text)}
+}
+
+// linear is the candidate of a linear model.
+func (d *draft) linear() candidate {
+	return candidate{name: "linear_" + d.kind(), what: "linear model", rate: 0.02, linear: true}
 }
 
 // wide is the candidate of a linear model of words.
@@ -123,10 +128,14 @@ func (c *candidate) mean(folds int) {
 // network reports whether a candidate is one.
 func (c candidate) network() bool { return c.forest.trees == 0 }
 
-// scaledLabel reports whether a network can learn the label as it is.
-func (d *draft) scaledLabel() bool {
+// labelScale are the lines that bring numbers of any size to what a network learns well.
+func (d *draft) labelScale() []string {
 	c := d.label()
-	return !d.regression() || c.Std > 0.05 && c.Std < 20 && c.Mean < 50 && c.Mean > -50
+	if !d.regression() || !(c.Std > 0) {
+		return nil
+	}
+	return []string{fmt.Sprintf("label_mean: %g   # it learns (label - label_mean) / label_std, which is its loss; predictions, rmse and mae are in the label's unit", c.Mean),
+		fmt.Sprintf("label_std: %g", c.Std)}
 }
 
 // columns are the declarations of feature columns, and the names that the model reads.
@@ -155,6 +164,7 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			}
 			add(name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, rare)
 			switch {
+			case m.linear: // it has a weight for each value
 			case m.network() && c.Distinct <= oneHotValues:
 				name += " one-hot"
 				add(name, "type: indicator, of: %s", key)
@@ -188,6 +198,12 @@ func (d *draft) params(m candidate, names []string) []string {
 	if n := len(d.p.Label.Classes); n > 0 {
 		out = append(out, fmt.Sprintf("n_classes: %d", n))
 	}
+	if w := d.balanced(); w != nil {
+		out = append(out, "# Some class is rare. With these weights, of balanced classes, more of it is found, and accuracy is less:", "# class_weights: "+numbersText(w))
+	}
+	if m.network() {
+		out = append(out, d.labelScale()...)
+	}
 	adam := func(rate float64) string {
 		return fmt.Sprintf("{name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", rate, d.netSteps(m))
 	}
@@ -205,7 +221,10 @@ func (d *draft) params(m candidate, names []string) []string {
 	}
 	out = append(out, "feature_columns: "+yamlList(names))
 	if m.wide {
-		return append(out, "sparse_combiner: sqrtn", "optimizer: "+adam(m.rate))
+		out = append(out, "sparse_combiner: sqrtn")
+	}
+	if m.wide || m.linear {
+		return append(out, "optimizer: "+adam(m.rate))
 	}
 	if m.network() {
 		return append(out, "hidden_units: "+unitsText(m.units), fmt.Sprintf("dropout: %g", m.dropout), "optimizer: "+adam(m.rate))
@@ -219,6 +238,15 @@ func (d *draft) params(m candidate, names []string) []string {
 }
 
 func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }
+
+// numbersText is a list of numbers in a line, each of four digits.
+func numbersText(list []float64) string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = fmt.Sprintf("%.4g", v)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
 
 // epsilon is one over the number of buckets of a number.
 func (d *draft) epsilon() float64 {

@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"io"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -56,7 +58,8 @@ var triedLine = regexp.MustCompile(`(?m)^tried (.+): (?:rmse|average_loss) (\S+)
 func TestInitSearch(t *testing.T) {
 	table := tableFile(t, "a,b,y", 40, func(r int) string {
 		a, b := r*7%40, r*11%40
-		return fmt.Sprintf("%d,%d,%d", a, b, 1000*a+b*b+r%3)
+		return fmt.Sprintf("%d,%d,%d", a, b, 1000*(a/20)+500*(a/20^b/20)+r%3) // of steps, which networks learn badly
+
 	})
 	printed, config := initOf(t, table, "--label", "y", "--search-secs", "1000")
 	best, what, list := math.Inf(1), "", triedLine.FindAllStringSubmatch(printed, -1)
@@ -70,7 +73,7 @@ func TestInitSearch(t *testing.T) {
 		}
 	}
 	if len(list) < 8 {
-		t.Errorf("%d models were tried, expected the 6 known ones and some near the best:\n%s", len(list), printed)
+		t.Errorf("%d models were tried, expected the known ones and some near the best:\n%s", len(list), printed)
 	}
 	var trees, depth int
 	if _, err := fmt.Sscanf(what, "boosted trees (%d trees of depth %d,", &trees, &depth); err != nil {
@@ -78,6 +81,55 @@ func TestInitSearch(t *testing.T) {
 	}
 	if !strings.Contains(config, fmt.Sprintf("n_trees: %d\n    max_depth: %d\n", trees, depth)) {
 		t.Errorf("the best is %s, the config has\n%s", what, config)
+	}
+}
+
+// TestInitNetworks: networks and linear models of labels of any size are tried, train on labels scaled to a deviation of 1, and
+// find a plane that trees do not.
+func TestInitNetworks(t *testing.T) {
+	table := tableFile(t, "a,kind,y", 120, func(r int) string {
+		a := r * 37 % 120
+		return fmt.Sprintf("%d,%s,%d", a, []string{"x", "y"}[r*r%7%2], 1_000_000+5000*a+r*r%7%2*90_000)
+	})
+	p, err := tabular.Read(t.Context(), table, tabular.Options{Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDraft(p, filepath.Join(t.TempDir(), "model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{name: "goestimator", stdout: io.Discard, stderr: &console{out: io.Discard}, log: slog.New(slog.DiscardHandler), logs: logs{quiet: true}}
+	at := slices.IndexFunc(d.candidates(), func(c candidate) bool { return c.linear })
+	if at < 0 {
+		t.Fatal("no linear model is tried")
+	}
+	scores, err := a.try(t.Context(), d, d.candidates()[at], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scores[0] > 5000 {
+		t.Errorf("rmse %v of a plane, expected a few percent of the label's deviation of 180,000", scores[0])
+	}
+}
+
+// TestInitRareClasses: weights of balanced classes are proposed where a class is rare, and can be turned on.
+func TestInitRareClasses(t *testing.T) {
+	table := tableFile(t, "a,b,y", 200, func(r int) string {
+		return fmt.Sprintf("%d,%d,%s", r*7%200, r*11%40, []string{"common", "rare"}[max(0, 1-r%20)])
+	})
+	_, config := initOf(t, table, "--label", "y", "--no-search")
+	const proposal = "# class_weights: [0.5263, 10]"
+	if !strings.Contains(config, proposal) {
+		t.Fatalf("expected %q in\n%s", proposal, config)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(strings.Replace(config, proposal, proposal[2:], 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"train", "--config", path, "--set", "model.params.n_trees=5"}, &stdout, &stderr); code != 0 {
+		t.Fatalf("train: exit code %d: %s", code, stderr.String())
 	}
 }
 

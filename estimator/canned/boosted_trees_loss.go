@@ -62,9 +62,9 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 	}
 	args := []*G.Node{ops.Cast(mc, y, tensor.Float32)}
 	b.config.Weighted = false
-	if w := b.weightsOf(features); w != nil {
+	if w := b.exampleWeights(mc, features, y); w != nil {
 		b.config.Weighted = true
-		args = append(args, heads.CheckedWeights(mc, w, tensor.Float32))
+		args = append(args, ops.Cast(mc, w, tensor.Float32))
 	}
 	for _, in := range b.model.plan.Dense() {
 		args = append(args, features.Dense(in.Values))

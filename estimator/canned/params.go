@@ -119,13 +119,13 @@ func (r *paramReader) head(k kindOfHead) heads.Head {
 	names := []string{"weight_column", "loss_reduction", "metrics"}
 	switch k {
 	case classes:
-		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds")
+		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds", "class_weights")
 		p["classes"] = 2
 	case numbers:
-		names = append(names, "label_dimension")
+		names = append(names, "label_dimension", "label_mean", "label_std")
 		p["label_dimension"] = 1
 	case anyHead:
-		names = append(names, "head", "n_classes", "label_dimension", "label_vocabulary", "class_names", "thresholds")
+		names = append(names, "head", "n_classes", "label_dimension", "label_vocabulary", "class_names", "thresholds", "label_mean", "label_std", "class_weights")
 	}
 	for _, name := range names {
 		if v := r.Any(name); v != nil {

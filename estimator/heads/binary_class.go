@@ -1,6 +1,8 @@
 package heads
 
 import (
+	"errors"
+
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
@@ -19,11 +21,11 @@ type BinaryClassHead struct{ base }
 var _ Head = BinaryClassHead{}
 
 // BinaryClass returns a head for two classes. It takes WithName,
-// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn and WithMetrics.
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn, WithClassWeights and WithMetrics.
 func BinaryClass(opts ...Option) BinaryClassHead {
-	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn"}, opts)
+	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "class_names", "loss_fn", "class_weights"}, opts)
 	if err == nil {
-		err = o.checkClasses(2)
+		err = errors.Join(o.checkClasses(2), o.checkClassWeights(2))
 	}
 	b := base{o, 1, err}
 	if err == nil {
@@ -68,7 +70,7 @@ func (h BinaryClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, err
 	if err != nil {
 		return nil, err
 	}
-	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, weights, 1, func(o losses.Options) *G.Node {
+	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, h.weighed(mc, labels, weights), 1, func(o losses.Options) *G.Node {
 		return losses.SigmoidCrossEntropy(mc, labels, z, o)
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ type LossKind string
 
 // The kinds of losses.
 const (
-	OtherLoss   LossKind = ""            // of WithLossFn, or of several heads
+	OtherLoss   LossKind = ""            // of WithLossFn or WithLabelScale, or of several heads
 	SquaredLoss LossKind = "squared"     // the squared difference
 	SigmoidLoss LossKind = "sigmoid"     // sigmoid cross-entropy of each logit
 	SoftmaxLoss LossKind = "softmax"     // softmax cross-entropy over the logits
@@ -36,7 +36,7 @@ func KindOfLoss(h Head) LossKind {
 
 // kindUnless is k where there is no loss_fn.
 func (b base) kindUnless(k LossKind) LossKind {
-	if b.lossFn != nil {
+	if b.lossFn != nil || b.scale != nil {
 		return OtherLoss
 	}
 	return k

@@ -1,6 +1,7 @@
 package heads
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -21,14 +22,14 @@ type MultiClassHead struct{ base }
 var _ Head = MultiClassHead{}
 
 // MultiClass returns a head for n classes, more than two (see ForClasses). It
-// takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn and WithMetrics.
+// takes WithName, WithWeightColumn, WithLabelVocabulary, WithClassNames, WithLossReduction, WithLossFn, WithClassWeights and WithMetrics.
 func MultiClass(n int, opts ...Option) MultiClassHead {
-	o, err := newOptions("multi-class", []string{"label_vocabulary", "class_names", "loss_fn"}, opts)
+	o, err := newOptions("multi-class", []string{"label_vocabulary", "class_names", "loss_fn", "class_weights"}, opts)
 	switch {
 	case n <= 2:
 		err = fmt.Errorf("%w: n_classes must be > 2: %d; or 2, for which there is a head of its own", ErrOption, n)
 	case err == nil:
-		err = o.checkClasses(n)
+		err = errors.Join(o.checkClasses(n), o.checkClassWeights(n))
 	}
 	b := base{o, n, err}
 	if err == nil {
@@ -65,7 +66,7 @@ func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	if err != nil {
 		return nil, err
 	}
-	each, total, err := h.loss(mc, LossInputs{column, z, in.Features}, weights, 1, crossEntropy)
+	each, total, err := h.loss(mc, LossInputs{column, z, in.Features}, h.weighed(mc, column, weights), 1, crossEntropy)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,8 @@ type options struct {
 	classNames   []string
 	shortLoss    bool
 	metrics      []NamedMetric
+	scale        *labelScale // of the labels of a regression; nil: none
+	classWeights []float64   // by ids; nil: none
 }
 
 // WithName names the head: "/name" is appended to its metrics. A head of a MultiHead needs one.

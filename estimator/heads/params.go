@@ -23,6 +23,9 @@ const (
 	paramThresholds = "thresholds"
 	paramLoss       = "loss"
 	paramMetrics    = "metrics"
+	paramMean       = "label_mean"
+	paramStd        = "label_std"
+	paramWeights    = "class_weights"
 )
 
 // FromParams makes the head that a model's parameters ask for, and returns the
@@ -32,7 +35,7 @@ const (
 // options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
 // head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
 // no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
-// mean_absolute_error and cosine_similarity. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
+// mean_absolute_error and cosine_similarity. Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
 // the name in results (as) and parameters, as {name: top_k, k: 5}.
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
@@ -147,9 +150,19 @@ func (r paramReader) options() []Option {
 	if thresholds := r.thresholds(); r.Has(paramThresholds) {
 		opts = append(opts, WithThresholds(thresholds...))
 	}
+	if r.Has(paramMean) || r.Has(paramStd) {
+		opts = append(opts, WithLabelScale(r.Float(paramMean, 0), r.Float(paramStd, 1)))
+	}
+	if weights := r.numbers(paramWeights); r.Has(paramWeights) {
+		opts = append(opts, WithClassWeights(weights...))
+	}
 	return append(opts, r.metrics()...)
 }
 
 func (r paramReader) thresholds() []float64 {
-	return params.Get(r.Reader, paramThresholds, "a list of numbers", nil, func(x any) ([]float64, bool) { return params.List(x, params.Float) })
+	return r.numbers(paramThresholds)
+}
+
+func (r paramReader) numbers(name string) []float64 {
+	return params.Get(r.Reader, name, "a list of numbers", nil, func(x any) ([]float64, bool) { return params.List(x, params.Float) })
 }

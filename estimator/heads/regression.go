@@ -26,9 +26,9 @@ type RegressionHead struct {
 var _ Head = RegressionHead{}
 
 // Regression returns a head for labels of n values per example. It takes
-// WithName, WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink and WithMetrics.
+// WithName, WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink, WithLabelScale and WithMetrics.
 func Regression(n int, opts ...Option) RegressionHead {
-	h := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
+	h := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn", "label_scale"}, opts)
 	if h.lossFn == nil { // which may give such numbers a meaning
 		h.check = func(v float64) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -78,6 +78,9 @@ func Logistic(opts ...Option) RegressionHead {
 
 func newRegression(head string, n int, takes []string, opts []Option) RegressionHead {
 	o, err := newOptions(head, takes, opts)
+	if err == nil {
+		err = o.checkScale()
+	}
 	if n < 1 {
 		err = fmt.Errorf("%w: invalid label_dimension %d", ErrOption, n)
 	}
@@ -114,11 +117,12 @@ func (h RegressionHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	if err != nil {
 		return nil, err
 	}
-	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, weights, h.dimension, func(o losses.Options) *G.Node {
+	want := h.scaled(mc, labels)
+	each, total, err := h.loss(mc, LossInputs{want, z, in.Features}, weights, h.dimension, func(o losses.Options) *G.Node {
 		if h.own != nil {
-			return h.own(mc, labels, z, o)
+			return h.own(mc, want, z, o)
 		}
-		return losses.MeanSquaredError(mc, labels, z, o)
+		return losses.MeanSquaredError(mc, want, z, o)
 	})
 	if err != nil {
 		return nil, err
@@ -145,10 +149,10 @@ func (h RegressionHead) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
 	return p
 }
 
-// Mean returns what logits of any shape predict: the inverse link of them.
+// Mean returns what logits of any shape predict: the inverse link of them, or their scale undone.
 func (h RegressionHead) Mean(c models.Context, logits *G.Node) *G.Node {
 	if h.inverseLink == nil {
-		return logits
+		return h.unscaled(c, logits)
 	}
 	return h.inverseLink(c, logits)
 }

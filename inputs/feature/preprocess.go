@@ -11,7 +11,7 @@ import (
 )
 
 // A Layer is one of Keras' preprocessing layers: StringLookup, IntegerLookup,
-// Hashing, Normalization, CategoryEncoding. It is plain data.
+// Hashing, Normalization, Discretization, CategoryEncoding, TextVectorization. It is plain data.
 type Layer interface {
 	// String is the layer with its settings.
 	String() string
@@ -24,8 +24,9 @@ type Layer interface {
 // result is what a layer makes: one of the two, and their number for each row or,
 // as ragged as the input, for each value.
 type result struct {
-	ints   []int64
-	floats []float32
+	ints    []int64
+	floats  []float32
+	offsets []int32 // of a ragged column that is not as ragged as the input; nil: it is
 }
 
 // Preprocess returns a Mapper that replaces a column by what layers, one after
@@ -132,6 +133,8 @@ func (r result) array(c inputs.Column, from *cells) arrow.Array {
 		d = intData(r.ints)
 	}
 	switch {
+	case c.Ragged && r.offsets != nil:
+		return lists(d, r.offsets)
 	case c.Ragged:
 		return lists(d, from.offsets)
 	case len(c.Shape) == 0:

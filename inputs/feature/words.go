@@ -66,7 +66,7 @@ func nextWord(word, text []byte) (_, rest []byte) {
 			return word, text[i+1:]
 		case b >= 'A' && b <= 'Z':
 			word = append(word, b+'a'-'A')
-		case b >= '!' && b <= '/' || b >= ':' && b <= '@' || b >= '[' && b <= '`' || b >= '{' && b <= '~':
+		case isPunctuation(b):
 		default:
 			word = append(word, b)
 		}
