@@ -90,7 +90,7 @@ func (c *initCase) leaveOut(names ...string) {
 
 // generatedCases are tables as people have them: small, wide, skewed, unbalanced, with dates, ids and words.
 func generatedCases() []initCase {
-	return []initCase{shop(3000), wide(2000), rare(8000), prices(6000), many(4000), linear(60)}
+	return []initCase{shop(3000), wide(2000), rare(8000), prices(6000), many(4000), linear(60), plane(1000), waves(2500), gaps(2500), codes(4000)}
 }
 
 // shop has semicolons, quotes, ids, dates, truth values, a constant, several marks of missing values and a label of words with spaces.
@@ -180,6 +180,88 @@ func linear(n int) initCase {
 	for range n {
 		a, b := r.NormFloat64(), r.NormFloat64()
 		c.rows = append(c.rows, []string{fmt.Sprintf("%.3f", a), fmt.Sprintf("%.3f", b), fmt.Sprintf("%.3f", 100+20*a-10*b+3*r.NormFloat64())})
+	}
+	return c
+}
+
+// plane has a label of a large scale that is linear in fifteen numbers and five words.
+func plane(n int) initCase {
+	r := rand.New(rand.NewPCG(8, 8))
+	c := initCase{name: "plane", label: "y", regression: true}
+	for k := range 15 {
+		c.header = append(c.header, fmt.Sprint("x", k))
+	}
+	c.header = append(c.header, "word", "y")
+	for range n {
+		var row []string
+		y := 500_000 + 5000*r.NormFloat64()
+		for k := range 15 {
+			x := r.NormFloat64()
+			y += float64(1000*(k+1)) * x
+			row = append(row, fmt.Sprintf("%.4f", x))
+		}
+		word := r.IntN(5)
+		c.rows = append(c.rows, append(row, string(rune('A'+word)), fmt.Sprintf("%.1f", y+20_000*float64(word%3))))
+	}
+	return c
+}
+
+// waves has a smooth label with little noise.
+func waves(n int) initCase {
+	r := rand.New(rand.NewPCG(9, 9))
+	c := initCase{name: "waves", label: "y", regression: true, header: []string{"a", "b", "c", "d", "y"}}
+	for range n {
+		var x [4]float64
+		var row []string
+		for k := range x {
+			x[k] = 4*r.Float64() - 2
+			row = append(row, fmt.Sprintf("%.4f", x[k]))
+		}
+		c.rows = append(c.rows, append(row, fmt.Sprintf("%.2f", 20_000+3000*math.Sin(2*x[0]+x[1])+1000*x[2]*x[3]+100*r.NormFloat64())))
+	}
+	return c
+}
+
+// gaps has two classes of twelve numbers, of which two in five are missing.
+func gaps(n int) initCase {
+	r := rand.New(rand.NewPCG(10, 10))
+	c := initCase{name: "gaps", label: "t"}
+	for k := range 12 {
+		c.header = append(c.header, fmt.Sprint("f", k))
+	}
+	c.header = append(c.header, "t")
+	for range n {
+		var row []string
+		s := r.NormFloat64()
+		for k := range 12 {
+			x := r.NormFloat64()
+			s += []float64{1, -1, 0.5, 0}[k%4] * x * map[bool]float64{true: 1, false: math.Abs(x)}[k < 6]
+			text := fmt.Sprintf("%.3f", x)
+			if r.Float64() < 0.4 {
+				text = ""
+			}
+			row = append(row, text)
+		}
+		c.rows = append(c.rows, append(row, map[bool]string{true: "up", false: "down"}[s > 0]))
+	}
+	return c
+}
+
+// codes has whole numbers that name sixty places, and days of the week.
+func codes(n int) initCase {
+	r := rand.New(rand.NewPCG(11, 11))
+	c := initCase{name: "codes", label: "cls", header: []string{"code", "x", "day", "cls"}}
+	effect := make([]float64, 60)
+	for i := range effect {
+		effect[i] = 1.5 * r.NormFloat64()
+	}
+	for range n {
+		place, x, day := r.IntN(60), r.NormFloat64(), 1+r.IntN(7)
+		s := effect[place] + 0.7*x + r.NormFloat64()
+		if day > 5 {
+			s++
+		}
+		c.rows = append(c.rows, []string{fmt.Sprint(1000 + 137*place), fmt.Sprintf("%.3f", x), fmt.Sprint(day), map[bool]string{true: "pos", false: "neg"}[s > 0]})
 	}
 	return c
 }

@@ -32,7 +32,7 @@ type layersFile struct {
 		Mode        OutputMode
 		Max, Length int
 		Vocabulary  []string
-		Values      [][]float64
+		Values      []any
 	}
 	Numbers struct {
 		X       []float32
@@ -59,6 +59,19 @@ func readLayers(t *testing.T) (f layersFile) {
 	return f
 }
 
+// flat appends the numbers of lists, and of lists in them.
+func flat(to []float64, x any) []float64 {
+	switch x := x.(type) {
+	case float64:
+		to = append(to, x)
+	case []any:
+		for _, v := range x {
+			to = flat(to, v)
+		}
+	}
+	return to
+}
+
 func stringsOf(list []string) arrow.Array {
 	b := array.NewStringBuilder(memory.DefaultAllocator)
 	b.AppendValues(list, nil)
@@ -78,11 +91,7 @@ func TestGoldenTextVectorization(t *testing.T) {
 			t.Errorf("case %d, %v: vocabulary %q, expected %q", i, l, l.Vocabulary, c.Vocabulary)
 			continue
 		}
-		var want []float64
-		for _, row := range c.Values {
-			want = append(want, row...)
-		}
-		got := through(t, texts, l)
+		got, want := through(t, texts, l), flat(nil, c.Values)
 		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 		if !slices.EqualFunc(got, want, near) {
 			t.Errorf("case %d, %v:\ngot      %v\nexpected %v", i, l, got, want)
