@@ -65,9 +65,10 @@ func (s *modelSearch) over() bool { return time.Since(s.began) > s.limit }
 
 // try trains a candidate and keeps its score.
 func (s *modelSearch) try(ctx context.Context, c candidate) (err error) {
-	if c.scores, err = s.app.try(ctx, s.d, c, s.folds); err != nil {
+	if c.scores, err = s.app.try(ctx, s.d, c, s.folds, s.enough); err != nil {
 		return err
 	}
+	s.folds = len(c.scores)
 	c.mean(s.folds)
 	s.tried = append(s.tried, c)
 	fmt.Fprintf(s.report, "tried %s: %s %.5g\n", c.what, s.d.metric(), c.score)
@@ -75,6 +76,12 @@ func (s *modelSearch) try(ctx context.Context, c candidate) (err error) {
 		s.best = len(s.tried) - 1
 	}
 	return nil
+}
+
+// enough reports whether the first candidate has had its part of the time, after so many folds. The others are tried on
+// as many.
+func (s *modelSearch) enough(folds int) bool {
+	return s.best < 0 && folds >= fewFolds && time.Since(s.began) > s.limit/4
 }
 
 // fewer takes fewer folds where the first candidate took too long to try all of them. Its score is then that of these

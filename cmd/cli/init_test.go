@@ -104,7 +104,7 @@ func TestInitNetworks(t *testing.T) {
 	if at < 0 {
 		t.Fatal("no linear model is tried")
 	}
-	scores, err := a.try(t.Context(), d, d.candidates()[at], 1)
+	scores, err := a.try(t.Context(), d, d.candidates()[at], 1, func(int) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

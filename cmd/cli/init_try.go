@@ -25,10 +25,13 @@ func (d *draft) tryFolds() int {
 }
 
 // try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
-// several folds in turn.
-func (a *app) try(ctx context.Context, d *draft, c candidate, folds int) ([]float64, error) {
+// several folds in turn, unless enough reports of so many that no more are wanted.
+func (a *app) try(ctx context.Context, d *draft, c candidate, folds int, enough func(folds int) bool) ([]float64, error) {
 	var out []float64
 	for fold := range folds {
+		if enough(fold) {
+			break
+		}
 		score, err := a.tryFold(ctx, d, c, fold)
 		if err != nil {
 			return nil, err
