@@ -27,7 +27,7 @@ def texts():
         l.adapt(tf.constant(TEXTS))
         lengths = [] if ngrams is None else list(range(1, ngrams + 1)) if isinstance(ngrams, int) else list(ngrams)
         out.append(dict(standardize=standardize or "none", split=split or "none", ngrams=lengths, mode=mode, max=limit or 0, length=length or 0,
-                        vocabulary=l.get_vocabulary(include_special_tokens=False), values=listed(l(tf.constant(TEXTS)))))
+                        vocabulary=l.get_vocabulary(include_special_tokens=False), values=listed(l(tf.constant(TEXTS)[:, None] if split is None else tf.constant(TEXTS)))))
     return out
 
 
