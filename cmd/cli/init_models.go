@@ -37,7 +37,11 @@ func (d *draft) known() []forest {
 	if d.width() > 100 { // much to overfit
 		return []forest{smooth, {150, 4, 0.02, 1, 4}, {600, 4, 0.03, 10, d.leaf(20)}}
 	}
-	return []forest{{150, 4, 0.02, 1, 4}, {300, 6, 0.1, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
+	few := []forest{{150, 4, 0.02, 1, 4}, {300, 6, 0.1, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
+	if d.trainRows() >= 1000 { // enough for deep trees, where time is short
+		few = append([]forest{{300, 6, 0.03, 1, 4}}, few...)
+	}
+	return few
 }
 
 // leaf is the weight of a leaf of so many examples: of classes, an example's is p (1 - p), mostly below a quarter.
