@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -90,9 +89,6 @@ func heatMap(id string, names []string, matrix []float64) (*chart, error) {
 	)
 	m.AddSeries("examples", cells, charts.WithLabelOpts(opts.Label{Show: opts.Bool(n <= 20)}))
 	m.Validate()
-	options, err := json.Marshal(m.JSON())
-	if err != nil {
-		return nil, fmt.Errorf("confusion matrix: %w", err)
-	}
-	return &chart{id, json.RawMessage(options)}, nil
+	c, err := marshal(id, "confusion matrix", m.JSON())
+	return &c, err
 }
