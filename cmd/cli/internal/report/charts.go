@@ -129,7 +129,11 @@ func (r *Run) charts() (curves, histograms []chart, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		histograms = append(histograms, c)
+		heat, err := histogramHeat(fmt.Sprintf("heat%d", i), t.tags[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		histograms = append(histograms, c, heat)
 	}
 	return curves, histograms, nil
 }

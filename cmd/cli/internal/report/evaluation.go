@@ -93,6 +93,9 @@ func classSections(prefix, title string, c *assess.Classes) ([]section, error) {
 		name := one.Class
 		roc.list = append(roc.list, series{name, line, one.ROC})
 		pr.list = append(pr.list, series{name, line, one.PR})
+		if share := float64(one.Positives / (one.Positives + one.Negatives)); len(drawn) == 1 {
+			pr.list = append([]series{{"chance", dashed, [][2]float64{{0, share}, {1, share}}}}, pr.list...)
+		}
 		calibration.list = append(calibration.list, series{name, line, binPoints(one.Bins)})
 	}
 	for _, p := range []plane{roc, pr, calibration} {
@@ -178,11 +181,7 @@ func confusionSection(prefix, title string, c *assess.Classes) (section, error) 
 		matrix.Rows = append(matrix.Rows, cells)
 	}
 	s.Tables = []table{t, matrix}
-	picture, err := heatMap(prefix+"matrix", c.Names, all)
-	if err == nil {
-		picture.Tall = true
-		s.Charts = append(s.Charts, *picture)
-	}
+	s.Matrix, err = heatMap(prefix+"matrix", c.Names, all)
 	return s, err
 }
 

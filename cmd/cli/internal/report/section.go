@@ -14,6 +14,7 @@ type section struct {
 	Notes    []string
 	Tables   []table
 	Charts   []chart
+	Matrix   *chart
 	Examples *examples
 }
 
