@@ -22,6 +22,21 @@ type NamedTensor struct {
 	Offsets []int32
 }
 
+// Row returns the value of row i: a view of one example's shape, of a ragged column the list of its values.
+func (nt NamedTensor) Row(i int) *tensor.Tensor {
+	if nt.Offsets == nil {
+		return nt.Tensor.Row(i)
+	}
+	first, last := int(nt.Offsets[i]), int(nt.Offsets[i+1])
+	t := &tensor.Tensor{DType: nt.Tensor.DType, Shape: []int{last - first}}
+	if t.DType == tensor.String {
+		t.Strings = nt.Tensor.Strings[first:last]
+	} else {
+		t.Bytes = nt.Tensor.Bytes[first*t.DType.Size() : last*t.DType.Size()]
+	}
+	return t
+}
+
 // Tensors returns the columns of a record of schema s as tensors. Numeric
 // columns are views of the record's memory, valid until the record is released;
 // booleans and the list of strings are unpacked. A null is an error that names

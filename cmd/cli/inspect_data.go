@@ -88,21 +88,6 @@ func (r row) value(c inputs.NamedTensor) (shape []int, first int) {
 	return shape, r.i * int(elements(shape))
 }
 
-// tensor is a column's value of the row, a view of the column.
-func (r row) tensor(c inputs.NamedTensor) *tensor.Tensor {
-	if c.Offsets == nil {
-		return c.Tensor.Row(r.i)
-	}
-	shape, first := r.value(c)
-	t := &tensor.Tensor{DType: c.Tensor.DType, Shape: shape}
-	if last := first + shape[0]; t.DType == tensor.String {
-		t.Strings = c.Tensor.Strings[first:last]
-	} else {
-		t.Bytes = c.Tensor.Bytes[first*t.DType.Size() : last*t.DType.Size()]
-	}
-	return t
-}
-
 // eachRow calls a function for the first rows of a data set.
 func eachRow(ctx context.Context, ds inputs.Dataset, rows int, do func(row) error) (err error) {
 	it, err := ds.Iterate(ctx)

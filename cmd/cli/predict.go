@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
@@ -158,7 +157,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 		return in, nil
 	}
 	in.Files = []string{file}
-	ext := filepath.Ext(strings.TrimSuffix(file, ".gz"))
+	ext := filepath.Ext(plainName(file))
 	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl", "tfrecord"}, in.Format) {
 		in.Format = format
 	}

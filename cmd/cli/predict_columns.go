@@ -215,7 +215,7 @@ func (p *passedColumns) take() ([]namedValue, error) {
 	r := row{i: p.row, columns: p.batches[0]}
 	var out []namedValue
 	for _, c := range r.columns {
-		out = append(out, namedValue{c.Name, r.tensor(c)})
+		out = append(out, namedValue{c.Name, c.Row(r.i)})
 	}
 	if p.row++; p.row == rowsOf(r.columns[0]) {
 		p.batches, p.row = p.batches[1:], 0

@@ -31,6 +31,9 @@ func filesToPredict(input, output string) (list []predictedFile, passed int, err
 	if len(matched) == 0 {
 		return nil, 0, fmt.Errorf("--input %s: no such file: expected the files whose names take the place of the star in --output", input)
 	}
+	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
+		return nil, 0, fmt.Errorf("--output: %w", err)
+	}
 	list, err = outputsOf(matched, output)
 	return list, len(matched) - len(list), err
 }
@@ -40,7 +43,7 @@ func outputsOf(files []string, output string) ([]predictedFile, error) {
 	var list []predictedFile
 	from := map[string]string{}
 	for _, file := range files {
-		base := strings.TrimSuffix(filepath.Base(file), ".gz")
+		base := plainName(filepath.Base(file))
 		own := filepath.Join(filepath.Dir(output), strings.Replace(filepath.Base(output), "*", strings.TrimSuffix(base, filepath.Ext(base)), 1))
 		if other, twice := from[own]; twice {
 			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)
@@ -54,6 +57,16 @@ func outputsOf(files []string, output string) ([]predictedFile, error) {
 		}
 	}
 	return list, nil
+}
+
+// plainName is the name of a file without the extension of what packs it.
+func plainName(file string) string {
+	for _, ext := range []string{".gz", ".zst", ".bz2"} {
+		if name, packed := strings.CutSuffix(file, ext); packed {
+			return name
+		}
+	}
+	return file
 }
 
 // sameFile reports whether two names are of one file, whichever folder they start from.

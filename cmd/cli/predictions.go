@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/filelock"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -60,15 +61,22 @@ func writePredictions(w predictionWriter, rows iter.Seq2[[]namedValue, error]) (
 // writeFile calls write on a writer of the format that path's extension says.
 // The file appears under its name only when all went well.
 func writeFile(path string, write func(predictionWriter) (int64, error)) (n int64, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
+	removeLeft(path)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+unfinished+"*")
 	if err != nil {
 		return 0, fmt.Errorf("--output: %w", err)
+	}
+	if err := filelock.Try(f); err != nil {
+		return 0, errors.Join(fmt.Errorf("--output: %s: %w", f.Name(), err), f.Close())
 	}
 	defer os.Remove(f.Name()) // fails, as it should, once renamed
 	// Writers of columns would close a file that they see is one.
 	n, err = write(outputFormats[filepath.Ext(path)](struct{ io.WriteSeeker }{f}))
 	if err == nil {
 		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -77,4 +85,31 @@ func writeFile(path string, write func(predictionWriter) (int64, error)) (n int6
 		err = os.Rename(f.Name(), path)
 	}
 	return n, err
+}
+
+// unfinished is what the name of a file that is being written has behind its own.
+const unfinished = ".tmp-"
+
+// removeLeft removes what writers of a file left that were killed. One that still writes has a lock on its file.
+func removeLeft(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return // the writer says so
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+unfinished) {
+			removeUnlocked(filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+}
+
+func removeUnlocked(name string) {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if filelock.Try(f) == nil {
+		_ = os.Remove(name) // where it stays, it is in nobody's way
+	}
 }

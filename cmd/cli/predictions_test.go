@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/platform/filelock"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -61,5 +62,39 @@ func TestWriteFile(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != len(outputFormats) {
 		t.Errorf("files left: %v %v", left, err)
+	}
+}
+
+// What a killed writer left is removed by the next one of the same file, what another one is writing is not.
+func TestWriteFileAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	for _, name := range []string{"a.csv.tmp-1", "a.csv.tmp-2", "b.csv.tmp-1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, err := os.OpenFile(filepath.Join(dir, "a.csv.tmp-2"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := filelock.Try(held); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeFile(path, func(w predictionWriter) (int64, error) { return 0, w.Close() }); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 3 || left[0].Name() != "a.csv" || left[1].Name() != "a.csv.tmp-2" || left[2].Name() != "b.csv.tmp-1" {
+		t.Errorf("files left: %v %v", left, err)
+	}
+}
+
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{"a.csv": "a.csv", "a.csv.gz": "a.csv", "a.jsonl.zst": "a.jsonl", "b.csv.bz2": "b.csv", "d/a.csv.gz.gz": "d/a.csv.gz"} {
+		if got := plainName(name); got != want {
+			t.Errorf("%s: got %s, expected %s", name, got, want)
+		}
 	}
 }

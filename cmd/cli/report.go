@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,52 +14,92 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// reportFlags are the flags of report.
+type reportFlags struct {
+	configFlags
+	dir, out string
+	evaluationFlags
+}
+
 func (a *app) reportCommand() *cobra.Command {
-	var dir, out string
+	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report --model-dir DIR",
-		Short: "make one HTML page of a model_dir: learning curves, metrics, config",
-		Long: `Makes one HTML page of a model_dir: learning curves of training and evaluations,
-metrics with their best steps, classes with their confusion matrix, histograms,
-checkpoints and the config. A loss that spans two decades or more has a
-logarithmic axis, unless it is negative anywhere. The page has everything inside
-and needs no network.`,
-		Example: `  goestimator report --model-dir runs/glyphs --out report.html`,
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if dir == "" {
-				return usage(errors.New("no --model-dir: name the folder of a trained model, for example --model-dir runs/glyphs"))
+		Use:   "report {--config FILE | --model-dir DIR}",
+		Short: "make one HTML page of a model: learning curves, metrics, what it does on the evaluation data",
+		Long: `Makes one HTML page of a trained model. From its model_dir come the learning curves
+of training and evaluations, metrics with their best steps, classes with their
+confusion matrix, histograms, the time of a step (train --profile), checkpoints
+and the config. A loss that spans two decades or more has a logarithmic axis,
+unless it is negative anywhere.
+
+With --config, the newest checkpoint, or the one that --checkpoint names, predicts
+eval.input, and the page has besides: ROC, precision and recall, calibration and
+confusion matrix of a classifier, residuals of a regression, the worst
+predictions with their inputs, and the importance of each input by permutation.
+
+The page has everything inside and needs no network. --json prints the numbers.`,
+		Example: `  goestimator report --config configs/iris.yaml --set data_dir=data/iris
+  goestimator report --model-dir runs/glyphs --out report.html`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.dir == "" && f.path == "" {
+				return usage(errors.New("neither --config nor --model-dir: name a config, for example --config configs/iris.yaml, or the folder of a trained model, for example --model-dir runs/glyphs"))
 			}
-			return a.report(dir, out)
+			return a.report(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "model-dir", "", "folder of a trained model")
-	cmd.Flags().StringVar(&out, "out", "report.html", "file to write")
+	f.configFlags.add(cmd)
+	cmd.Flags().StringVar(&f.dir, "model-dir", "", "folder of a trained model (default: model_dir of the config)")
+	cmd.Flags().StringVar(&f.out, "out", "report.html", "file to write")
+	f.evaluationFlags.add(cmd)
 	completeFolders(cmd, "model-dir")
 	completeFiles(cmd, "out", "html")
 	return cmd
 }
 
-func (a *app) report(dir, out string) error {
-	run, err := report.Collect(dir)
+func (a *app) report(ctx context.Context, f reportFlags) error {
+	if err := f.check(); err != nil {
+		return usage(err)
+	}
+	var cfg *config.Config
+	if f.path != "" {
+		var err error
+		if cfg, err = f.load(); err != nil {
+			return err
+		}
+		if f.dir != "" {
+			cfg.ModelDir = f.dir
+		}
+		if f.dir = cfg.ModelDir; f.dir == "" {
+			return usage(errors.New("model_dir is not set: give it in the config, by --set model_dir=DIR or by --model-dir"))
+		}
+	}
+	run, err := report.Collect(f.dir)
 	if err != nil {
 		return err
 	}
-	if run.Config != "" { // a config that cannot be read leaves classes their numbers
-		if cfg, err := config.Load(config.LoadOptions{Path: filepath.Join(dir, "config.yaml")}); err == nil {
+	if cfg != nil {
+		if err := a.assessed(ctx, cfg, f.evaluationFlags, run); err != nil {
+			return err
+		}
+	} else if run.Config != "" { // a config that cannot be read leaves classes their numbers
+		if cfg, err := config.Load(config.LoadOptions{Path: filepath.Join(f.dir, "config.yaml")}); err == nil {
 			run.ClassNames = classNames(cfg)
 		}
 	}
 	if run.Damage != nil {
-		a.log.Warn("some events could not be read: the report is of the others", "error", oneLine(run.Damage))
+		a.log.Warn("some files could not be read: the report is of the others", "error", oneLine(run.Damage))
 	}
 	var page bytes.Buffer
 	if err := run.Write(&page); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(out), page.Bytes()); err != nil {
+	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), page.Bytes()); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	_, err = fmt.Fprintf(a.stdout, "report=%s\n", out)
+	if f.json {
+		return json.NewEncoder(a.stdout).Encode(run.Numbers(f.out))
+	}
+	_, err = fmt.Fprintf(a.stdout, "report=%s\n", f.out)
 	return err
 }

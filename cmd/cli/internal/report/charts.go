@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -15,6 +14,7 @@ import (
 type chart struct {
 	ID      string
 	Options any
+	Tall    bool
 }
 
 // curve is one line of a chart.
@@ -112,11 +112,7 @@ func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
 			ShowSymbol: opts.Bool(len(c.points) <= 20), Symbol: "circle"}))
 	}
 	l.Validate()
-	options, err := json.Marshal(l.JSON())
-	if err != nil {
-		return chart{}, fmt.Errorf("chart %s: %w", title, err)
-	}
-	return chart{id, json.RawMessage(options)}, nil
+	return marshal(id, title, l.JSON())
 }
 
 // charts draws everything that the events hold; the second list is of histograms.
@@ -133,7 +129,11 @@ func (r *Run) charts() (curves, histograms []chart, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		histograms = append(histograms, c)
+		heat, err := histogramHeat(fmt.Sprintf("heat%d", i), t.tags[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		histograms = append(histograms, c, heat)
 	}
 	return curves, histograms, nil
 }

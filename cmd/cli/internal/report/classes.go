@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,9 +25,12 @@ type classRow struct{ Name, Precision, Recall, F1, Support string }
 // mostDrawn is the greatest number of classes whose confusion matrix is drawn.
 const mostDrawn = 100
 
-// classTables are made of the confusion matrices in the events.
+// classTables are made of the confusion matrices in the events, where the evaluation data gives none.
 func (r *Run) classTables() ([]classTable, error) {
 	var out []classTable
+	if r.Evaluation != nil && len(r.Evaluation.Heads) > 0 {
+		return nil, nil
+	}
 	for _, run := range r.Events {
 		for _, tag := range run.Tags {
 			last := tag.Last()
@@ -81,18 +83,16 @@ func heatMap(id string, names []string, matrix []float64) (*chart, error) {
 	m := charts.NewHeatMap()
 	m.SetGlobalOptions(
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true)}),
 		charts.WithXAxisOpts(opts.XAxis{Type: "category", Name: "predicted", Data: names, NameLocation: "middle", NameGap: 30}),
 		charts.WithYAxisOpts(opts.YAxis{Type: "category", Name: "label", Data: names, Inverse: opts.Bool(true)}),
 		charts.WithVisualMapOpts(opts.VisualMap{Min: 0, Max: float32(most), Calculable: opts.Bool(true), Left: "right", Top: "center",
-			InRange: &opts.VisualMapInRange{Color: []string{"#f7fbff", "#6baed6", "#08306b"}}}),
+			InRange: &opts.VisualMapInRange{Color: blues}}),
 		charts.WithGridOpts(opts.Grid{Left: "120", Right: "110", Top: "40", Bottom: "60"}),
 	)
 	m.AddSeries("examples", cells, charts.WithLabelOpts(opts.Label{Show: opts.Bool(n <= 20)}))
 	m.Validate()
-	options, err := json.Marshal(m.JSON())
-	if err != nil {
-		return nil, fmt.Errorf("confusion matrix: %w", err)
-	}
-	return &chart{id, json.RawMessage(options)}, nil
+	c, err := marshal(id, "confusion matrix", m.JSON())
+	return &c, err
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/cmd/cli/internal/assess"
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
@@ -26,6 +26,11 @@ type Run struct {
 	Config      string   // config.yaml, "" where there is none
 	Damage      error    // of event files that could be read in part only
 	ClassNames  []string // what the classes are called; nil: their numbers
+	Step        *StepTime
+
+	Evaluation *assess.Result // what the model does on data; nil: it was not run
+	DataName   string         // of the data
+	Checkpoint string         // that was run
 }
 
 // Collect reads a model_dir.
@@ -42,6 +47,9 @@ func Collect(dir string) (*Run, error) {
 	if r.Checkpoints, err = checkpoint.All(dir); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		return nil, err
 	}
+	if r.Step, err = readStepTime(filepath.Join(dir, "profile.json")); err != nil {
+		r.Damage = errors.Join(r.Damage, err)
+	}
 	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -51,55 +59,6 @@ func Collect(dir string) (*Run, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %s holds neither events nor checkpoints", ErrNothing, dir), r.Damage)
 	}
 	return r, nil
-}
-
-// metric is a row of the table of metrics.
-type metric struct {
-	Run, Name    string
-	Last         string
-	Step         int64
-	Least, Most  string
-	AtLow, AtTop int64 // steps of Least and Most
-}
-
-// metrics are the scalars of the evaluations, or, without any, of training.
-func (r *Run) metrics() []metric {
-	var out []metric
-	for _, evaluations := range []bool{true, false} {
-		for _, run := range r.Events {
-			if (run.Name != ".") != evaluations {
-				continue
-			}
-			for _, t := range run.Tags {
-				if t.Kind == events.Scalar {
-					out = append(out, newMetric(run.Name, t))
-				}
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	return out
-}
-
-func newMetric(run string, t events.Tag) metric {
-	last := t.Last()
-	m := metric{Run: runLabel(run), Name: t.Name, Last: number(last.Scalar), Step: last.Step}
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, p := range t.Points {
-		if p.Scalar < least {
-			least, m.AtLow = p.Scalar, p.Step
-		}
-		if p.Scalar > most {
-			most, m.AtTop = p.Scalar, p.Step
-		}
-	}
-	if least > most { // NaNs alone
-		least, most, m.AtLow, m.AtTop = last.Scalar, last.Scalar, m.Step, m.Step
-	}
-	m.Least, m.Most = number(least), number(most)
-	return m
 }
 
 func number(x float64) string { return fmt.Sprintf("%.5g", x) }

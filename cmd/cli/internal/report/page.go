@@ -5,13 +5,14 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/goestimator/goestimator/cmd/cli/internal/assess"
 	"github.com/goestimator/goestimator/internal/report/echarts"
 )
 
 //go:embed assets/page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"number": func(n assess.Number) string { return number(float64(n)) }}).Parse(pageText))
 
 // Write writes the page.
 func (r *Run) Write(w io.Writer) error {
@@ -23,13 +24,21 @@ func (r *Run) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	evaluation, err := r.evaluation()
+	if err != nil {
+		return err
+	}
+	step, err := r.stepSection()
+	if err != nil {
+		return err
+	}
 	damage := ""
 	if r.Damage != nil {
 		damage = r.Damage.Error()
 	}
 	return page.Execute(w, map[string]any{
 		"Dir": r.Dir, "Step": r.lastStep(), "Metrics": r.metrics(), "Checkpoints": r.saved(), "Config": r.Config,
-		"Curves": curves, "Histograms": histograms, "Classes": classes, "Damage": damage,
+		"Curves": curves, "Histograms": histograms, "Classes": classes, "Damage": damage, "Evaluation": evaluation, "Time": step,
 		"ECharts": template.JS(echarts.Script), //nolint:gosec // ours, not of the data
 	})
 }

@@ -119,7 +119,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := metric{Run: "eval", Name: "accuracy", Last: "0.625", Step: 3, Least: "0.5", AtLow: 1, Most: "0.75", AtTop: 2}
+	want := MetricRange{Run: "eval", Name: "accuracy", Last: 0.625, Step: 3, Lowest: 0.5, LowestStep: 1, Highest: 0.75, HighestStep: 2}
 	if got := r.metrics(); len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v, expected %+v", got, want)
 	}
@@ -127,9 +127,9 @@ func TestMetrics(t *testing.T) {
 
 func TestMetricOfNaNs(t *testing.T) {
 	tag := events.Tag{Name: "auc", Kind: events.Scalar, Points: []events.Point{{Step: 5, Scalar: math.NaN()}, {Step: 9, Scalar: math.NaN()}}}
-	want := metric{Run: "eval", Name: "auc", Last: "NaN", Step: 9, Least: "NaN", AtLow: 9, Most: "NaN", AtTop: 9}
-	if got := newMetric("eval", tag); got != want {
-		t.Errorf("got %+v, expected %+v", got, want)
+	got := newMetric("eval", tag)
+	if got.Last == got.Last || got.Lowest == got.Lowest || got.Highest == got.Highest || got.Step != 9 || got.LowestStep != 9 || got.HighestStep != 9 {
+		t.Errorf("got %+v, expected NaN at step 9", got)
 	}
 }
 

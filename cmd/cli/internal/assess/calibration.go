@@ -1,0 +1,58 @@
+package assess
+
+import (
+	"math"
+	"sort"
+)
+
+// bins is how many equal parts of 0 to 1 a calibration has.
+const bins = 10
+
+// Calibration compares probabilities with what came true, in equal parts of 0 to 1. A probability on a border belongs to the lower part.
+type Calibration struct {
+	Bins []Bin `json:"calibration"` // those that have examples
+	// Brier is the mean of (probability - outcome)².
+	Brier Number `json:"brier_score"`
+	// Error is the mean distance of Predicted and True over the parts, by weight (expected calibration error).
+	Error Number `json:"calibration_error"`
+}
+
+// Bin is a part of a calibration.
+type Bin struct {
+	From      float64 `json:"from"`
+	To        float64 `json:"to"`
+	Predicted float64 `json:"predicted"` // mean probability
+	True      float64 `json:"true"`      // share that came true
+	Weight    float64 `json:"weight"`    // examples, or their weights
+}
+
+// calibrator sums probabilities up.
+type calibrator struct {
+	weight, predicted, came [bins]float64
+	squares                 float64
+}
+
+// add counts a probability, of which a share came true.
+func (c *calibrator) add(p, came, weight float64) {
+	i := sort.Search(bins-1, func(i int) bool { return p <= float64(i+1)*(1./bins) })
+	c.weight[i] += weight
+	c.predicted[i] += weight * p
+	c.came[i] += weight * came
+	c.squares += weight * square(p-came)
+}
+
+func (c *calibrator) result() Calibration {
+	var out Calibration
+	total, distance := 0.0, 0.0
+	for i, w := range c.weight {
+		if w == 0 {
+			continue
+		}
+		b := Bin{From: float64(i) / bins, To: float64(i+1) / bins, Predicted: c.predicted[i] / w, True: c.came[i] / w, Weight: w}
+		out.Bins = append(out.Bins, b)
+		total += w
+		distance += w * math.Abs(b.Predicted-b.True)
+	}
+	out.Brier, out.Error = Number(per(c.squares, total)), Number(per(distance, total))
+	return out
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/assess"
+	"github.com/goestimator/goestimator/cmd/cli/internal/events"
+)
+
+// Numbers is what a page shows, for programs.
+type Numbers struct {
+	Report     string         `json:"report"` // the file
+	ModelDir   string         `json:"model_dir"`
+	GlobalStep int64          `json:"global_step"`
+	Checkpoint string         `json:"checkpoint,omitempty"` // that was run on the data
+	Metrics    []MetricRange  `json:"metrics"`
+	Step       *StepTime      `json:"step_time,omitempty"`
+	Evaluation *assess.Result `json:"evaluation,omitempty"`
+}
+
+// MetricRange is a scalar of the events: its last, lowest and highest value, and their steps.
+type MetricRange struct {
+	Run         string        `json:"run"`
+	Name        string        `json:"name"`
+	Last        assess.Number `json:"last"`
+	Step        int64         `json:"step"`
+	Lowest      assess.Number `json:"lowest"`
+	LowestStep  int64         `json:"lowest_step"`
+	Highest     assess.Number `json:"highest"`
+	HighestStep int64         `json:"highest_step"`
+}
+
+// Numbers are those of the page that is written to out.
+func (r *Run) Numbers(out string) Numbers {
+	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Step: r.Step, Evaluation: r.Evaluation}
+}
+
+// metrics are the scalars of the evaluations, or, without any, of training.
+func (r *Run) metrics() []MetricRange {
+	out := []MetricRange{}
+	for _, evaluations := range []bool{true, false} {
+		for _, run := range r.Events {
+			if (run.Name != ".") != evaluations {
+				continue
+			}
+			for _, t := range run.Tags {
+				if t.Kind == events.Scalar {
+					out = append(out, newMetric(run.Name, t))
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return out
+}
+
+func newMetric(run string, t events.Tag) MetricRange {
+	last := t.Last()
+	m := MetricRange{Run: runLabel(run), Name: t.Name, Last: assess.Number(last.Scalar), Step: last.Step,
+		Lowest: assess.Number(last.Scalar), LowestStep: last.Step, Highest: assess.Number(last.Scalar), HighestStep: last.Step}
+	found := false
+	for _, p := range t.Points {
+		x := assess.Number(p.Scalar)
+		if math.IsNaN(p.Scalar) {
+			continue
+		}
+		if !found || x < m.Lowest {
+			m.Lowest, m.LowestStep = x, p.Step
+		}
+		if !found || x > m.Highest {
+			m.Highest, m.HighestStep = x, p.Step
+		}
+		found = true
+	}
+	return m
+}
