@@ -67,12 +67,12 @@ func (p *Plots) AddLines(title, x string, logarithmic bool, lines ...Points) err
 // AddBars adds a bar for each name.
 func (p *Plots) AddBars(title string, names []string, values []float64) error {
 	b := charts.NewBar()
-	b.SetGlobalOptions(append(p.shared(title), charts.WithXAxisOpts(opts.XAxis{Data: names}), charts.WithYAxisOpts(opts.YAxis{Type: "value"}))...)
+	b.SetGlobalOptions(append(p.shared(title), charts.WithXAxisOpts(opts.XAxis{Type: "category"}), charts.WithYAxisOpts(opts.YAxis{Type: "value"}))...)
 	var data []opts.BarData
 	for _, v := range values {
 		data = append(data, opts.BarData{Value: v})
 	}
-	b.AddSeries("", data)
+	b.SetXAxis(names).AddSeries("", data)
 	b.Validate()
 	return p.add(title, b.JSON())
 }
