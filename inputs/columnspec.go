@@ -50,6 +50,18 @@ func (s *ColumnSpec) complete() {
 	}
 }
 
+// Kept is an ignored column of a file as a feature. One of csv without a type is read as the text that stands there, and a text may be missing.
+func (s ColumnSpec) Kept(format string) ColumnSpec {
+	s.Role = Feature
+	if format == "csv" && s.DType == "" && len(s.Vocabulary) == 0 {
+		s.Kind, s.DType = "categorical", "string"
+	}
+	if s.DType == "string" && s.Default == nil && !s.Ragged {
+		s.Default = ""
+	}
+	return s
+}
+
 // textual reports whether a column without a named type holds strings: it has no
 // vocabulary, and the file format has no types.
 func (s ColumnSpec) textual(format string) bool {

@@ -34,7 +34,12 @@ type Context struct {
 	// params, batch_size and all other keys; nil: none. The function must apply them
 	// itself.
 	Spec *Spec
+
+	labeled bool // labels are read in mode Predict, too
 }
+
+// unlabeled reports whether labels are left out.
+func (c Context) unlabeled() bool { return c.Mode == Predict && !c.labeled }
 
 // PerReplicaBatch returns the share of one replica in the global batch. It
 // fails where the global batch does not divide by the replicas in sync.

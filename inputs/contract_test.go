@@ -70,7 +70,8 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 	maps.Copy(ds, combinations(t, mem))
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),
-		"fold": Fold(5, 2, false), "held out": Fold(5, 2, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),
+		"stratified": Folding{Folds: 3, Stratify: "id"}.Keep(1, false), "grouped": Folding{Folds: 3, Group: "x"}.Keep(1, true), "by time": Folding{Folds: 3, Time: "id"}.Keep(1, false),
+		"by order": Folding{Folds: 3, Time: FileOrder}.Keep(2, true), "fold numbers": Folding{Folds: 3}.Number("fold"), "fold": Fold(5, 2, false), "held out": Fold(5, 2, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),
 		"repeat": Repeat(2), "shuffle": Shuffle(10, 4), "prefetch": Prefetch(2), "cache": Cache(), "project": Project("id"),
 	} {
 		ds[name] = tr(src)

@@ -284,7 +284,7 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 
 // images opens the folder of images of a spec.
 func (s Spec) images(ic Context) (Dataset, error) {
-	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.Mode == Predict, Missing: ic.Mode != Train, Damaged: s.damaged(ic), Allocator: ic.Allocator}
+	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train, Damaged: s.damaged(ic), Allocator: ic.Allocator}
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
 	}

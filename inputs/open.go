@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
@@ -47,19 +48,23 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 
 // rows returns the rows of the input, before batches are made of them.
 func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
-	ds, files, shardRows, err := s.open(ctx, ic)
+	s, dropped := s.withSplitColumn()
+	source := ic
+	if by := s.Split.Folding().column(); by != "" && (s.isLabel(by) || len(s.AllColumns()) == 0) {
+		source.labeled = true // labels say where rows belong
+	}
+	ds, files, shardRows, err := s.open(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	if len(ds.Schema().columns) == 0 {
 		return nil, fmt.Errorf("no column of %s is read: name at least one feature under columns", baseNames(files))
 	}
-	var steps []Transform
-	if ic.Mode == Predict && len(ds.Schema().ByRole(Label)) > 0 {
-		steps = append(steps, withoutLabels(ds.Schema()))
-	}
 	later := shardRows && len(s.Transforms) > 0 // which go by the order of all rows
-	steps = append(steps, s.selectRows(ic, shardRows && !later)...)
+	steps := s.selectRows(ic, shardRows && !later)
+	if rest := remaining(ds.Schema(), dropped, ic.unlabeled()); len(rest) < len(ds.Schema().columns) {
+		steps = append(steps, Project(rest...))
+	}
 	steps = append(steps, s.transforms(ic)...)
 	if later {
 		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))
@@ -130,7 +135,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 
 // source opens the files.
 func (s Spec) source(files []string, ic Context) (Dataset, error) {
-	unlabeled := ic.Mode == Predict
+	unlabeled := ic.unlabeled()
 	damaged := s.damaged(ic)
 	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator}
 	switch s.Format {
@@ -164,15 +169,33 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 	return nil, unknownFormat(s.Format)
 }
 
-// withoutLabels keeps all columns but the labels.
-func withoutLabels(s *Schema) Transform {
+// withSplitColumn makes an ignored column by which rows are split one that is read. dropped is its name, "" where it stays.
+func (s Spec) withSplitColumn() (out Spec, dropped string) {
+	name := s.Split.Folding().column()
+	at := slices.IndexFunc(s.Columns, func(c ColumnSpec) bool { return c.Name == name })
+	s.Columns = slices.Clone(s.Columns)
+	switch {
+	case name == "" || at >= 0 && s.Columns[at].Role != Ignore:
+		return s, ""
+	case at >= 0:
+		s.Columns[at] = s.Columns[at].Kept(s.Format)
+	case len(s.Columns) > 0 && (s.Format == "parquet" || s.Format == "arrow"):
+		s.Columns = append(s.Columns, ColumnSpec{Name: name, Role: Feature})
+	default:
+		return s, ""
+	}
+	return s, name
+}
+
+// remaining are the names of the columns that a model gets.
+func remaining(s *Schema, dropped string, unlabeled bool) []string {
 	var names []string
 	for _, c := range s.columns {
-		if c.Role != Label {
+		if c.Name != dropped && !(unlabeled && c.Role == Label) {
 			names = append(names, c.Name)
 		}
 	}
-	return Project(names...)
+	return names
 }
 
 // glyphSeed gives training and evaluation different glyphs.
@@ -187,7 +210,7 @@ func glyphSeed(ic Context) int64 {
 func (s Spec) selectRows(ic Context, shardRows bool) []Transform {
 	var steps []Transform
 	if s.Split.Folds > 0 {
-		steps = append(steps, Fold(s.Split.Folds, s.Split.HeldOut, s.Split.Part == "eval"))
+		steps = append(steps, s.Split.Folding().Keep(s.Split.HeldOut, s.Split.Part == "eval"))
 	}
 	if shardRows {
 		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))

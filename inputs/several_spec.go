@@ -137,7 +137,7 @@ func (s Spec) openSeveral(ctx context.Context, ic Context) (Dataset, bool, error
 		if byFile {
 			in.Shard = "files"
 		}
-		if s.Format == "zip" && ic.Mode == Predict && in.onlyLabels() {
+		if s.Format == "zip" && ic.unlabeled() && in.onlyLabels() {
 			continue
 		}
 		own.Seed = ic.Seed + int64(i)

@@ -103,9 +103,8 @@ type GroupSpec struct {
 	Size int `yaml:"size,omitempty"`
 }
 
-// SplitSpec keeps a part of the rows: row i belongs to fold i mod folds, so the
-// parts are the same in every run, and balanced even where rows are sorted by
-// class.
+// SplitSpec keeps a part of the rows, which are the same in every run. Row i belongs to fold i mod folds, which is balanced even
+// where rows are sorted by class, or to the fold that a column says, as Folding has it.
 type SplitSpec struct {
 	// Number of folds. 0: no split.
 	Folds int `yaml:"folds,omitempty"`
@@ -113,6 +112,17 @@ type SplitSpec struct {
 	HeldOut int `yaml:"held_out,omitempty"`
 	// train: all folds but the held-out one; eval: the held-out fold only.
 	Part string `yaml:"part,omitempty"`
+	// A column of classes, which each fold has in the shares of the whole. Here and in group and time, a column that has role: ignore serves.
+	Stratify string `yaml:"stratify,omitempty"`
+	// A column whose equal values, for example a patient's, stay in one fold.
+	Group string `yaml:"group,omitempty"`
+	// A column of times (numbers, or dates such as 2006-01-02), or file_order: fold i holds out block i+1 of folds+1 blocks that follow each other, and trains on those before it.
+	Time string `yaml:"time,omitempty"`
+}
+
+// Folding is the rule of the split.
+func (s SplitSpec) Folding() Folding {
+	return Folding{Folds: s.Folds, Stratify: s.Stratify, Group: s.Group, Time: s.Time}
 }
 
 // AugmentSpec names random changes to images, for training.

@@ -42,7 +42,7 @@ type node struct {
 	again      rowStep                   // its effect on single rows; nil: it passes them on
 	byPosition bool                      // again goes by the rows' positions
 	generated  bool                      // a source whose rows a function yields
-	mixes      bool                      // its rows come in another order than up's, or again
+	mixes      bool                      // its rows come in another order than up's, or again, or a later step cannot tell their positions
 	inMemory   bool                      // of a source whose rows lie in memory
 	files      []string                  // of a source that reads them one after the other
 	origin     origin                    // of a source that reads files

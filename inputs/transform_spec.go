@@ -180,9 +180,11 @@ func (s Spec) transforms(ic Context) []Transform {
 	for i, t := range s.Transforms {
 		kind := transformKinds[t.Kind]
 		if ic.Mode == Predict {
-			if kind.training || t.Kind == "rename" && s.isLabel(t.Column) {
+			if kind.training || t.Kind == "rename" && ic.unlabeled() && s.isLabel(t.Column) {
 				continue
 			}
+		}
+		if ic.unlabeled() {
 			t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), s.isLabel)
 		}
 		step, err := t.made(ic, ic.Seed+int64(i))

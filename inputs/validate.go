@@ -67,6 +67,9 @@ func (s Spec) checkPipeline() *violation.List {
 	s.validateRows(vs)
 	s.validateBatches(vs)
 	s.Split.validate(vs)
+	all := s
+	all.Repeat, all.Take = false, 0
+	vs.Require(s.Split.Time == "" || all.Ends(), "split.time", s.Split.Time, "expected none: the rows have no end")
 	s.validateSeveral(vs)
 	return vs
 }
@@ -129,6 +132,8 @@ func (s SplitSpec) validate(vs *violation.List) {
 	vs.Require(s.Folds >= 2, "split.folds", s.Folds, "expected >= 2")
 	vs.Require(s.HeldOut >= 0 && s.HeldOut < max(s.Folds, 1), "split.held_out", s.HeldOut, "expected >= 0 and < folds")
 	vs.OneOf("split.part", s.Part, "train", "eval")
+	vs.Require(s.Group == "" || s.Stratify == "", "split.group", s.Group, "expected none beside stratify")
+	vs.Require(s.Time == "" || s.Stratify == "" && s.Group == "", "split.time", s.Time, "expected none beside stratify and group")
 }
 
 func (s ColumnSpec) validate() error {

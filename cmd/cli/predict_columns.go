@@ -54,9 +54,7 @@ func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 func (p *passedColumns) read(c *inputs.ColumnSpec, format string) {
 	switch {
 	case c.Role == inputs.Ignore:
-		if c.Role = inputs.Feature; format == "csv" && c.DType == "" && len(c.Vocabulary) == 0 {
-			c.Kind, c.DType = "", "string" // as it stands in the file
-		}
+		*c = c.Kept(format)
 	case c.Role == inputs.Label: // a prediction has none
 		if c.Role = inputs.Feature; len(c.Vocabulary) > 0 {
 			c.Vocabulary, c.Kind, c.DType = nil, "", "string"

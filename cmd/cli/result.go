@@ -77,6 +77,17 @@ func (s summary) json() jsonSummary {
 	return out
 }
 
+// numbers are the metrics that are finite numbers.
+func (s jsonSummary) numbers() map[string]float64 {
+	out := map[string]float64{}
+	for name, v := range s.Metrics {
+		if x, ok := v.(float64); ok {
+			out[name] = x
+		}
+	}
+	return out
+}
+
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // finite is a number as JSON holds it: null for NaN and infinities.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/search"
@@ -17,7 +19,7 @@ import (
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	configFlags
-	dir string
+	dir, html string
 }
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -47,7 +49,9 @@ the sweep, unless the first three do.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.dir, "dir", "", "folder of the sweep (default: the config's model_dir and _sweep)")
+	cmd.Flags().StringVar(&f.html, "html", "", "file of an HTML page: table, parallel coordinates, importance, the best so far")
 	completeFolders(cmd, "dir")
+	completeFiles(cmd, "html", "html")
 	return cmd
 }
 
@@ -80,11 +84,17 @@ func (a *app) sweep(ctx context.Context, cfg *config.Config, f sweepFlags) error
 		return err
 	}
 	defer journal.Close()
+	own, err := ownValues(cfg, s.Spec())
+	if err != nil {
+		return err
+	}
+	s.Begin(own)
 	s.Resume(results, begun)
 	if len(results) > 0 {
 		a.log.Info("the sweep goes on", "dir", f.dir, "ended", len(results))
 	}
-	t := &trials{app: a, flags: f, search: s, journal: journal}
+	t := &trials{app: a, search: s, journal: journal, watch: s.Spec().MedianStopping, args: f.trainArgs, most: hopeless,
+		log: func(t search.Trial) string { return f.trialDir(t) + ".log" }, read: func(r *search.Result, sum jsonSummary) error { return readMetric(s.Spec().Metric, r, sum) }}
 	if err := t.run(ctx); err != nil {
 		return err
 	}
@@ -123,7 +133,7 @@ func checkParameters(s search.Spec, f sweepFlags) error {
 // sweepIdentity tells sweeps apart: by all of the config but how many trials there are and how many run at a time.
 func sweepIdentity(cfg config.Config) (string, error) {
 	cfg.Sweep.Parallel, cfg.ModelDir, cfg.Run.JobID = 0, "", ""
-	if cfg.Sweep.Algorithm != "halving" { // whose rounds depend on how many trials there are
+	if !cfg.Sweep.Halves() { // whose rounds depend on how many trials there are
 		cfg.Sweep.Trials = 0
 	}
 	b, err := cfg.Marshal()
@@ -132,4 +142,41 @@ func sweepIdentity(cfg config.Config) (string, error) {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// hopeless is how many trials fail, without one that succeeds, before the sweep ends.
+const hopeless = 3
+
+// trialDir is the model_dir of a trial.
+func (f sweepFlags) trialDir(t search.Trial) string {
+	return filepath.Join(f.dir, "trials", fmt.Sprintf("%04d", t.Number))
+}
+
+// trainArgs are the arguments of train for a trial.
+func (f sweepFlags) trainArgs(t search.Trial) []string {
+	sets := append(f.sets[:len(f.sets):len(f.sets)], t.Sets()...)
+	sets = append(sets, "model_dir="+f.trialDir(t))
+	if t.Steps > 0 {
+		sets = append(sets, fmt.Sprintf("train.max_steps=%d", t.Steps))
+	}
+	args := []string{"--config", f.path}
+	for _, set := range sets {
+		args = append(args, "--set", set)
+	}
+	return args
+}
+
+// readMetric takes the metric of a sweep from what train has printed.
+func readMetric(metric string, r *search.Result, s jsonSummary) error {
+	r.Metrics = s.numbers()
+	v, ok := s.Metrics[metric]
+	if !ok {
+		return usage(fmt.Errorf("sweep.metric: no metric %s in the evaluation: expected one of %s", metric, strings.Join(sortedNames(s.Metrics), ", ")))
+	}
+	if x, ok := v.(float64); ok {
+		r.Value = &x
+		return nil
+	}
+	r.Error = fmt.Sprintf("%s is %v", metric, cmp.Or(s.NotFinite["metrics."+metric], "no number"))
+	return nil
 }

@@ -38,7 +38,7 @@ func (a *app) sweepResult(cfg *config.Config, s *search.Search, f sweepFlags) er
 	}
 	if sum.Best != nil {
 		best := sum.Best
-		sum.ModelDir = (&trials{flags: f}).file(best.Trial)
+		sum.ModelDir = f.trialDir(best.Trial)
 		sum.Config = filepath.Join(f.dir, "best.yaml")
 		won, err := config.Load(config.LoadOptions{Path: f.path, Sets: append(f.sets[:len(f.sets):len(f.sets)], append(best.Sets(), "model_dir="+sum.ModelDir)...)})
 		if err != nil {
@@ -46,6 +46,11 @@ func (a *app) sweepResult(cfg *config.Config, s *search.Search, f sweepFlags) er
 		}
 		won.Sweep = search.Spec{}
 		if err := won.WriteFile(sum.Config); err != nil {
+			return err
+		}
+	}
+	if f.html != "" {
+		if err := sum.writePage(f.html, s); err != nil {
 			return err
 		}
 	}
@@ -78,18 +83,36 @@ func (s sweepSummary) table(parameters []search.Parameter) string {
 		row = append(row, text)
 	}
 	for _, r := range s.Trials {
-		value := "failed"
-		if x, ok := r.Got(); ok {
-			value = strconv.FormatFloat(x, 'g', 6, 64)
-		}
-		cells := []string{strconv.Itoa(r.Number), value}
-		for _, p := range parameters {
-			cells = append(cells, shortText(r.Values[p.Key]))
-		}
-		t.add(cells...)
+		cells := []string{strconv.Itoa(r.Number), metricText(r)}
+		t.add(append(cells, valueTexts(r, parameters)...)...)
 	}
 	t.add(row...)
 	return t.String()
+}
+
+// metricText is the metric of a trial.
+func metricText(r search.Result) string {
+	x, ok := r.Got()
+	switch {
+	case !ok:
+		return "failed"
+	case r.Stopped:
+		return strconv.FormatFloat(x, 'g', 6, 64) + " (stopped)"
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}
+
+// valueTexts are the values of a trial; a key that it leaves as the config has it is "-".
+func valueTexts(r search.Result, parameters []search.Parameter) []string {
+	var out []string
+	for _, p := range parameters {
+		if v, ok := r.Values[p.Key]; ok {
+			out = append(out, shortText(v))
+		} else {
+			out = append(out, "-")
+		}
+	}
+	return out
 }
 
 func shortText(v any) string {

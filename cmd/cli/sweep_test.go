@@ -139,3 +139,33 @@ func TestSweepMistakes(t *testing.T) {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }
+
+// TestSweepStops a trial that is behind the median of those that have ended, and writes a page of them all.
+func TestSweepStops(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	code, out, errs := run(t.Context(), "--html", "page.html", "--set", "sweep.parallel=1", "--set", "sweep.median_stopping=true", "--set", "train.max_steps=4000",
+		"--set", "run.save_checkpoints_steps=500", "--set", "eval.throttle_secs=0", "--set", "sweep.parameters=[{key: optimizer.learning_rate, values: [0.01, 0.02, 0.03, 1e-9]}]")
+	if code != 0 || !strings.Contains(out, "trials=4\n") || !strings.Contains(out, "(stopped)") || !strings.Contains(errs, "trial stopped number=3") {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+	page, err := os.ReadFile("page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"loss by trial", `"type":"parallel"`, "(stopped)"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
+// TestSweepBegins with the config's own values, whatever the ranges.
+func TestSweepBegins(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	code, out, errs := run(t.Context(), "--json", "--set", "sweep.algorithm=random", "--set", "sweep.trials=2", "--set", "optimizer.learning_rate=0.1",
+		"--set", "sweep.parameters=[{key: optimizer.learning_rate, min: 1e-9, max: 1e-8, log: true}, {key: train.input.shuffle, values: [0]}]")
+	var sum sweepSummary
+	if err := json.Unmarshal([]byte(out), &sum); err != nil || code != 0 || sum.Best == nil || sum.Best.Number != 0 || sum.Best.Values["optimizer.learning_rate"] != 0.1 {
+		t.Errorf("code %d, %v, %s%s", code, err, out, errs)
+	}
+}

@@ -1,18 +1,58 @@
 package search
 
 import (
-	"errors"
 	"math"
 )
 
-var errHalving = errors.New("sweep.algorithm halving divides train.max_steps among its rounds: set train.max_steps")
+// bracket is one successive halving: trials from the number first on, and the steps until which each round trains.
+type bracket struct {
+	first, trials int
+	steps         []int64
+}
 
-// rounds are the steps until which each round of halving trains. There are as many as leave less than two reductions of trials in the last.
-func (s *Search) rounds() []int64 {
-	n := 1
-	for left := s.spec.Trials; left >= s.spec.Reduction; left /= s.spec.Reduction {
-		n++
+// brackets are those of the search: one of halving, several of hyperband.
+func (s *Search) brackets() []bracket {
+	if s.spec.Algorithm == "halving" {
+		n := 1
+		for left := s.spec.Trials; left >= s.spec.Reduction; left /= s.spec.Reduction {
+			n++
+		}
+		return []bracket{{0, s.spec.Trials, s.rounds(n)}}
 	}
+	// Li et al., "Hyperband", 2018: as many brackets as the trials make; the cheapest one takes those that are left.
+	most := 0
+	for math.Pow(float64(s.spec.Reduction), float64(most+1)) <= float64(min(s.maxSteps, maxTrials)) && hyperbandTrials(most+1, s.spec.Reduction) <= s.spec.Trials {
+		most++
+	}
+	var out []bracket
+	next, left := 0, s.spec.Trials-hyperbandTrials(most, s.spec.Reduction)
+	for k := most; k >= 0; k-- {
+		n := bracketTrials(k, most, s.spec.Reduction) + left
+		out = append(out, bracket{next, n, s.rounds(k + 1)})
+		next, left = next+n, 0
+	}
+	return out
+}
+
+// bracketTrials is how many trials the bracket of k+1 rounds begins with, where the largest has most+1.
+func bracketTrials(k, most, reduction int) int {
+	n := most + 1
+	for range k {
+		n *= reduction
+	}
+	return (n + k) / (k + 1)
+}
+
+func hyperbandTrials(most, reduction int) int {
+	sum := 0
+	for k := range most + 1 {
+		sum += bracketTrials(k, most, reduction)
+	}
+	return sum
+}
+
+// rounds are the steps until which each of n rounds trains.
+func (s *Search) rounds(n int) []int64 {
 	steps := make([]int64, 0, n)
 	for i := range n {
 		part := math.Pow(float64(s.spec.Reduction), float64(n-1-i))
@@ -21,14 +61,24 @@ func (s *Search) rounds() []int64 {
 	return steps
 }
 
-// halved is the next trial of successive halving: a round begins once the one before has ended, with the best of it. Where steps are so few that rounds
-// have the same, a trial of the earlier round stands for both.
+// halved is the next trial of a bracket: of the first one that has any now.
 func (s *Search) halved() (Trial, bool) {
-	members := make([]Trial, s.spec.Trials)
-	for i := range members {
-		members[i] = Trial{Number: i}
+	for _, b := range s.brackets() {
+		if t, ok := s.inBracket(b); ok {
+			return t, true
+		}
 	}
-	for _, steps := range s.rounds() {
+	return Trial{}, false
+}
+
+// inBracket is the next trial of successive halving: a round begins once the one before has ended, with the best of it. Where steps are so few that rounds
+// have the same, a trial of the earlier round stands for both.
+func (s *Search) inBracket(b bracket) (Trial, bool) {
+	members := make([]Trial, b.trials)
+	for i := range members {
+		members[i] = Trial{Number: b.first + i}
+	}
+	for _, steps := range b.steps {
 		if len(members) == 0 { // all have failed
 			break
 		}

@@ -9,23 +9,18 @@ import (
 // Importance tells for each parameter how closely the metric follows it, from 0 to 1: of a range Spearman's correlation of ranks, without its sign; of a
 // list the correlation ratio of the ranks. NaN where fewer than five trials, or equal ones alone, tell nothing.
 func (s *Search) Importance() []float64 {
-	var list []Result
-	for _, r := range s.Ranked() {
-		if _, ok := r.Got(); ok {
-			list = append(list, r)
-		}
-	}
 	out := make([]float64, len(s.spec.Parameters))
 	for i, p := range s.spec.Parameters {
 		out[i] = math.NaN()
-		places := placesOf(p, list)
-		if len(list) < 5 || len(places) < len(list) {
-			continue
+		var places, metric []float64
+		for _, r := range s.Ranked() {
+			v, ok := r.Got()
+			if place := placesOf(p, []Result{r}); ok && len(place) > 0 {
+				places, metric = append(places, place...), append(metric, v)
+			}
 		}
-		var metric []float64
-		for _, r := range list {
-			v, _ := r.Got()
-			metric = append(metric, v)
+		if len(places) < 5 {
+			continue
 		}
 		if p.listed() {
 			out[i] = correlationRatio(places, ranks(metric))

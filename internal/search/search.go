@@ -2,6 +2,8 @@ package search
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -9,7 +11,8 @@ import (
 // Search chooses trials. It is for one goroutine.
 type Search struct {
 	spec     Spec
-	maxSteps int64 // of the last round of halving
+	maxSteps int64          // of the last round of halving
+	first    map[string]any // values of the first trial; nil: as of the others
 	again    []Trial
 	running  map[trialKey]bool
 	done     map[trialKey]Result
@@ -31,10 +34,17 @@ func New(spec Spec, maxSteps int64) (*Search, error) {
 	if err := spec.validate(); err != nil {
 		return nil, err
 	}
-	if spec.Algorithm == "halving" && maxSteps <= 0 {
-		return nil, errHalving
+	if spec.Halves() && maxSteps <= 0 {
+		return nil, fmt.Errorf("sweep.algorithm %s divides train.max_steps among its rounds: set train.max_steps", spec.Algorithm)
 	}
 	return &Search{spec: spec, maxSteps: maxSteps, running: map[trialKey]bool{}, done: map[trialKey]Result{}}, nil
+}
+
+// Begin gives the first trial its values, so that no result is worse than theirs; a key that is left out keeps what the config says. A grid has its own.
+func (s *Search) Begin(values map[string]any) {
+	if s.spec.Algorithm != "grid" {
+		s.first = values
+	}
 }
 
 // Spec is the search's, with its defaults.
@@ -72,7 +82,7 @@ func (s *Search) Next() (t Trial, ok bool) {
 		s.running[t.key()] = true
 		return t, true
 	}
-	if s.spec.Algorithm == "halving" {
+	if s.spec.Halves() {
 		t, ok = s.halved()
 	} else if ok = s.next < s.spec.Trials; ok {
 		t = Trial{Number: s.next, Values: s.values(s.next)}
@@ -86,6 +96,9 @@ func (s *Search) Next() (t Trial, ok bool) {
 
 // values are those of a new trial.
 func (s *Search) values(n int) map[string]any {
+	if n == 0 && s.first != nil {
+		return maps.Clone(s.first)
+	}
 	v := map[string]any{}
 	r := s.random(n)
 	if s.spec.Algorithm == "grid" {

@@ -318,6 +318,7 @@ func TestWrongSpecs(t *testing.T) {
 		"min above 0":        {Parameters: []Parameter{{Key: "a", Max: 2, Log: true}}},
 		"whole numbers":      {Parameters: []Parameter{{Key: "a", Max: 2.5, Integer: true}}},
 		"points":             {Parameters: []Parameter{{Key: "a", Max: 2, Points: 1}}},
+		"which stops trials": {Algorithm: "hyperband", MedianStopping: true, Parameters: one},
 		"halving sets train": {Algorithm: "halving", Parameters: []Parameter{{Key: "train.max_steps", Values: []any{1}}}},
 		"set train.max_step": {Algorithm: "halving", Parameters: one},
 	} {
@@ -343,5 +344,85 @@ func TestImportance(t *testing.T) {
 	all(t, s, zero)
 	if got := s.Importance(); !math.IsNaN(got[0]) {
 		t.Errorf("of four trials: %v", got)
+	}
+}
+
+// TestHyperband: brackets of halvings; the cheapest has the trials that are left, and all of them train.
+func TestHyperband(t *testing.T) {
+	s := must(t, Spec{Algorithm: "hyperband", Trials: 20, Parameters: ranges, HigherIsBetter: true}, 900)
+	rounds := map[int64][]int{}
+	for {
+		r, ok := s.Next()
+		if !ok {
+			break
+		}
+		rounds[r.Steps] = append(rounds[r.Steps], r.Number)
+		v := float64(r.Number)
+		s.Add(Result{Trial: r, Value: &v})
+	}
+	want := "map[100:[0 1 2 3 4 5 6 7 8 9 10 11] 300:[11 10 9 8 12 13 14 15 16] 900:[11 16 17 18 19]]"
+	if got := fmt.Sprint(rounds); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if b := must(t, Spec{Algorithm: "hyperband", Trials: 4, Parameters: ranges, Reduction: 1 << 40}, math.MaxInt64).brackets(); len(b) != 1 || b[0].trials != 4 {
+		t.Errorf("a large reduction: %v", b)
+	}
+	if b := must(t, Spec{Algorithm: "hyperband", Trials: 1000, Parameters: ranges}, 4).brackets(); len(b) != 2 || b[0].steps[0] != 1 || b[1].steps[0] != 4 {
+		t.Errorf("few steps: %v", b)
+	}
+}
+
+// TestBegin: the first trial has the config's own values, of which some may be outside of the ranges or missing.
+func TestBegin(t *testing.T) {
+	for _, algorithm := range Algorithms() {
+		s := must(t, Spec{Algorithm: algorithm, Trials: 30, Parameters: ranges}, 900)
+		own := map[string]any{ranges[0].Key: 1e9}
+		s.Begin(own)
+		for range 30 {
+			r, ok := s.Next()
+			if !ok {
+				break
+			}
+			if r.Number == 0 && (fmt.Sprint(r.Values) == fmt.Sprint(own)) != (algorithm != "grid") {
+				t.Errorf("%s begins with %v", algorithm, r.Values)
+			}
+			v := float64(r.Number)
+			s.Add(Result{Trial: r, Value: &v})
+		}
+		s.Importance()
+	}
+}
+
+func TestMedianStopping(t *testing.T) {
+	s := must(t, Spec{MedianStopping: true, Parameters: ranges}, 0)
+	curve := func(values ...float64) []Point {
+		var out []Point
+		for i, v := range values {
+			out = append(out, Point{Step: int64(i+1) * 10, Value: v})
+		}
+		return out
+	}
+	worse := curve(9, 8)
+	for i, c := range [][]Point{curve(5, 3, 1), curve(6, 4), curve(7, 5, 3)} { // averages until step 20: 4, 5, 6
+		if s.Behind(worse) {
+			t.Errorf("stopped after %d ended trials", i)
+		}
+		s.Add(Result{Trial: Trial{Number: i}, Curve: c, Stopped: false})
+	}
+	for want, c := range map[bool][][]Point{true: {worse, curve(9, 5.1)}, false: {curve(9, 5), curve(5, 9), curve(1), nil}} {
+		for _, x := range c {
+			if s.Behind(x) != want {
+				t.Errorf("%v: want %v", x, want)
+			}
+		}
+	}
+	s.Add(Result{Trial: Trial{Number: 3}, Curve: curve(100, 100), Stopped: true})
+	s.Add(Result{Trial: Trial{Number: 4}, Curve: curve(100, 100), Error: "failed"})
+	if !s.Behind(curve(9, 5.1)) {
+		t.Error("trials that were stopped or failed count")
+	}
+	s = must(t, Spec{Parameters: ranges}, 0)
+	if s.Behind(worse) {
+		t.Error("stopped without the rule")
 	}
 }

@@ -15,14 +15,18 @@ type Spec struct {
 	// Whether a higher value of the metric is better.
 	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
 	// random; grid: all combinations; tpe: after ten random trials, where good ones lie densest among all (Bergstra et al. 2011); halving: at random, and
-	// the better ones are trained on (successive halving, Jamieson and Talwalkar 2016).
+	// the better ones are trained on (successive halving, Jamieson and Talwalkar 2016); hyperband: several such halvings, which begin with more or fewer
+	// steps (Li et al. 2018). All but grid begin with the config's own values.
 	Algorithm string `yaml:"algorithm,omitempty"`
 	// Number of trials. 0: 20; of a grid, all combinations.
 	Trials int `yaml:"trials,omitempty"`
 	// Trials that run at the same time, each a process with its share of the cores. 0: 1.
 	Parallel int `yaml:"parallel,omitempty"`
-	// halving: one of so many trials is trained on, for so many times as many steps, until the last reach train.max_steps. 0: 3.
+	// halving, hyperband: one of so many trials is trained on, for so many times as many steps, until the last reach train.max_steps. 0: 3.
 	Reduction int `yaml:"reduction,omitempty"`
+	// random, grid, tpe: stop a trial whose best metric so far is worse than the median of the running averages of at least three ended trials at the
+	// same step (Golovin et al., Google Vizier, 2017). It looks at each evaluation: see eval.every_steps and run.save_checkpoints_steps.
+	MedianStopping bool `yaml:"median_stopping,omitempty"`
 	// Seed of the choices. The config's seed is that of all trainings.
 	Seed int64 `yaml:"seed,omitempty"`
 	// The keys that vary, and their values.
@@ -48,7 +52,10 @@ type Parameter struct {
 }
 
 // Algorithms are the known values of Spec.Algorithm.
-func Algorithms() []string { return []string{"random", "grid", "tpe", "halving"} }
+func Algorithms() []string { return []string{"random", "grid", "tpe", "halving", "hyperband"} }
+
+// Halves reports whether trials are trained in rounds, from fewer to more steps.
+func (s Spec) Halves() bool { return s.Algorithm == "halving" || s.Algorithm == "hyperband" }
 
 // Bounds of a search.
 const (
@@ -101,12 +108,15 @@ func (s Spec) validate() error {
 	if s.Reduction < 2 {
 		add("reduction: got %d, expected at least 2", s.Reduction)
 	}
+	if s.MedianStopping && s.Halves() {
+		add("median_stopping: expected none with %s, which stops trials itself", s.Algorithm)
+	}
 	if len(s.Parameters) == 0 {
 		add("parameters: none, expected at least one, for example {key: optimizer.learning_rate, min: 1e-4, max: 1e-1, log: true}")
 	}
 	for i, p := range s.Parameters {
-		if s.Algorithm == "halving" && strings.EqualFold(p.Key, "train.max_steps") {
-			add("parameters[%d]: halving sets train.max_steps itself", i)
+		if s.Halves() && strings.EqualFold(p.Key, "train.max_steps") {
+			add("parameters[%d]: %s sets train.max_steps itself", i, s.Algorithm)
 		}
 		if err := p.validate(); err != nil {
 			add("parameters[%d] (%s): %w", i, p.Key, err)

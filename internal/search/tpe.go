@@ -33,11 +33,11 @@ func (s *Search) split() (good, bad []Result) {
 	return all[:n], append(all[n:len(all):len(all)], bad...)
 }
 
-// placesOf are where the values of results lie.
+// placesOf are where the values of results lie; those of a config, which may lie elsewhere, are left out.
 func placesOf(p Parameter, list []Result) []float64 {
 	var places []float64
 	for _, r := range list {
-		if x, ok := p.place(r.Values[p.Key]); ok {
+		if x, ok := p.place(r.Values[p.Key]); ok && (p.listed() || x >= p.low() && x <= p.high()) {
 			places = append(places, x)
 		}
 	}

@@ -41,6 +41,10 @@ type Result struct {
 	Trial
 	Value *float64 `json:"value"` // of the metric; nil: none, or not a number
 	Error string   `json:"error,omitempty"`
+
+	Metrics map[string]float64 `json:"metrics,omitempty"` // all of the last evaluation that are finite
+	Curve   []Point            `json:"curve,omitempty"`   // the metric of each evaluation, where the median stopping rule needs it
+	Stopped bool               `json:"stopped,omitempty"` // by that rule
 }
 
 // Got reports the value of the metric, where there is one.
@@ -58,10 +62,7 @@ func (s *Search) better(r, o Result) bool {
 	if !ok || !has {
 		return ok && !has
 	}
-	if s.spec.HigherIsBetter {
-		return x > y
-	}
-	return x < y
+	return s.higher(x, y)
 }
 
 // ranked are results from the best to the worst; of equal ones the earlier trial comes first.

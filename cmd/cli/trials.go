@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -22,15 +21,16 @@ import (
 // trialGrace is how long an interrupted trial has for its checkpoint.
 const trialGrace = 30 * time.Second
 
-// hopeless is how many trials fail, without one that succeeds, before the sweep ends.
-const hopeless = 3
-
-// trials runs those of a sweep.
+// trials runs trainings, each a process with a folder of its own, and keeps what comes of them in a journal.
 type trials struct {
 	app     *app
-	flags   sweepFlags
 	search  *search.Search
 	journal *search.Journal
+	args    func(search.Trial) []string             // of train
+	log     func(search.Trial) string               // the file of what a trial says
+	read    func(*search.Result, jsonSummary) error // takes what counts from what train has printed
+	most    int                                     // failures at the beginning that end it all; 0: any number
+	watch   bool                                    // evaluations are read as they are made, for the median stopping rule
 	failed  int
 	succeed bool
 }
@@ -48,7 +48,7 @@ func (t *trials) run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	done := make(chan ended)
+	done, told := make(chan ended), make(chan evaluated)
 	var failure error
 	for running := 0; ; {
 		for failure == nil && ctx.Err() == nil && running < t.search.Spec().Parallel {
@@ -61,16 +61,25 @@ func (t *trials) run(ctx context.Context) error {
 				break
 			}
 			running++
+			w := newEvalReader(t.search.Spec().Metric, told)
 			go func() {
-				r, err := t.one(ctx, trial)
+				r, err := t.one(ctx, trial, w)
 				done <- ended{r, err}
 			}()
 		}
 		if running == 0 {
 			return cmp.Or(failure, ctx.Err())
 		}
-		e := <-done
-		running--
+		var e ended
+		select {
+		case w := <-told:
+			if t.search.Behind(w.curve) {
+				w.stop()
+			}
+			continue
+		case e = <-done:
+			running--
+		}
 		if e.err == nil {
 			e.err = t.take(e.result)
 		}
@@ -91,11 +100,13 @@ func (t *trials) take(r search.Result) error {
 	value, ok := r.Got()
 	switch {
 	case r.Error != "":
-		t.app.log.Warn("trial failed", "number", r.Number, "values", strings.Join(r.Sets(), " "), "error", r.Error, "log", t.file(r.Trial)+".log")
+		t.app.log.Warn("trial failed", "number", r.Number, "values", strings.Join(r.Sets(), " "), "error", r.Error, "log", t.log(r.Trial))
+	case ok && r.Stopped:
+		t.app.log.Info("trial stopped", "number", r.Number, "values", strings.Join(r.Sets(), " "), t.search.Spec().Metric, value)
 	case ok:
 		t.app.log.Info("trial", "number", r.Number, "values", strings.Join(r.Sets(), " "), t.search.Spec().Metric, value)
 	}
-	if t.failed >= hopeless && !t.succeed {
+	if t.most > 0 && t.failed >= t.most && !t.succeed {
 		return fmt.Errorf("the first %d trials failed, the last with: %s", t.failed, r.Error)
 	}
 	return nil
@@ -109,38 +120,29 @@ func (t *trials) count(r search.Result) {
 	}
 }
 
-// file is the model_dir of a trial.
-func (t *trials) file(trial search.Trial) string {
-	return filepath.Join(t.flags.dir, "trials", fmt.Sprintf("%04d", trial.Number))
-}
-
 // one trains a trial. Its failure is part of the result; an error is one of the sweep.
-func (t *trials) one(ctx context.Context, trial search.Trial) (search.Result, error) {
+func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader) (search.Result, error) {
+	defer evals.end()
 	r := search.Result{Trial: trial}
 	binary, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	logFile, err := os.OpenFile(t.file(trial)+".log", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	logFile, err := os.OpenFile(t.log(trial), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return r, err
 	}
 	defer logFile.Close()
-	args := []string{binary, "train", "--json", "--config", t.flags.path}
-	sets := append(t.flags.sets[:len(t.flags.sets):len(t.flags.sets)], trial.Sets()...)
-	sets = append(sets, "model_dir="+t.file(trial))
-	if trial.Steps > 0 {
-		sets = append(sets, fmt.Sprintf("train.max_steps=%d", trial.Steps))
-	}
-	for _, set := range sets {
-		args = append(args, "--set", set)
-	}
 	var out, last bytes.Buffer
 	env := append(os.Environ(), "TF_CONFIG=")
 	if n := t.search.Spec().Parallel; n > 1 && os.Getenv("GOMAXPROCS") == "" {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/n)))
 	}
-	p, err := proc.Start(proc.Command{Args: args, Env: env, Stdout: &out, Stderr: io.MultiWriter(logFile, &tail{&last}), Linger: time.Second})
+	args, stderr := append([]string{binary, "train", "--json"}, t.args(trial)...), io.MultiWriter(logFile, &tail{&last})
+	if t.watch {
+		args, stderr = append(args, "--log-format", "json"), io.MultiWriter(stderr, evals)
+	}
+	p, err := proc.Start(proc.Command{Args: args, Env: env, Stdout: &out, Stderr: stderr, Linger: time.Second})
 	if err != nil {
 		return r, err
 	}
@@ -149,33 +151,22 @@ func (t *trials) one(ctx context.Context, trial search.Trial) (search.Result, er
 	case <-ctx.Done():
 		p.Stop(trialGrace)
 		return r, ctx.Err()
+	case <-evals.stopped:
+		p.Stop(trialGrace)
+		return evals.result(r), nil
 	}
+	r.Curve = evals.ended()
 	if code := p.ExitCode(); code == estimator.ExitInterrupted {
 		return r, errors.New("a trial was interrupted: the same command goes on")
 	} else if code != 0 {
 		r.Error = cmp.Or(lastLine(last.String()), fmt.Sprintf("exit code %d", code))
 		return r, nil
 	}
-	return r, t.read(&r, out.Bytes())
-}
-
-// read takes the metric from what train has printed.
-func (t *trials) read(r *search.Result, printed []byte) error {
 	var s jsonSummary
-	if err := json.Unmarshal(printed, &s); err != nil {
-		return fmt.Errorf("trial %d: what train printed: %w", r.Number, err)
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		return r, fmt.Errorf("trial %d: what train printed: %w", r.Number, err)
 	}
-	metric := t.search.Spec().Metric
-	v, ok := s.Metrics[metric]
-	if !ok {
-		return usage(fmt.Errorf("sweep.metric: no metric %s in the evaluation: expected one of %s", metric, strings.Join(sortedNames(s.Metrics), ", ")))
-	}
-	if x, ok := v.(float64); ok {
-		r.Value = &x
-		return nil
-	}
-	r.Error = fmt.Sprintf("%s is %v", metric, cmp.Or(s.NotFinite["metrics."+metric], "no number"))
-	return nil
+	return r, t.read(&r, s)
 }
 
 // tail keeps the end of what is written.
