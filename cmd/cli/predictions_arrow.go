@@ -8,8 +8,10 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 	"github.com/goestimator/goestimator/inputs"
-	"github.com/goestimator/goestimator/internal/format/parquetfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -39,7 +41,8 @@ func newArrowPredictions(w io.WriteSeeker) predictionWriter {
 
 func newParquetPredictions(w io.WriteSeeker) predictionWriter {
 	return &columnar{out: w, open: func(w io.WriteSeeker, s *arrow.Schema) (recordWriter, error) {
-		return parquetfile.NewWriter(w, s)
+		props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))
+		return pqarrow.NewFileWriter(s, w, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	}}
 }
 

@@ -81,14 +81,29 @@ func sources(args []string) (map[string]string, error) {
 
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// read reads the licences at the top of a module's folder.
+var readme = regexp.MustCompile(`(?i)^readme([-._].*)?$`)
+
+// read reads the licences at the top of a module's folder; where there are none, those of which the README has the text.
 func (m *module) read() error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
 		return err
 	}
+	if err := m.readFiles(entries, licenceFile); err != nil || len(m.texts) > 0 {
+		return err
+	}
+	if err := m.readFiles(entries, readme); err != nil {
+		return err
+	}
+	if m.licence == "" {
+		m.texts = nil
+	}
+	return nil
+}
+
+func (m *module) readFiles(entries []os.DirEntry, names *regexp.Regexp) error {
 	for _, e := range entries {
-		if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+		if e.IsDir() || !names.MatchString(e.Name()) {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(m.dir, e.Name()))

@@ -47,8 +47,11 @@ func TestNotices(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(mit)) || !bytes.Contains(text, []byte("by us")) || bytes.Contains(text, []byte("package m")) {
 		t.Errorf("%v\n%s", err, text)
 	}
+	if text, err := notices([]module{read(map[string]string{"README.md": "# m\n" + mit})}, nil); err != nil || !bytes.Contains(text, []byte(mit)) {
+		t.Errorf("a licence in the README: %v\n%s", err, text)
+	}
 	for want, files := range map[string]map[string]string{
-		"has no file of a licence": {"main.go": ""}, "is none of those known": {"COPYING": "pay me"},
+		"has no file of a licence": {"main.go": "", "README": "hello"}, "is none of those known": {"COPYING": "pay me"},
 		"the licence GPL": {"LICENSE": mit, "LICENSE-GPL": "GNU General Public License, version 2"},
 	} {
 		if _, err := notices([]module{good, read(files)}, nil); err == nil || !strings.Contains(err.Error(), want) {

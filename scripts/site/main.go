@@ -31,17 +31,19 @@ func run(args []string, stdout io.Writer) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	links := s.links()
 	if *out != "" {
 		if err := s.write(*out, *source); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(stdout, "%d pages, %d links\n", len(s.pages), s.links())
+	_, err = fmt.Fprintf(stdout, "%d pages, %d links\n", len(s.pages), links)
 	return err
 }
 
 // write makes the site's files anew.
 func (s *site) write(out, source string) error {
+	images := s.images() // before links are turned to the site's
 	for _, p := range s.pages {
 		html, err := s.render(p, source)
 		if err == nil {
@@ -51,7 +53,7 @@ func (s *site) write(out, source string) error {
 			return fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
-	for _, image := range s.images() {
+	for _, image := range images {
 		b, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(image)))
 		if err == nil {
 			err = put(filepath.Join(out, filepath.FromSlash(image)), b)
