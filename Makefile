@@ -3,8 +3,9 @@
 GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
+GORELEASER ?= v2.18.2
 
-.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench site pages sbom notices release-check snapshot
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +41,26 @@ fuzz-short: ## every fuzz target for some seconds
 
 accept: ## the long runs: accuracies, 50 kills, soaks
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 90m ./accept/...
+
+site: ## the pages as a site, in build/site; all links are checked
+	cd scripts/site && $(GO) run . -out ../../build/site
+
+pages: ## runs every block of the task pages and the README
+	$(GO) test -count=1 ./docs/snippets
+
+sbom: ## what a binary is made of, as CycloneDX, in build/goestimator.cdx.json
+	$(GO) build -o build/goestimator ./cmd/goestimator
+	$(GO) run ./scripts/release sbom build/goestimator > build/goestimator.cdx.json
+
+notices: ## the licences of all linked modules, in build/THIRD_PARTY_NOTICES; unknown and copyleft ones fail
+	$(GO) build -o build/goestimator ./cmd/goestimator
+	$(GO) run ./scripts/release notices build/goestimator > build/THIRD_PARTY_NOTICES
+
+release-check: ## the goreleaser config is valid; goreleaser is taken from the module proxy
+	GORELEASER_IMAGE=goestimator $(GO) run github.com/goreleaser/goreleaser/v2@$(GORELEASER) check
+
+snapshot: ## archives, packages and SBOMs of this commit, in dist, without publishing them
+	GORELEASER_IMAGE=goestimator $(GO) run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --snapshot --clean --skip=docker,publish
 
 peers: $(VENV)/ready ## a Python environment with the real peers
 $(VENV)/ready: interop/requirements.txt interop/requirements-nodeps.txt

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/features"
 	"github.com/spf13/cobra"
 )
 
@@ -22,6 +23,10 @@ type build struct {
 	Modified  bool   `json:"modified"` // there were changes beside the commit
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
+
+	Tags     string             `json:"tags,omitempty"` // of go build
+	Cgo      bool               `json:"cgo"`
+	Features []features.Feature `json:"features,omitempty"` // that build tags add or leave out
 }
 
 // newBuild reads the build information of this process; b may be nil.
@@ -46,6 +51,10 @@ func newBuild(name string, b *debug.BuildInfo) build {
 			out.Time = s.Value
 		case "vcs.modified":
 			out.Modified = s.Value == "true"
+		case "-tags":
+			out.Tags = s.Value
+		case "CGO_ENABLED":
+			out.Cgo = s.Value == "1"
 		}
 	}
 	return out
@@ -57,7 +66,7 @@ func (a *app) thisBuild() build {
 	return newBuild(a.name, b)
 }
 
-// String is one line.
+// String is one line, without what the binary holds.
 func (b build) String() string {
 	parts := []string{b.Name + " " + b.Version}
 	if b.Framework != "" {
@@ -76,20 +85,43 @@ func (b build) String() string {
 	return strings.Join(append(parts, b.Go, b.Platform), ", ")
 }
 
+// holds says in two lines at most what the binary holds and what not, with the tags that change it.
+func (b build) holds() string {
+	var held, left []string
+	for _, f := range b.Features {
+		switch {
+		case f.Held:
+			held = append(held, f.Name)
+		case f.Adds:
+			left = append(left, f.Name+" (-tags "+f.Tag+" adds it)")
+		default:
+			left = append(left, f.Name+" (left out by -tags "+f.Tag+")")
+		}
+	}
+	text := "holds " + strings.Join(held, ", ")
+	if len(left) > 0 {
+		text += "\nwithout " + strings.Join(left, ", ")
+	}
+	return text
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "say which version this is and what it was built from",
 		Long: `Says which version this binary is, the commit that it was built from, the Go
-version and the platform, in one line or as JSON. --version prints the same line.`,
+version and the platform, and in the lines below it what build tags added to the
+binary or left out. --version prints the first line.`,
 		Example: "  goestimator version --json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			b := a.thisBuild()
+			b.Features = features.List()
 			if asJSON {
-				return a.printJSON(a.thisBuild())
+				return a.printJSON(b)
 			}
-			_, err := fmt.Fprintln(a.stdout, a.thisBuild())
+			_, err := fmt.Fprintf(a.stdout, "%s\n%s\n", b, b.holds())
 			return err
 		},
 	}

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/internal/platform/features"
 )
 
 func TestVersionLine(t *testing.T) {
@@ -46,12 +49,17 @@ func TestVersion(t *testing.T) {
 		}
 		return stdout.String()
 	}
-	line := run("version")
-	if line != run("--version") {
+	line, holds, _ := strings.Cut(run("version"), "\n")
+	if line+"\n" != run("--version") {
 		t.Errorf("version prints %q, --version %q", line, run("--version"))
 	}
+	for _, f := range features.List() {
+		if !strings.Contains(holds, f.Name) || !f.Held && !strings.Contains(holds, "-tags "+f.Tag) {
+			t.Errorf("%s is not in %q", f.Name, holds)
+		}
+	}
 	var b build
-	if err := json.Unmarshal([]byte(run("version", "--json")), &b); err != nil || b.String()+"\n" != line || b.Name != "mine" {
+	if err := json.Unmarshal([]byte(run("version", "--json")), &b); err != nil || b.String() != line || len(b.Features) != len(features.List()) || b.Name != "mine" {
 		t.Errorf("%+v, %v, expected the fields of %q", b, err, line)
 	}
 }

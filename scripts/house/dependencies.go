@@ -92,7 +92,7 @@ func dependencyTable(all map[string]*dependency) string {
 	var b strings.Builder
 	b.WriteString("# What each public package pulls in\n\nWritten by scripts/house; `go generate ./scripts/house` renews it. Packages of the standard library do not count.\n" +
 		"The SDKs of S3, Google Cloud Storage and Azure are not in the table: the commands alone import them, through gocloud.dev/blob. Their signatures, credentials of pods and machines, retries and " +
-		"regions are what an own client would never have whole; [ADR 36](adr/0036-models-in-buckets.md) has the reasons, and the tag `nobuckets` leaves them out.\n\n")
+		"regions are what an own client would never have whole; [ADR 36](adr/0036-models-in-buckets.md) has the reasons. Plain builds have S3; [build tags](build.md) add the others, or leave it out.\n\n")
 	b.WriteString("| package | our packages | foreign packages | foreign modules | of these |\n|---|---:|---:|---:|---|\n")
 	for _, path := range publicPaths(all) {
 		n := needsOf(all, path)

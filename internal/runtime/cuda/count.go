@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/goestimator/goestimator/internal/platform/features"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
@@ -18,6 +19,9 @@ func Count() (int, error) {
 // GPUs returns those that this process may use, in the order of their numbers. Where there are none the error tells why; it
 // is a driver.ErrNoDevice unless a driver is there and something is the matter with it.
 func GPUs() ([]driver.Info, error) {
+	if !held {
+		return nil, fmt.Errorf("%w: %w", driver.ErrNoDevice, features.Need("gpu"))
+	}
 	d, err := openDriver()
 	r := examine(d, err, os.LookupEnv)
 	if r.Why == "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/features"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/libcuda"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
@@ -37,6 +38,9 @@ type Library struct {
 
 // Detect looks at this machine. Finding nothing is no error.
 func Detect() Report {
+	if !held {
+		return Report{Why: features.Need("gpu").Error()}
+	}
 	d, err := libcuda.Open()
 	r := examine(d, err, os.LookupEnv)
 	for _, name := range []dylib.Name{dylib.Driver, dylib.NVRTC, dylib.CuBLASLt, dylib.CuDNN, dylib.NCCL} {

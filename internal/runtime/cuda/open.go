@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/goestimator/goestimator/internal/platform/features"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
@@ -21,6 +22,9 @@ func Open(ctx context.Context, ordinal int) (*Device, error) {
 
 // OpenWith is Open with a choice of libraries: tests see that own kernels and NVIDIA's do the same.
 func OpenWith(ctx context.Context, ordinal int, use Libraries) (*Device, error) {
+	if !held {
+		return nil, fmt.Errorf("GPU %d: %w: %w", ordinal, driver.ErrNoDevice, features.Need("gpu"))
+	}
 	d, err := openDriver()
 	r := examine(d, err, os.LookupEnv)
 	if r.Why != "" {

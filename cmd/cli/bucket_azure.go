@@ -1,0 +1,5 @@
+//go:build azure
+
+package cli
+
+import _ "gocloud.dev/blob/azureblob" // azblob:// for serve

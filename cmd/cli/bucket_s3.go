@@ -1,0 +1,5 @@
+//go:build !nobuckets
+
+package cli
+
+import _ "gocloud.dev/blob/s3blob" // s3:// for serve

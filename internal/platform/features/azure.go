@@ -1,0 +1,5 @@
+//go:build azure
+
+package features
+
+func init() { held["azure"] = true }

@@ -1,0 +1,2 @@
+// Package features says what this binary holds: parts that build tags add or leave out.
+package features

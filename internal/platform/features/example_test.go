@@ -1,0 +1,21 @@
+package features_test
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/platform/features"
+)
+
+// Which parts depend on build tags?
+func ExampleList() {
+	for _, f := range features.List() {
+		fmt.Println(f.Name, f.Tag)
+	}
+	// Output:
+	// s3 nobuckets
+	// gcs gcs
+	// azure azure
+	// serve noserve
+	// gpu nogpu
+	// trace notrace
+}

@@ -1,0 +1,5 @@
+//go:build gcs
+
+package features
+
+func init() { held["gcs"] = true }

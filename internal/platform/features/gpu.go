@@ -1,0 +1,5 @@
+//go:build !nogpu
+
+package features
+
+func init() { held["gpu"] = true }

@@ -1,0 +1,5 @@
+//go:build !nobuckets
+
+package features
+
+func init() { held["s3"] = true }

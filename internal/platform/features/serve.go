@@ -1,0 +1,5 @@
+//go:build !noserve
+
+package features
+
+func init() { held["serve"] = true }

@@ -1,0 +1,5 @@
+//go:build !notrace
+
+package features
+
+func init() { held["trace"] = true }

@@ -1,0 +1,5 @@
+//go:build nogpu
+
+package cuda
+
+const held = false

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestRepository makes the site of this repository: no link of it leads nowhere, and it loads nothing from elsewhere.
+func TestRepository(t *testing.T) {
+	out := t.TempDir()
+	var stdout bytes.Buffer
+	if err := run([]string{"-out", out}, &stdout); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "tasks", "tabular.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`href="../style.css"`, `href="../config.html`, `class="chroma"`, `aria-current="page"`} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	loads := regexp.MustCompile(`(?:src|<link[^>]*href)="(?:https?:)?//`)
+	pages, _ := filepath.Glob(filepath.Join(out, "*.html"))
+	for _, p := range pages {
+		b, err := os.ReadFile(p)
+		if err != nil || loads.Match(b) {
+			t.Errorf("%s: %v, or it loads something from another host", p, err)
+		}
+	}
+}
+
+// TestLinks: what leads nowhere is named with its line.
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "other.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := "# A `b` c, d\n\n## A b c d\n\n[1](#a-b-c-d) [2](#a-b-c-d-1) [3](other.txt) [4](https://example.org/x)\n\n[5](#e)\n[6](none.md) ![7](none.png) [8](../x.md)\n"
+	p := parse("a.md", []byte(text))
+	s := &site{root: dir, pages: []*page{p}, byPath: map[string]*page{"a.md": p}}
+	err := s.check()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	want := []string{"a.md:7: link to #e: a.md has no heading #e", "a.md:8: link to none.md: there is no none.md", "a.md:8: link to none.png: there is no none.png",
+		"a.md:8: link to ../x.md: it leads out of the repository"}
+	if got := strings.Split(err.Error(), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, expected %q", got, want)
+	}
+}
