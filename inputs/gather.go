@@ -37,12 +37,14 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 			c.Release()
 		}
 	}()
+	moves := movesOf(recs, spans, rows)
 	chunks := make([]arrow.ArrayData, len(recs))
 	for i, f := range schema.Fields() {
 		for k, r := range recs {
 			chunks[k] = r.Column(i).Data()
 		}
-		d, err := gatherData(mem, f.Type, chunks, spans)
+		g := gatherer{mem: mem, chunks: chunks, spans: spans, n: rows, moves: moves}
+		d, err := g.data(f.Type)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", f.Name, err)
 		}
@@ -97,6 +99,7 @@ type gatherer struct {
 	chunks []arrow.ArrayData
 	spans  []span
 	n      int // rows in all spans
+	moves  []move
 }
 
 func gatherData(mem memory.Allocator, dt arrow.DataType, chunks []arrow.ArrayData, spans []span) (arrow.ArrayData, error) {
@@ -104,6 +107,10 @@ func gatherData(mem memory.Allocator, dt arrow.DataType, chunks []arrow.ArrayDat
 	for _, s := range spans {
 		g.n += s.n
 	}
+	return g.data(dt)
+}
+
+func (g *gatherer) data(dt arrow.DataType) (arrow.ArrayData, error) {
 	valid, nulls := g.validity()
 	defer release(valid)
 	switch t := dt.(type) {
@@ -116,7 +123,7 @@ func gatherData(mem memory.Allocator, dt arrow.DataType, chunks []arrow.ArrayDat
 		}
 		return g.finish(dt, nulls, nil, valid, offsets, data), nil
 	case *arrow.FixedSizeListType:
-		children, err := gatherData(mem, t.Elem(), g.children(), g.fixedSpans(int(t.Len())))
+		children, err := gatherData(g.mem, t.Elem(), g.children(), g.fixedSpans(int(t.Len())))
 		if err != nil {
 			return nil, err
 		}
@@ -197,9 +204,17 @@ func (g *gatherer) fixed(width int) *memory.Buffer {
 		}
 	}
 	dst := out.Bytes()
+	switch {
+	case width == 4 && g.moves != nil:
+		scatter(arrow.Uint32Traits.CastFromBytes(dst), values, arrow.Uint32Traits.CastFromBytes, g.moves)
+		return out
+	case width == 8 && g.moves != nil:
+		scatter(arrow.Uint64Traits.CastFromBytes(dst), values, arrow.Uint64Traits.CastFromBytes, g.moves)
+		return out
+	}
 	for _, s := range g.spans {
 		src := values[s.chunk]
-		switch { // single rows, as a shuffle draws them, need no call
+		switch { // single rows need no call
 		case s.n == 1 && width == 4:
 			binary.NativeEndian.PutUint32(dst, binary.NativeEndian.Uint32(src[4*s.start:]))
 			dst = dst[4:]

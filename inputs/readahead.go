@@ -11,8 +11,14 @@ import (
 
 // snapshotEvery is the number of records that a background reader passes on between
 // two snapshots of its upstream. A state is the last snapshot and the number of
-// rows since. It stays small, and restoring reads at most this many records again.
-const snapshotEvery = 32
+// rows since. Restoring reads at most this many records again, or, where the snapshot
+// would hold rows, as a shuffle of a stream does, snapshotShare times as many bytes
+// as it would hold: taking snapshots then costs little beside reading.
+const (
+	snapshotEvery = 32
+	snapshotShare = 4
+	snapshotSmall = 1 << 20 // bytes of rows that are always taken
+)
 
 // maxAhead bounds records read ahead and workers: a larger number is a mistake.
 const maxAhead = 1 << 14
@@ -149,7 +155,7 @@ func (s *aheadStage) save(w *stateWriter) error {
 	base := s.base
 	if base == nil {
 		var err error
-		if base, err = snapshot(s.up, 0); err != nil {
+		if base, err = snapshot(s.up, 0, &stateWriter{}); err != nil {
 			return err
 		}
 	}
@@ -158,9 +164,8 @@ func (s *aheadStage) save(w *stateWriter) error {
 	return nil
 }
 
-// snapshot returns the state of a stage whose next row is row of the pass.
-func snapshot(up stage, row int64) ([]byte, error) {
-	w := &stateWriter{}
+// snapshot returns the state of a stage whose next row is row of the pass, written by w.
+func snapshot(up stage, row int64, w *stateWriter) ([]byte, error) {
 	w.int(row)
 	err := up.save(w)
 	return w.all(), err

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
@@ -22,7 +23,7 @@ type aheadRun struct {
 func (s *aheadStage) begin() error {
 	if s.base == nil {
 		var err error
-		if s.base, err = snapshot(s.up, 0); err != nil {
+		if s.base, err = snapshot(s.up, 0, &stateWriter{}); err != nil {
 			return err
 		}
 	}
@@ -58,9 +59,7 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 		item := spareItems.Get().(*aheadItem)
 		item.rec, item.err = from.skip(ctx, &skip)
 		if item.rec == nil && item.err == nil {
-			if from.records > 0 && from.records%snapshotEvery == 0 {
-				item.snapshot, item.err = snapshot(up, from.row)
-			}
+			item.snapshot, item.err = from.snapshot()
 			if item.err == nil {
 				item.rec, item.err = from.pull(ctx)
 			}
@@ -84,12 +83,27 @@ type source struct {
 	up      stage
 	row     int64 // of the pass
 	records int   // pulled since the start
+	bytes   int64 // of the records pulled since the last snapshot
+}
+
+// snapshot returns the state of the upstream where one is due, else nil.
+func (s *source) snapshot() ([]byte, error) {
+	if s.records == 0 || s.records%snapshotEvery != 0 {
+		return nil, nil
+	}
+	b, err := snapshot(s.up, s.row, &stateWriter{small: true, room: max(s.bytes/snapshotShare, snapshotSmall)})
+	if errors.Is(err, errLargeState) {
+		return nil, nil
+	}
+	s.bytes = 0
+	return b, err
 }
 
 func (s *source) pull(ctx context.Context) (arrow.Record, error) {
 	rec, err := s.up.pull(ctx, 0)
 	if err == nil {
 		s.records++
+		s.bytes += rowBytes(rec)
 	}
 	return rec, err
 }

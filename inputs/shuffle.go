@@ -28,7 +28,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			index = func(context.Context) (Indexed, error) { return ix, nil }
 		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
-			s := &shuffleStage{buffer: buffer, rng: splitmix.Source(splitmix.Mix(uint64(seed), uint64(epoch), 0x5f))}
+			s := &shuffleStage{node: d, buffer: buffer, rng: splitmix.Source(splitmix.Mix(uint64(seed), uint64(epoch), 0x5f))}
 			if index != nil && up.err == nil {
 				ix, err := index(ctx)
 				s.rows = &indexStore{src: ix}
@@ -38,7 +38,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			if err != nil {
 				return nil, err
 			}
-			s.rows = &rowStore{up: st, node: d, read: shuffleRead(buffer)}
+			s.rows = &rowStore{up: st, node: d, read: shuffleRead(buffer), block: buffer / shuffleAhead}
 			return s, nil
 		}
 		return d
@@ -52,26 +52,48 @@ type store interface {
 	// gather returns rows as a record; these slots are free from now on. keep are
 	// the slots in use, which it may rename in place.
 	gather(ctx context.Context, slots, keep []int64) (arrow.Record, error)
+	// ahead is how many rows to gather at once, 0 where that gains nothing.
+	ahead() int
 	save(w *stateWriter, keep []int64) error
 	load(ctx context.Context, r *stateReader, limit int) (keep []int64, err error)
 	close() error
 }
 
 type shuffleStage struct {
+	node   *node
 	rows   store
 	buffer int
 	rng    splitmix.Source
 	slots  []int64
 	done   bool // no more rows upstream
 	failed failure
+	cutter // rows that were gathered with those delivered
 }
 
+// pull returns a part of many rows that were gathered at once: memory is then read page by page. A device's memory is
+// asked for no more than one batch.
 func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
-	if s.failed.err != nil {
-		return nil, s.failed.err
-	}
 	if limit <= 0 {
 		limit = chunkRows
+	}
+	mem := BatchMemoryOf(ctx)
+	if mem != nil && s.rest == nil {
+		return s.gather(ctx, limit)
+	}
+	rec, err := s.cutter.pull(ctx, limit, func(ctx context.Context) (arrow.Record, error) {
+		return s.gather(ctx, max(limit, s.rows.ahead()/limit*limit))
+	})
+	if err != nil || mem == nil {
+		return rec, err
+	}
+	defer rec.Release() // of a state that was saved elsewhere
+	return gatherRecord(mem, s.node.schema.Arrow(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
+}
+
+// gather draws as many rows.
+func (s *shuffleStage) gather(ctx context.Context, limit int) (arrow.Record, error) {
+	if s.failed.err != nil {
+		return nil, s.failed.err
 	}
 	drawn := make([]int64, 0, min(limit, chunkRows*chunkRows)) // a limit may exceed the data by far
 	for len(drawn) < limit {
@@ -113,27 +135,51 @@ func (s *shuffleStage) draw(ctx context.Context) (int64, error) {
 
 func (s *shuffleStage) save(w *stateWriter) error {
 	w.int(int64(s.rng))
-	done := int64(0)
+	flags := int64(0)
 	if s.done {
-		done = 1
+		flags |= shuffleDone
 	}
-	w.int(done)
+	if s.rest != nil {
+		flags |= shuffleRest
+	}
+	w.int(flags)
+	if s.rest != nil {
+		if err := w.record(s.rest); err != nil {
+			return err
+		}
+	}
 	return s.rows.save(w, s.slots)
 }
 
+// What is in the state of a shuffle.
+const (
+	shuffleDone = 1 << iota // no more rows upstream
+	shuffleRest             // a record of rows that were gathered before they were asked for
+)
+
 func (s *shuffleStage) load(ctx context.Context, r *stateReader) error {
+	s.discard()
 	s.rng = splitmix.Source(r.int())
-	s.done = r.count(1) == 1
+	flags := r.count(shuffleDone | shuffleRest)
+	s.done = flags&shuffleDone != 0
 	s.failed.err = nil
 	if r.err != nil {
 		return r.err
 	}
 	var err error
+	if flags&shuffleRest != 0 {
+		if s.rest, err = r.record(s.node.schema); err != nil {
+			return err
+		}
+	}
 	s.slots, err = s.rows.load(ctx, r, s.buffer)
 	return err
 }
 
-func (s *shuffleStage) close() error { return s.rows.close() }
+func (s *shuffleStage) close() error {
+	s.discard()
+	return s.rows.close()
+}
 
 // indexStore keeps row numbers of an Indexed data set.
 type indexStore struct {
@@ -152,6 +198,9 @@ func (s *indexStore) next(ctx context.Context) (int64, error) {
 func (s *indexStore) gather(ctx context.Context, slots, _ []int64) (arrow.Record, error) {
 	return s.src.Gather(ctx, slots)
 }
+
+// ahead is 0: row numbers alone are kept in a state, and rows of memory may be gathered whenever a batch needs them.
+func (s *indexStore) ahead() int { return 0 }
 
 func (s *indexStore) save(w *stateWriter, keep []int64) error {
 	w.int(s.pos)

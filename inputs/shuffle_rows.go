@@ -17,7 +17,16 @@ type rowStore struct {
 	held int64 // rows in recs
 	pos  int64 // rows of the last record that are in the buffer
 	read int   // rows to ask upstream for
+	// block is how many rows are gathered at once.
+	block int
+	bytes int64 // of the rows that were not gathered yet
+	ended bool  // no more rows upstream
 }
+
+// shuffleAhead is the share of a buffer's rows that are gathered at once: 1 / shuffleAhead.
+const shuffleAhead = 16
+
+func (s *rowStore) ahead() int { return min(s.block, chunkRows*chunkRows) }
 
 // shuffleRead is how many rows a buffer asks upstream for: large records make gathering cheap, small ones keep the state
 // of a small buffer small.
@@ -29,11 +38,12 @@ func (s *rowStore) next(ctx context.Context) (int64, error) {
 	last := len(s.recs) - 1
 	if last < 0 || s.pos == s.recs[last].NumRows() {
 		rec, err := s.up.pull(withoutBatchMemory(ctx), s.read)
-		if err != nil {
+		if s.ended = eof(err); err != nil {
 			return 0, err
 		}
 		s.recs = append(s.recs, rec)
 		s.held += rec.NumRows()
+		s.bytes += rowBytes(rec)
 		s.pos = 0
 		last++
 	}
@@ -46,7 +56,8 @@ func (s *rowStore) gather(ctx context.Context, slots, keep []int64) (arrow.Recor
 	if err != nil {
 		return nil, err
 	}
-	if s.held > int64(2*len(keep)+4*s.read) {
+	s.bytes -= rowBytes(rec)
+	if !s.ended && s.held > int64(2*len(keep)+4*s.read) { // at the end no rows take the place of those that are copied
 		if err := s.compact(keep); err != nil {
 			rec.Release()
 			return nil, err
@@ -90,13 +101,17 @@ func (s *rowStore) compact(keep []int64) error {
 // replace makes recs the records of the store.
 func (s *rowStore) replace(recs []arrow.Record) {
 	releaseAll(s.recs)
-	s.recs, s.held = recs, 0
+	s.recs, s.held, s.bytes = recs, 0, 0
 	for _, r := range recs {
 		s.held += r.NumRows()
+		s.bytes += rowBytes(r)
 	}
 }
 
 func (s *rowStore) save(w *stateWriter, keep []int64) error {
+	if err := w.fits(s.bytes); err != nil { // before the work of compact
+		return err
+	}
 	if err := s.compact(keep); err != nil {
 		return err
 	}

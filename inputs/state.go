@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -28,6 +29,19 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type stateWriter struct {
 	before [][]byte
 	buf    []byte
+	small  bool  // records may take no more bytes than room
+	room   int64 // what is left
+}
+
+// errLargeState tells that a state would have more rows than a small one may.
+var errLargeState = errors.New("the state is too large for now")
+
+// fits fails where as many bytes of rows are too many.
+func (w *stateWriter) fits(rows int64) error {
+	if w.small && rows > w.room {
+		return errLargeState
+	}
+	return nil
 }
 
 func (w *stateWriter) int(v int64) { w.buf = binary.AppendVarint(w.buf, v) }
@@ -52,12 +66,18 @@ func (w *stateWriter) record(rec arrow.Record) error {
 		w.bytes(nil)
 		return nil
 	}
+	size := rowBytes(rec)
+	if err := w.fits(size); err != nil {
+		return err
+	}
+	w.room -= size
 	rec, err := wholeCopy(rec)
 	if err != nil {
 		return fmt.Errorf("write rows into the input state: %w", err)
 	}
 	defer rec.Release()
 	var b bytes.Buffer
+	b.Grow(int(size) + stateFrame) // growing would copy it several times
 	iw := ipc.NewWriter(&b, ipc.WithSchema(rec.Schema()))
 	if err := iw.Write(rec); err != nil {
 		return fmt.Errorf("write rows into the input state: %w", err)
@@ -65,9 +85,12 @@ func (w *stateWriter) record(rec arrow.Record) error {
 	if err := iw.Close(); err != nil {
 		return fmt.Errorf("write rows into the input state: %w", err)
 	}
-	w.bytes(b.Bytes())
+	w.reference(b.Bytes())
 	return nil
 }
+
+// stateFrame is about what a record takes in a state beside its rows.
+const stateFrame = 4 << 10
 
 // wholeCopy returns a copy of a record: arrow v15 fails to write some slices of records.
 func wholeCopy(rec arrow.Record) (arrow.Record, error) {
