@@ -41,7 +41,7 @@ var fileMarks = []struct {
 	{"\xff\xd8\xff", fileKind{"", "a JPEG image", "name a file of data"}},
 	{"%PDF-", fileKind{"", "a PDF document", "name a file of data"}},
 	{"\x89HDF", fileKind{"", "an HDF5 file", "write it as Parquet or CSV"}},
-	{"\x93NUMPY", fileKind{"", "a NumPy array", "write it as Parquet or CSV"}},
+	{"\x93NUMPY", fileKind{"npy", "a NumPy array", "set format: npy"}},
 	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "export the table as CSV"}},
 	{"\x80\x02", pickle},
 	{"\x80\x03", pickle},

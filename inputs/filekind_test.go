@@ -55,12 +55,15 @@ func TestFilesOfAnotherKind(t *testing.T) {
 		"text":                               []byte("x,y\n1,a\n2,b\n"),
 		"empty":                              nil,
 	}
-	own := map[string]string{"parquet": "a Parquet file", "arrow": "an Arrow file", "tfrecord": "a TFRecord file", "idx": "an IDX file", "jsonl": "JSON", "csv": "text"}
+	own := map[string]string{"parquet": "a Parquet file", "arrow": "an Arrow file", "tfrecord": "a TFRecord file", "idx": "an IDX file", "jsonl": "JSON", "csv": "text", "npy": "a NumPy array"}
 	xy := []ColumnSpec{{Name: "x"}, {Name: "y", DType: "string"}}
-	for _, format := range []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "idx", "cifar10"} {
+	for _, format := range []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "idx", "cifar10", "npy", "npz"} {
 		for what, data := range files {
 			path := write(t, "t", data)
 			spec := Spec{Format: format, Files: []string{path}, Images: path, Labels: path, Columns: xy, Header: true}
+			if format == "npy" {
+				spec.Columns = nil
+			}
 			err := readAll(spec, Context{Mode: Predict, Allocator: checked(t)})
 			if format == "parquet" || format == "arrow" {
 				spec.Columns = nil

@@ -112,7 +112,7 @@ func (s Spec) expand() ([]string, error) {
 		return []string{s.Images}, nil
 	case "images":
 		return s.Files, nil
-	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
+	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz":
 		return Expand(s.Files...)
 	}
 	return nil, unknownFormat(s.Format)
@@ -127,7 +127,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	}
 	// Positions of rows must not depend on which worker reads which file.
 	byFile := s.Shard == "files" || (s.Shard != "rows" && !s.byPositions())
-	if s.Format == "idx" || s.Format == "images" || len(files) < n || !byFile {
+	if s.Format == "idx" || s.Format == "images" || s.Format == "npy" || len(files) < n || !byFile {
 		return files, true
 	}
 	return fileShare{ic.Pipeline, n}.of(files), false
@@ -165,6 +165,10 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return JSONL(files, arrow)
 	case "tfrecord":
 		return TFRecord(files, arrow)
+	case "npy":
+		return NPY(files, arrow)
+	case "npz":
+		return NPZ(files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
 }

@@ -8,7 +8,7 @@ import (
 // Spec is one input pipeline: a source, or several inputs as one, and the steps for its rows, in this order: split,
 // shard, skip, take, transforms, shuffle, repeat, batch, scale, augment, prefetch. Rows that transforms have changed are shared after these.
 type Spec struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), npy (a NumPy array for each column), npz (an archive of such arrays), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
 	Format string `yaml:"format,omitempty"`
 	// Inputs whose columns are put side by side, row by row, to the end of the shortest. Each entry has the keys of an input up to repeat.
 	Zip []Spec `yaml:"zip,omitempty"`
@@ -24,7 +24,7 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord), or the folder of images; one name needs no list. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
+	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz), or the folder of images; one name needs no list. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
@@ -40,7 +40,7 @@ type Spec struct {
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
-	// The columns, in the order of the file (csv) or a choice of those in it (parquet, arrow, jsonl, tfrecord).
+	// The columns, in the order of the file (csv) or of the files (npy), or a choice of those in it (parquet, arrow, jsonl, tfrecord, npz).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
 	// csv: the first row holds names, which must be the names of columns.
 	Header bool `yaml:"header,omitempty"`
@@ -159,7 +159,7 @@ func DefaultSpec() Spec {
 }
 
 // formats are the known values of Spec.Format.
-var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images"}
+var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images", "npy", "npz"}
 
 // Formats returns the formats that Open reads.
 func Formats() []string { return append(append([]string(nil), formats...), severalFormats...) }

@@ -31,8 +31,8 @@ JSON (.jsonl, .json), CSV (.csv), Arrow (.arrow) or Parquet (.parquet). Labels a
 needed. predict.keys chooses among the model's predictions.
 
 With --input, the examples come from that file, all of them: split, skip and
-take of the config do not apply. A .csv, .parquet, .arrow, .jsonl or .tfrecord
-file is taken as its extension says.
+take of the config do not apply. A .csv, .parquet, .arrow, .jsonl, .tfrecord,
+.npy or .npz file is taken as its extension says.
 
 Columns of the input that predict.columns names, for example an id, are written
 before the predictions. predict.top_k writes the most probable classes.
@@ -57,7 +57,7 @@ interrupted.`,
 	cmd.Flags().Lookup("json").Usage = "with --output, print the summary as JSON"
 	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, in place of those of the config")
 	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .csv, .arrow or .parquet); it appears once it is whole")
-	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "gz")
+	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "gz")
 	completeFiles(cmd, "output", "jsonl", "json", "csv", "arrow", "parquet")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
@@ -139,7 +139,7 @@ func (a *app) printPredicted(f predictFlags, n int64, skipped map[string]int64) 
 }
 
 // tables are the formats of a file of rows, by extension.
-var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord"}
+var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord", ".npy": "npy", ".npz": "npz"}
 
 // predictInput is the config's input of prediction: one pass in order, over file where that is given.
 func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error) {
@@ -158,7 +158,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 	}
 	in.Files = []string{file}
 	ext := filepath.Ext(plainName(file))
-	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl", "tfrecord"}, in.Format) {
+	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz"}, in.Format) {
 		in.Format = format
 	}
 	if in.Format == "" {

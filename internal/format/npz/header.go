@@ -34,7 +34,7 @@ var dtypes = map[string]tensor.DType{
 
 // The header is a Python dictionary of three keys, in any order.
 var (
-	descrKey   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([<>|=])([a-zA-Z]\d*)['"]`)
+	descrKey   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([<>|=])([a-zA-Z]\d*(?:\[\w+\])?)['"]`)
 	fortranKey = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
 	shapeKey   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\d\s,L]*)\)`)
 )

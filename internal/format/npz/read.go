@@ -80,12 +80,7 @@ func load(f *zip.File, h header, e tensorfile.Entry) (*tensor.Tensor, error) {
 		return nil, tensorfile.Errorf("array %q: %w", e.Name, err)
 	}
 	defer body.Close()
-	shape := e.Shape
-	if h.fortran {
-		shape = slices.Clone(shape)
-		slices.Reverse(shape)
-	}
-	t := tensor.New(e.DType, shape...)
+	t := tensor.New(e.DType, h.stored(e.Shape)...)
 	_, err = io.CopyN(io.Discard, body, h.length)
 	if err == nil {
 		_, err = io.ReadFull(body, t.Bytes)
@@ -98,16 +93,30 @@ func load(f *zip.File, h header, e tensorfile.Entry) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, tensorfile.Errorf("array %q: %w", e.Name, err)
 	}
-	if h.bigEndian {
-		tensorfile.Swap(t.Bytes, wordOf(e.DType))
+	return h.arrange(t)
+}
+
+// stored is the shape in which the elements of an array lie in C's order.
+func (h header) stored(shape []int) []int {
+	if h.fortran {
+		shape = slices.Clone(shape)
+		slices.Reverse(shape)
 	}
-	if e.DType == tensor.Bool {
+	return shape
+}
+
+// arrange returns a tensor of the stored shape as the array that it is. It may change t.
+func (h header) arrange(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if h.bigEndian {
+		tensorfile.Swap(t.Bytes, wordOf(t.DType))
+	}
+	if t.DType == tensor.Bool {
 		tensor.NormalizeBools(t.Bytes)
 	}
 	if !h.fortran {
 		return t, nil
 	}
-	perm := make([]int, len(shape))
+	perm := make([]int, len(t.Shape))
 	for i := range perm {
 		perm[i] = len(perm) - 1 - i
 	}
