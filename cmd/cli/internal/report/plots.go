@@ -113,7 +113,7 @@ func (p *Plots) add(title string, options any) error {
 	if err != nil {
 		return fmt.Errorf("chart %s: %w", title, err)
 	}
-	p.charts = append(p.charts, chart{fmt.Sprintf("plot%d", len(p.charts)), json.RawMessage(text)})
+	p.charts = append(p.charts, chart{ID: fmt.Sprintf("plot%d", len(p.charts)), Options: json.RawMessage(text)})
 	return nil
 }
 
