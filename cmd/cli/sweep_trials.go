@@ -128,7 +128,7 @@ func (t *trials) one(ctx context.Context, trial search.Trial) (search.Result, er
 	defer logFile.Close()
 	args := []string{binary, "train", "--json", "--config", t.flags.path}
 	sets := append(t.flags.sets[:len(t.flags.sets):len(t.flags.sets)], trial.Sets()...)
-	sets = append(sets, "model_dir="+t.file(trial))
+	sets = append(sets, "model_dir="+t.file(trial), "run.notify=") // of a sweep, not of each trial
 	if trial.Steps > 0 {
 		sets = append(sets, fmt.Sprintf("train.max_steps=%d", trial.Steps))
 	}

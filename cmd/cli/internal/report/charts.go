@@ -119,6 +119,19 @@ func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
 	return chart{id, json.RawMessage(options)}, nil
 }
 
+// EmptyChart is the ECharts options, as JSON, of a chart without curves, which a page draws curves into as they come.
+func EmptyChart() (json.RawMessage, error) {
+	c, err := lineChart("", "", nil, linear)
+	if err != nil {
+		return nil, err
+	}
+	options, ok := c.Options.(json.RawMessage)
+	if !ok {
+		return nil, fmt.Errorf("chart: expected its options as JSON, got %T", c.Options)
+	}
+	return options, nil
+}
+
 // charts draws everything that the events hold; the second list is of histograms.
 func (r *Run) charts() (curves, histograms []chart, err error) {
 	for i, t := range r.byTag(events.Scalar) {

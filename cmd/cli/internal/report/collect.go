@@ -85,7 +85,7 @@ func (r *Run) metrics() []metric {
 
 func newMetric(run string, t events.Tag) metric {
 	last := t.Last()
-	m := metric{Run: runLabel(run), Name: t.Name, Last: number(last.Scalar), Step: last.Step}
+	m := metric{Run: RunLabel(run), Name: t.Name, Last: number(last.Scalar), Step: last.Step}
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range t.Points {
 		if p.Scalar < least {
@@ -104,8 +104,8 @@ func newMetric(run string, t events.Tag) metric {
 
 func number(x float64) string { return fmt.Sprintf("%.5g", x) }
 
-// runLabel names a folder of events: the model_dir itself is training.
-func runLabel(run string) string {
+// RunLabel names a folder of events: the model_dir itself is training.
+func RunLabel(run string) string {
 	if run == "." {
 		return "train"
 	}
@@ -153,7 +153,7 @@ func (r *Run) byTag(kind events.Kind) []tagged {
 				at[t.Name] = i
 				out = append(out, tagged{name: t.Name})
 			}
-			out[i].runs = append(out[i].runs, runLabel(run.Name))
+			out[i].runs = append(out[i].runs, RunLabel(run.Name))
 			out[i].tags = append(out[i].tags, t)
 		}
 	}
