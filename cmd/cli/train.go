@@ -124,7 +124,7 @@ func blownUp(res estimator.TrainResult) error {
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err error) {
-	defer func() { err = errors.Join(err, j.metrics.close()) }()
+	defer func() { err = errors.Join(err, j.hparams.failed(err), j.metrics.close()) }()
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
 	j.warnEndless()
@@ -203,7 +203,11 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	c := j.cfg
 	nan := hooks.NewNaN("loss")
 	nan.FailOnNaN = c.Train.FailOnNaNLoss
+	j.hparams = &hparams{job: j}
 	hs := []hooks.Hook{nan, configWriter{job: j}}
+	if c.Run.SaveSummarySteps > 0 {
+		hs = append(hs, j.hparams)
+	}
 	if !j.app.logs.quiet {
 		hs = append(hs, &variableTable{app: j.app})
 	}

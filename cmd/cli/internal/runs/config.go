@@ -21,9 +21,18 @@ func readConfig(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, err := ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}
+
+// ParseConfig returns the leaves of a config as text, by key. A list is a leaf, as JSON.
+func ParseConfig(text []byte) (map[string]string, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	out := map[string]string{}
 	flatten(out, "", root)
