@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/config"
-	events "github.com/goestimator/goestimator/internal/format/summary"
+	eventfiles "github.com/goestimator/goestimator/internal/format/summary"
 )
 
 // hparams is a hook that tells TensorBoard's HPARAMS page the run's hyperparameters and its end.
@@ -28,7 +28,7 @@ func (h *hparams) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	if err != nil || h.began {
 		return err
 	}
-	v, err := events.HParams(values, now())
+	v, err := eventfiles.HParams(values, now())
 	if err != nil {
 		return fmt.Errorf("hyperparameters: %w", err)
 	}
@@ -38,11 +38,11 @@ func (h *hparams) AfterCreateSession(_ context.Context, r hooks.Run) error {
 
 // End tells that training is over.
 func (h *hparams) End(_ context.Context, r hooks.Run) error {
-	return h.write(r, events.HParamsEnd(events.StatusSuccess, now()))
+	return h.write(r, eventfiles.HParamsEnd(eventfiles.StatusSuccess, now()))
 }
 
 // write adds to the event file, which only the chief has.
-func (h *hparams) write(r hooks.Run, v *events.Value) error {
+func (h *hparams) write(r hooks.Run, v *eventfiles.Value) error {
 	s, ok := r.(hooks.Summarizer)
 	if !ok || s.Events() == nil {
 		return nil
@@ -55,8 +55,8 @@ func (h *hparams) failed(err error) error {
 	if h == nil || !h.began || err == nil || errors.Is(err, estimator.ErrInterrupted) || !h.job.est.Config().IsChief() {
 		return nil
 	}
-	w := events.NewFileWriter(h.job.est.ModelDir(), events.Options{Suffix: ".hparams"})
-	return errors.Join(w.Values(0, events.HParamsEnd(events.StatusFailure, now())), w.Close())
+	w := eventfiles.NewFileWriter(h.job.est.ModelDir(), eventfiles.Options{Suffix: ".hparams"})
+	return errors.Join(w.Values(0, eventfiles.HParamsEnd(eventfiles.StatusFailure, now())), w.Close())
 }
 
 func now() float64 { return float64(time.Now().UnixMicro()) / 1e6 }

@@ -44,7 +44,7 @@ func (a *app) notify(ctx context.Context, j *job, res estimator.Result, began ti
 	}
 	body, err := json.Marshal(n)
 	if err == nil {
-		err = post(context.WithoutCancel(ctx), address, body)
+		err = postJSON(context.WithoutCancel(ctx), address, body)
 	}
 	if err != nil {
 		a.log.Warn("run.notify was not told of the end", "error", oneLine(err))
@@ -54,8 +54,8 @@ func (a *app) notify(ctx context.Context, j *job, res estimator.Result, began ti
 // errRefused is an answer that another try does not change.
 var errRefused = errors.New("refused")
 
-// post sends JSON, a few times where the receiver does not answer or is busy.
-func post(ctx context.Context, address string, body []byte) (err error) {
+// postJSON sends JSON, a few times where the receiver does not answer or is busy.
+func postJSON(ctx context.Context, address string, body []byte) (err error) {
 	client := &http.Client{Timeout: notifyTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	for try := range notifyTries {

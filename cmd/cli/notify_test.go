@@ -44,7 +44,7 @@ func TestPost(t *testing.T) {
 	} {
 		r := &receiver{codes: c.codes}
 		s := httptest.NewServer(r)
-		err := post(context.Background(), s.URL+"/hook?key=secret", []byte("{}"))
+		err := postJSON(context.Background(), s.URL+"/hook?key=secret", []byte("{}"))
 		s.Close()
 		if got := ""; err != nil {
 			if got = err.Error(); got != c.want {
@@ -53,7 +53,7 @@ func TestPost(t *testing.T) {
 		} else if c.want != "" || len(r.bodies) != c.tries {
 			t.Errorf("%v: %d tries, error %v", c.codes, len(r.bodies), err)
 		}
-		if err := post(context.Background(), s.URL+"/hook?key=secret", nil); err == nil || strings.Contains(err.Error(), "secret") {
+		if err := postJSON(context.Background(), s.URL+"/hook?key=secret", nil); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("a server that is gone: %v", err)
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/runs"
@@ -104,6 +106,7 @@ func (a *app) printRuns(t runs.Table, f listFlags) error {
 	keys := f.keys
 	if keys == nil {
 		keys = runs.Differing(t.Runs)
+		slices.SortStableFunc(keys, func(a, b string) int { return keyRank(a) - keyRank(b) })
 		keys = keys[:min(len(keys), mostKeys)]
 	}
 	switch {
@@ -134,6 +137,14 @@ func (a *app) printRuns(t runs.Table, f listFlags) error {
 	}
 	_, err := fmt.Fprint(a.stdout, out)
 	return err
+}
+
+// keyRank is 0 for keys that are likely to make a difference: of the model, the optimizer and the batch.
+func keyRank(key string) int {
+	if section, _, _ := strings.Cut(key, "."); section == "model" || section == "optimizer" || key == "train.input.batch_size" {
+		return 0
+	}
+	return 1
 }
 
 // runsCSV prints whole numbers: bytes, seconds, and metrics to their last digit.

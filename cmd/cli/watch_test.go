@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/live"
-	"github.com/goestimator/goestimator/internal/format/summary"
+	eventfiles "github.com/goestimator/goestimator/internal/format/summary"
 	"go.uber.org/goleak"
 )
 
@@ -42,7 +42,7 @@ func TestWatch(t *testing.T) {
 	defer reply.Body.Close()
 	events := bufio.NewScanner(reply.Body)
 	dir := filepath.Join(root, "later")
-	w := summary.NewFileWriter(dir, summary.Options{})
+	w := eventfiles.NewFileWriter(dir, eventfiles.Options{})
 	if err := errors.Join(w.Scalar(1, "loss", 0.5), w.Flush()); err != nil {
 		t.Fatal(err)
 	}

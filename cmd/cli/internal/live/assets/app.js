@@ -108,7 +108,7 @@
       }
       const log = at('log').checked && isLoss(tag);
       charts.get(tag).setOption({
-        yAxis: { type: log ? 'log' : 'value', scale: true }, legend: { show: true, type: 'scroll', data: byTag.get(tag).map(s => s.name) }, series: byTag.get(tag),
+        yAxis: { type: log ? 'log' : 'value', scale: true }, legend: { show: true, type: 'scroll', top: 26, left: 'center', data: byTag.get(tag).map(s => s.name) }, series: byTag.get(tag),
       }, { replaceMerge: ['series'] });
     });
   }
