@@ -57,6 +57,7 @@ func offerFolders(cmd *cobra.Command) {
 
 // watch serves the page until ctx ends.
 func (a *app) watch(ctx context.Context, roots []string, address string) error {
+	a.drains = true
 	w := &watcher{app: a, roots: roots, board: live.NewBoard(), watched: map[string]*followedRun{}}
 	if err := w.find(); err != nil {
 		return err
