@@ -9,3 +9,6 @@ func lockDir(string) (*os.File, error) { return nil, nil }
 
 // replaceLock is not called where nothing can be locked.
 func replaceLock(string, os.FileInfo) (*os.File, error) { return nil, nil }
+
+// InUse is false where nothing can be locked.
+func InUse(string) (bool, error) { return false, nil }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,6 +45,10 @@ func takeLock(path string) (*os.File, error) {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
 	err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for tries := 0; errors.Is(err, unix.EWOULDBLOCK) && tries < lockTries; tries++ { // InUse may be looking
+		time.Sleep(10 * time.Millisecond)
+		err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(path)
 		f.Close()
@@ -52,6 +58,23 @@ func takeLock(path string) (*os.File, error) {
 		return nil, f.Close()
 	}
 	return f, nil
+}
+
+// lockTries is how often a lock that is held is tried again.
+const lockTries = 3
+
+// InUse reports whether a process trains in a model_dir, also one on another machine where its file system has locks. It is false where there
+// is no such folder, and where files cannot be locked.
+func InUse(modelDir string) (bool, error) {
+	f, err := os.Open(filepath.Join(modelDir, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("model_dir: %w", err)
+	}
+	defer f.Close()
+	return errors.Is(flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK), nil
 }
 
 // replaceLock is lockDir where another process has a lock that it does not renew any more: a new file takes the place

@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -63,9 +64,14 @@ func (e *Estimator) noteSkipped(step int64) error {
 	})
 }
 
-// noteEnd records for the other tasks that training is over, or counts a failure
-// for which the chief chose a restart.
+// noteEnd records that training is over, that it failed where it has no other tasks (see reportFailure), or counts
+// a failure for which the chief chose a restart.
 func (t *training) noteEnd(cause error) error {
+	if t.files.saver != nil && t.est.config.ClusterSpec().Len() == 0 && fatal(cause) && !errors.Is(cause, context.Canceled) {
+		return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) {
+			s.Failed = &checkpoint.Failed{Code: ExitCode(cause), Reason: cause.Error(), At: time.Now()}
+		})
+	}
 	if t.files.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) || errors.Is(cause, errDeposed) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 
@@ -59,6 +60,10 @@ type Spec struct {
 	SummaryHistograms bool `yaml:"summary_histograms,omitempty"`
 	// Input images added to each summary.
 	SummaryImages int `yaml:"summary_images,omitempty"`
+	// Files of model_dir that grow with each logged step and each evaluation of the chief: csv for metrics.csv, jsonl for metrics.jsonl, or both.
+	MetricsLog []string `yaml:"metrics_log,omitempty"`
+	// Address (http or https) that is sent the result as JSON when training ends or fails. What goes wrong there does not end training. The config beside the checkpoints leaves it out, since it may hold a key.
+	Notify string `yaml:"notify,omitempty"`
 }
 
 const (
@@ -126,5 +131,11 @@ func (s Spec) validate(vs *violation.List) {
 	vs.Require(s.EvaluatorWaitSecs >= 0, "evaluator_wait_secs", s.EvaluatorWaitSecs, "expected >= 0")
 	vs.Require(s.ProfileSteps >= 0, "profile_steps", s.ProfileSteps, "expected >= 0")
 	vs.Require(s.SummaryImages >= 0, "summary_images", s.SummaryImages, "expected >= 0")
+	for _, kind := range s.MetricsLog {
+		vs.OneOf("metrics_log", kind, "csv", "jsonl")
+	}
+	if u, err := url.Parse(s.Notify); s.Notify != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		vs.Add("notify", "...", "expected an address such as https://host/path")
+	}
 	vs.OneOf("cluster_resolver", s.ClusterResolver, "tf_config", "slurm")
 }

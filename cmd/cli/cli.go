@@ -128,7 +128,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong where it is misspelt
 	root.AddCommand(a.initCommand(), a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.sweepCommand(), a.crossvalCommand(), a.tuneCommand(),
-		a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.tfConfigCommand(), a.dataCommand(), a.serverCommand(runServer), a.serveCommand(),
+		a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.watchCommand(), a.runsCommand(), a.doctorCommand(), a.launchCommand(), a.tfConfigCommand(), a.dataCommand(), a.serverCommand(runServer), a.serveCommand(),
 		a.versionCommand(), a.completionCommand())
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {

@@ -132,7 +132,7 @@ func (c *crossval) check() error {
 	}
 	if c.flags.predictions != "" {
 		for i, t := range in.Transforms {
-			if slices.Contains([]string{"window", "unbatch", "dedupe", "take", "skip"}, t.Kind) {
+			if slices.Contains([]string{"window", "unbatch", "dedupe", "take", "skip", "filter"}, t.Kind) {
 				return fmt.Errorf("--predictions: train.input.transforms[%d] (%s) makes other rows than those of the data: leave one of them out", i, t.Kind)
 			}
 		}

@@ -23,6 +23,8 @@ type job struct {
 	fn      estimator.ModelFn
 	profile bool // train tells where its time goes
 	skipped skippedRows
+	metrics *metricsLog // nil: none
+	hparams *hparams
 }
 
 // configFlags are the flags that every command with a config has.
@@ -112,7 +114,8 @@ type configWriter struct {
 func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
 	path := filepath.Join(h.job.est.ModelDir(), "config.yaml")
 	cfg := *h.job.cfg
-	cfg.Run.JobID = "" // of this job alone
+	cfg.Run.JobID = ""  // of this job alone
+	cfg.Run.Notify = "" // it may hold a key
 	if err := cfg.WriteFile(path); err != nil {
 		return fmt.Errorf("writing the resolved config: %w", err)
 	}

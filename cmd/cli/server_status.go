@@ -16,21 +16,31 @@ import (
 
 // serveStatus serves a page at an address until stop is called.
 func serveStatus(address string, page *status.Page, log *slog.Logger) (stop func() error, err error) {
-	l, err := net.Listen("tcp", address)
+	at, stop, err := servePage(context.Background(), address, page, log)
 	if err != nil {
 		return nil, fmt.Errorf("--status-address: %w", err)
 	}
+	log.Info("serving the status", "page", "http://"+at+"/", "metrics", "http://"+at+status.MetricsPath)
+	return stop, nil
+}
+
+// servePage serves a page that nobody can change anything by, at an address, until stop is called. Requests have ctx.
+func servePage(ctx context.Context, address string, page http.Handler, log *slog.Logger) (at string, stop func() error, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, err
+	}
 	host, _, _ := net.SplitHostPort(address)
 	if !runconfig.Loopback(host) {
-		log.Warn("the status page can be read from other machines", "address", l.Addr().String())
+		log.Warn("the page can be read from other machines", "address", l.Addr().String())
 	}
 	h := security.Browsers{Loopback: runconfig.Loopback(host), Name: host}.Handler(page)
 	s := &http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
-	log.Info("serving the status", "page", "http://"+l.Addr().String()+"/", "metrics", "http://"+l.Addr().String()+status.MetricsPath)
-	return func() error {
+	return l.Addr().String(), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if s.Shutdown(ctx) != nil {

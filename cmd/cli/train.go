@@ -99,7 +99,13 @@ func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error
 	if err := checkWritable(j.est.ModelDir()); err != nil {
 		return err
 	}
+	began := time.Now()
 	res, err := j.trainAndEvaluate(ctx)
+	end := err
+	if err == nil {
+		end = blownUp(res.TrainResult)
+	}
+	a.notify(ctx, j, res, began, end)
 	if blown := new(hooks.NaNLossError); f.json && errors.As(err, &blown) {
 		return errors.Join(err, a.printResult(newSummary(j, res), true))
 	}
@@ -117,7 +123,8 @@ func blownUp(res estimator.TrainResult) error {
 	return fmt.Errorf("training blew up: the loss is %v at step %d: lower the learning rate, clip gradients, or look for bad input; run.check_numerics names the first node", notFinite(res.Loss), res.GlobalStep)
 }
 
-func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
+func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err error) {
+	defer func() { err = errors.Join(err, j.hparams.failed(err), j.metrics.close()) }()
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
 	j.warnEndless()
@@ -185,6 +192,9 @@ func (j *job) tellEval(ctx context.Context, res estimator.EvalResult, _ bool) er
 		}
 	}
 	j.app.log.LogAttrs(ctx, slog.LevelInfo, "eval", attrs...)
+	if j.metrics != nil {
+		return j.metrics.evaluated(res)
+	}
 	return nil
 }
 
@@ -193,12 +203,20 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	c := j.cfg
 	nan := hooks.NewNaN("loss")
 	nan.FailOnNaN = c.Train.FailOnNaNLoss
+	j.hparams = &hparams{job: j}
 	hs := []hooks.Hook{nan, configWriter{job: j}}
+	if c.Run.SaveSummarySteps > 0 {
+		hs = append(hs, j.hparams)
+	}
 	if !j.app.logs.quiet {
 		hs = append(hs, &variableTable{app: j.app})
 	}
 	if n := int64(c.Run.LogStepCountSteps); n > 0 {
 		hs = append(hs, j.lines(n)...)
+	}
+	if len(c.Run.MetricsLog) > 0 && j.est.Config().IsChief() {
+		j.metrics = &metricsLog{job: j, every: int64(c.Run.LogStepCountSteps)}
+		hs = append(hs, j.metrics)
 	}
 	if c.Train.MaxSecs > 0 {
 		h, err := hooks.NewTimeLimit(j.est.ModelDir(), seconds(c.Train.MaxSecs))

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,7 +139,7 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 	if n := t.search.Spec().Parallel; n > 1 && os.Getenv("GOMAXPROCS") == "" {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/n)))
 	}
-	args, stderr := append([]string{binary, "train", "--json"}, t.args(trial)...), io.MultiWriter(logFile, &tail{&last})
+	args, stderr := slices.Concat([]string{binary, "train", "--json"}, t.args(trial), []string{"--set", "run.notify="}), io.MultiWriter(logFile, &tail{&last})
 	if t.watch {
 		args, stderr = append(args, "--log-format", "json"), io.MultiWriter(stderr, evals)
 	}

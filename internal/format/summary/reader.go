@@ -47,7 +47,7 @@ func Files(dir string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filePrefix) && !e.IsDir() {
+		if strings.HasPrefix(e.Name(), FilePrefix) && !e.IsDir() {
 			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -105,27 +105,31 @@ func read(path string, in io.Reader) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		r := tfrecord.NewReader(bufio.NewReader(in))
 		for {
-			at := r.Offset()
-			b, err := r.Next()
-			if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-				return
-			}
-			var ce *tfrecord.CorruptError
-			if errors.As(err, &ce) {
-				err = &CorruptError{Path: path, Offset: ce.Offset, Reason: ce.Reason, Err: err}
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			e := new(Event)
-			if err := proto.Unmarshal(b, e); err != nil {
-				yield(nil, &CorruptError{Path: path, Offset: at, Reason: "the record is not an event", Err: err})
-				return
-			}
-			if !yield(e, nil) {
+			e, err := next(path, 0, r)
+			if err == io.EOF || !yield(e, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// next reads one event of a file from a reader that began at base. The error is io.EOF at the file's end, also where that cuts a record short.
+func next(path string, base int64, r *tfrecord.Reader) (*Event, error) {
+	at := base + r.Offset()
+	b, err := r.Next()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, io.EOF
+	}
+	var ce *tfrecord.CorruptError
+	if errors.As(err, &ce) {
+		return nil, &CorruptError{Path: path, Offset: base + ce.Offset, Reason: ce.Reason, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := new(Event)
+	if err := proto.Unmarshal(b, e); err != nil {
+		return nil, &CorruptError{Path: path, Offset: at, Reason: "the record is not an event", Err: err}
+	}
+	return e, nil
 }

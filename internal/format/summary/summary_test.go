@@ -212,7 +212,7 @@ func TestEveryFlipAndTruncation(t *testing.T) {
 
 func TestDamagedFileDoesNotHideTheNext(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, filePrefix+"0000000001.h.1.1"), []byte("this is not an event file"), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, FilePrefix+"0000000001.h.1.1"), []byte("this is not an event file"), 0o666))
 	w := NewFileWriter(dir, Options{})
 	must(t, w.Scalar(7, "a", 1))
 	must(t, w.Close())
@@ -230,12 +230,12 @@ func TestFilesInOrderOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	want := []string{"9.h.100.1", "10.h.9.2", "10.h.9.10", "10.h.11.1"}
 	for _, n := range []int{2, 0, 3, 1} {
-		must(t, os.WriteFile(filepath.Join(dir, filePrefix+want[n]), nil, 0o666))
+		must(t, os.WriteFile(filepath.Join(dir, FilePrefix+want[n]), nil, 0o666))
 	}
 	got, err := Files(dir)
 	must(t, err)
 	for i := range got {
-		if got[i] != filepath.Join(dir, filePrefix+want[i]) {
+		if got[i] != filepath.Join(dir, FilePrefix+want[i]) {
 			t.Fatalf("got %v", got)
 		}
 	}

@@ -45,8 +45,10 @@ type Writer interface {
 	Close() error
 }
 
+// FilePrefix begins the name of every event file.
+const FilePrefix = "events.out.tfevents."
+
 const (
-	filePrefix  = "events.out.tfevents."
 	fileVersion = "brain.Event:2"
 	bufferSize  = 64 << 10
 	// defaultFlush keeps what TensorBoard shows fresh.
@@ -127,7 +129,7 @@ func (w *FileWriter) open(now time.Time) error {
 		return err
 	}
 	for w.file == nil {
-		name := fmt.Sprintf("%s%010d.%s.%d.%d%s", filePrefix, secs, host, os.Getpid(), fileSerial.Add(1), w.opts.Suffix)
+		name := fmt.Sprintf("%s%010d.%s.%d.%d%s", FilePrefix, secs, host, os.Getpid(), fileSerial.Add(1), w.opts.Suffix)
 		path := filepath.Join(w.dir, name)
 		f, err := w.opts.FS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
@@ -149,7 +151,7 @@ func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
 		return 0, err
 	}
 	for _, name := range names {
-		rest, ok := strings.CutPrefix(name, filePrefix)
+		rest, ok := strings.CutPrefix(name, FilePrefix)
 		if digits, _, dot := strings.Cut(rest, "."); ok && dot {
 			if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= secs && n < secs+60 {
 				secs = n + 1

@@ -2,15 +2,14 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed" // for the page's files
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/report/echarts"
+	"github.com/goestimator/goestimator/internal/report/webpage"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/internal/serving/shadow"
@@ -67,10 +66,10 @@ func New(o Options) (*Page, error) {
 	if err := pageTemplate.Execute(&html, map[string]any{"Title": o.Title, "Charts": drawings}); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	p.mux.Handle("GET /{$}", static("text/html; charset=utf-8", html.String()))
-	p.mux.Handle("GET /page/app.js", static("text/javascript; charset=utf-8", app))
-	p.mux.Handle("GET /page/echarts.js", static("text/javascript; charset=utf-8", echarts.Script))
-	p.mux.Handle("GET /page/page.css", static("text/css; charset=utf-8", style))
+	p.mux.Handle("GET /{$}", webpage.Static("text/html; charset=utf-8", html.String()))
+	p.mux.Handle("GET /page/app.js", webpage.Static("text/javascript; charset=utf-8", app))
+	p.mux.Handle("GET /page/echarts.js", webpage.Static("text/javascript; charset=utf-8", echarts.Script))
+	p.mux.Handle("GET /page/page.css", webpage.Static("text/css; charset=utf-8", style))
 	p.mux.HandleFunc("GET /page/models.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.models()) })
 	p.mux.HandleFunc("GET /page/server.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.server()) })
 	p.mux.HandleFunc("GET /page/traffic.json", func(w http.ResponseWriter, _ *http.Request) { send(w, p.traffic.window()) })
@@ -80,11 +79,7 @@ func New(o Options) (*Page, error) {
 
 // ServeHTTP implements http.Handler; other paths than the page's are not found.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
+	webpage.Secure(w.Header())
 	p.mux.ServeHTTP(w, r)
 }
 
@@ -96,21 +91,6 @@ func (p *Page) Done(c inference.Call) {
 
 // Shadowed implements shadow.Observer.
 func (p *Page) Shadowed(r shadow.Result) { p.versions.addCopy(r) }
-
-// static serves a text that does not change while the process lives.
-func static(kind, text string) http.Handler {
-	tag := fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text)))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("ETag", tag)
-		w.Header().Set("Cache-Control", "no-cache")
-		if strings.Contains(r.Header.Get("If-None-Match"), tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		_, _ = w.Write([]byte(text)) // the reader may have gone
-	})
-}
 
 func send(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)

@@ -144,7 +144,7 @@ func (a *assessor) weight(row fedRow) (float64, bool) {
 
 func (h *head) result() Head {
 	out := Head{Name: h.name, Label: h.label, Kind: h.kind, Loss: "cross-entropy", Worst: h.worst.sorted()}
-	if h.kind == Regression {
+	if h.kind == KindRegression {
 		out.Loss, out.Regression = "squared error", h.numbers.result()
 	} else {
 		out.Classes = h.counts.result(h.names)

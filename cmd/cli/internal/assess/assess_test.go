@@ -103,7 +103,7 @@ func ofScore(columns []inputs.NamedTensor, i int) map[string]*tensor.Tensor {
 func TestBinary(t *testing.T) {
 	s, y := inputs.Slice("s", inputs.Feature, scores), inputs.Slice("y", inputs.Label, truths)
 	r := run(t, ofScore, Options{Worst: 2, Classes: []string{"no", "yes"}}, s, y)
-	if r.Rows != 10 || len(r.Heads) != 1 || r.Heads[0].Kind != BinaryClass {
+	if r.Rows != 10 || len(r.Heads) != 1 || r.Heads[0].Kind != KindBinaryClass {
 		t.Fatalf("got %+v", r)
 	}
 	c := r.Heads[0].Classes
@@ -219,13 +219,13 @@ func TestKinds(t *testing.T) {
 	p := inputs.Slice("p", inputs.Feature, []float64{0.7, 0.2, 0.1, 0.2, 0.5, 0.3, 0.3, 0.3, 0.4}, 3)
 	r := run(t, three, Options{Worst: 1}, p, inputs.Strings("y", inputs.Label, []string{"a", "c", "c"}))
 	c := r.Heads[0].Classes
-	if r.Heads[0].Kind != MultiClass || len(c.Curves) != 3 || c.Confusion[2][1] != 1 || c.Confusion[2][2] != 1 || r.Heads[0].Worst[0].Predicted != "b (0.5)" {
+	if r.Heads[0].Kind != KindMultiClass || len(c.Curves) != 3 || c.Confusion[2][1] != 1 || c.Confusion[2][2] != 1 || r.Heads[0].Worst[0].Predicted != "b (0.5)" {
 		t.Errorf("words: got %+v", r.Heads[0])
 	}
 	near(t, "cross-entropy", c.CrossEntropy, -(math.Log(0.7)+math.Log(0.3)+math.Log(0.4))/3)
 	r = run(t, three, Options{Worst: 1}, p, inputs.Slice("y", inputs.Label, []int64{1, 0, 0, 0, 1, 1, 0, 0, 0}, 3))
 	c = r.Heads[0].Classes
-	if r.Heads[0].Kind != MultiLabel || c.Confusion != nil || r.Heads[0].Worst[0].Row != 1 || r.Heads[0].Worst[0].Label != "b, c" {
+	if r.Heads[0].Kind != KindMultiLabel || c.Confusion != nil || r.Heads[0].Worst[0].Row != 1 || r.Heads[0].Worst[0].Label != "b, c" {
 		t.Errorf("several labels: got %+v", r.Heads[0])
 	}
 	near(t, "share that is right", c.Accuracy, 7./9) // b of row 1 is not above 0.5, nor is c

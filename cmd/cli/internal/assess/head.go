@@ -16,10 +16,10 @@ type Kind string
 
 // The kinds.
 const (
-	BinaryClass Kind = "binary"
-	MultiClass  Kind = "multi_class"
-	MultiLabel  Kind = "multi_label"
-	Regression  Kind = "regression"
+	KindBinaryClass Kind = "binary"
+	KindMultiClass  Kind = "multi_class"
+	KindMultiLabel  Kind = "multi_label"
+	KindRegression  Kind = "regression"
 )
 
 // The predictions that are understood, by the names that heads of tf.estimator give them.
@@ -66,7 +66,7 @@ func findHeads(p estimator.Prediction, s *inputs.Schema, classes []string) (list
 			if p.Get(name).DType == tensor.String {
 				continue
 			}
-			h.kind = Regression
+			h.kind = KindRegression
 		}
 		label, err := labelOf(h.name, labels)
 		if err != nil {
@@ -109,16 +109,16 @@ func (h *head) classify(p estimator.Prediction, label inputs.Column, prefix stri
 	steps := len(shape) == 2
 	switch {
 	case h.classes == 1:
-		h.classes, h.kind = 2, BinaryClass
+		h.classes, h.kind = 2, KindBinaryClass
 	case !steps && (label.Ragged || h.classes > 2 && label.Size() == h.classes):
-		h.kind = MultiLabel
+		h.kind = KindMultiLabel
 	case h.classes == 2:
-		h.kind = BinaryClass
+		h.kind = KindBinaryClass
 	default:
-		h.kind = MultiClass
+		h.kind = KindMultiClass
 	}
 	words := p.Get(prefix + keyAllClasses)
-	if words == nil && h.kind == MultiLabel {
+	if words == nil && h.kind == KindMultiLabel {
 		words = p.Get(prefix + keyClasses)
 	}
 	if h.names = classes; words != nil && words.DType == tensor.String && words.Len() == h.classes {
@@ -134,11 +134,11 @@ func (h *head) classify(p estimator.Prediction, label inputs.Column, prefix stri
 // begin makes room for sums.
 func (h *head) begin(worst int) {
 	h.worst = newWorst(worst)
-	if h.kind == Regression {
+	if h.kind == KindRegression {
 		h.numbers = newResiduals()
 		return
 	}
-	h.counts = newClassCounts(h.classes, h.kind == MultiLabel)
+	h.counts = newClassCounts(h.classes, h.kind == KindMultiLabel)
 }
 
 // verdict is what a prediction is worth.
@@ -154,7 +154,7 @@ type verdict struct {
 // judge compares a prediction with its label, and counts it where count is set.
 func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float64, count bool) verdict {
 	given := p.Get(h.key)
-	if h.kind == Regression {
+	if h.kind == KindRegression {
 		return h.judgeNumbers(given, label, weight, count)
 	}
 	logits := p.Get(strings.TrimSuffix(h.key, lastPart(h.key)) + keyLogits)
@@ -168,7 +168,7 @@ func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float6
 			return verdict{bad: "a prediction is not finite"}
 		}
 		k, ok := -1, true
-		if h.kind == MultiLabel {
+		if h.kind == KindMultiLabel {
 			ok = h.several(label)
 		} else {
 			k, ok = h.class(label, i)
@@ -178,7 +178,7 @@ func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float6
 		}
 		loss := h.loss(k, logits != nil)
 		v.loss += loss
-		if h.kind == MultiLabel {
+		if h.kind == KindMultiLabel {
 			v.right += agreeing(h.probabilities, h.hot)
 		} else {
 			v.right += indicator(most(h.probabilities) == k)
@@ -268,7 +268,7 @@ const smallest = 1.17549435e-38
 
 // loss is the cross-entropy of a case, of logits where there are some.
 func (h *head) loss(k int, logits bool) float64 {
-	if h.kind == MultiLabel {
+	if h.kind == KindMultiLabel {
 		sum := 0.0
 		for i, y := range h.hot {
 			switch {

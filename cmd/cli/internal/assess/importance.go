@@ -158,7 +158,7 @@ func (a *assessor) importance(ctx context.Context, predict Predictor) error {
 		return err
 	}
 	out := &Importance{Rows: rows, Repeats: a.Repeats, Score: "accuracy", Loss: Number(measured[0].loss), Base: Number(measured[0].score)}
-	if a.heads[0].kind == Regression {
+	if a.heads[0].kind == KindRegression {
 		out.Score = "r2"
 	}
 	for i, c := range columns {
@@ -205,7 +205,7 @@ func (a *assessor) measure(ctx context.Context, predict Predictor, list []trial)
 		if n%rows == 0 {
 			sums = nil
 			for _, h := range a.heads {
-				sums = append(sums, &trialSum{regression: h.kind == Regression})
+				sums = append(sums, &trialSum{regression: h.kind == KindRegression})
 			}
 		}
 		weight, ok := a.weight(row)

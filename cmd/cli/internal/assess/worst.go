@@ -103,10 +103,10 @@ func (h *head) example(row fedRow, n int64, p estimator.Prediction, label *tenso
 }
 
 func (h *head) labelText(label *tensor.Tensor) string {
-	if h.kind == Regression || label.DType == tensor.String {
+	if h.kind == KindRegression || label.DType == tensor.String {
 		return text(label, nil)
 	}
-	if h.kind != MultiLabel {
+	if h.kind != KindMultiLabel {
 		var names []string
 		for i := range min(label.Len(), mostElements) {
 			if k, ok := h.class(label, i); ok {
@@ -127,14 +127,14 @@ func (h *head) labelText(label *tensor.Tensor) string {
 
 func (h *head) predictedText(p estimator.Prediction) string {
 	given := p.Get(h.key)
-	if h.kind == Regression {
+	if h.kind == KindRegression {
 		return text(given, nil)
 	}
 	if len(given.Shape) == 2 {
 		return fmt.Sprintf("%d steps", given.Shape[0])
 	}
 	h.fill(given, nil, 0)
-	if h.kind == MultiLabel {
+	if h.kind == KindMultiLabel {
 		var names []string
 		for k, x := range h.probabilities {
 			if x > 0.5 {

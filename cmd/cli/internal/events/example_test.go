@@ -41,3 +41,30 @@ func ExampleLoad() {
 	// . loss scalar 2 points, at step 2 0.5
 	// eval accuracy scalar 1 points, at step 2 0.875
 }
+
+// A Follower has what was written since it looked last.
+func ExampleFollow() {
+	dir, err := os.MkdirTemp("", "events")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	w := summary.NewFileWriter(dir, summary.Options{})
+	f := events.Follow(dir)
+	for step := range int64(2) {
+		if err := errors.Join(w.Scalar(step, "loss", 1/float64(step+1)), w.Flush()); err != nil {
+			log.Fatal(err)
+		}
+		changed, err := f.Poll()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(changed, f.Curves()[0].Steps, f.Curves()[0].Values)
+	}
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// true [0] [1]
+	// true [0 1] [1 0.5]
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -113,6 +114,19 @@ func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
 	}
 	l.Validate()
 	return marshal(id, title, l.JSON())
+}
+
+// EmptyChart is the ECharts options, as JSON, of a chart without curves, which a page draws curves into as they come.
+func EmptyChart() (json.RawMessage, error) {
+	c, err := lineChart("", "", nil, linear)
+	if err != nil {
+		return nil, err
+	}
+	options, ok := c.Options.(json.RawMessage)
+	if !ok {
+		return nil, fmt.Errorf("chart: expected its options as JSON, got %T", c.Options)
+	}
+	return options, nil
 }
 
 // charts draws everything that the events hold; the second list is of histograms.

@@ -42,7 +42,7 @@ func (r *Run) classTables() ([]classTable, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.Title = fmt.Sprintf("Classes: %s of %s, step %d", tag.Name, runLabel(run.Name), last.Step)
+			t.Title = fmt.Sprintf("Classes: %s of %s, step %d", tag.Name, RunLabel(run.Name), last.Step)
 			out = append(out, t)
 		}
 	}

@@ -63,8 +63,8 @@ func Collect(dir string) (*Run, error) {
 
 func number(x float64) string { return fmt.Sprintf("%.5g", x) }
 
-// runLabel names a folder of events: the model_dir itself is training.
-func runLabel(run string) string {
+// RunLabel names a folder of events: the model_dir itself is training.
+func RunLabel(run string) string {
 	if run == "." {
 		return "train"
 	}
@@ -112,7 +112,7 @@ func (r *Run) byTag(kind events.Kind) []tagged {
 				at[t.Name] = i
 				out = append(out, tagged{name: t.Name})
 			}
-			out[i].runs = append(out[i].runs, runLabel(run.Name))
+			out[i].runs = append(out[i].runs, RunLabel(run.Name))
 			out[i].tags = append(out[i].tags, t)
 		}
 	}

@@ -29,13 +29,13 @@ func TestEvaluation(t *testing.T) {
 	nan := assess.Number(math.NaN())
 	r.Checkpoint, r.DataName = "model.ckpt-3", "eval.input"
 	r.Evaluation = &assess.Result{Rows: 4, More: true, LeftOut: map[string]int64{"a prediction is not finite": 1}, Heads: []assess.Head{
-		{Label: evil, Kind: assess.BinaryClass, Loss: "cross-entropy", Classes: &assess.Classes{Accuracy: 0.5, MacroAUC: nan, Names: []string{"no", evil},
+		{Label: evil, Kind: assess.KindBinaryClass, Loss: "cross-entropy", Classes: &assess.Classes{Accuracy: 0.5, MacroAUC: nan, Names: []string{"no", evil},
 			Curves:    []assess.Curves{{Class: evil, Positives: 2, Negatives: 2, ROCAUC: 0.75, AveragePrecision: nan, ROC: [][2]float64{{0, 0}, {0.5, 1}, {1, 1}}}},
 			Confusion: [][]float64{{1, 1}, {0, 2}}},
 			Worst: []assess.Example{{Row: 3, Loss: 2.5, Label: evil, Predicted: evil, Inputs: []assess.Value{{Name: evil, Text: evil}, {Name: "image", PNG: []byte{1, 2, 3}}}}}},
-		{Label: "y", Kind: assess.Regression, Loss: "squared error", Regression: &assess.Residuals{RMSE: 1.5, R2: nan, Sample: [][2]float64{{1, 2}, {3, 2.5}}, Of: 9,
+		{Label: "y", Kind: assess.KindRegression, Loss: "squared error", Regression: &assess.Residuals{RMSE: 1.5, R2: nan, Sample: [][2]float64{{1, 2}, {3, 2.5}}, Of: 9,
 			Histogram: []assess.Bar{{From: 0, To: 1, Weight: 2}}}},
-		{Label: "none", Kind: assess.Regression, Regression: &assess.Residuals{}},
+		{Label: "none", Kind: assess.KindRegression, Regression: &assess.Residuals{}},
 	}, Importance: &assess.Importance{Rows: 4, Repeats: 2, Score: "accuracy", Inputs: []assess.Input{{Name: evil, LossRise: 0.25}}}}
 	var page bytes.Buffer
 	if err := r.Write(&page); err != nil {

@@ -58,7 +58,7 @@ func (r *Run) metrics() []MetricRange {
 
 func newMetric(run string, t events.Tag) MetricRange {
 	last := t.Last()
-	m := MetricRange{Run: runLabel(run), Name: t.Name, Last: assess.Number(last.Scalar), Step: last.Step,
+	m := MetricRange{Run: RunLabel(run), Name: t.Name, Last: assess.Number(last.Scalar), Step: last.Step,
 		Lowest: assess.Number(last.Scalar), LowestStep: last.Step, Highest: assess.Number(last.Scalar), HighestStep: last.Step}
 	found := false
 	for _, p := range t.Points {

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/metricslog"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// metricsLog writes run.metrics_log: a hook for what training logs; evaluations are added to it. Only the chief
+// has one.
+type metricsLog struct {
+	hooks.Base
+	job   *job
+	every int64 // steps; 0: training is not logged
+	log   *metricslog.Log
+	begun bool
+}
+
+var (
+	_ hooks.Selective   = (*metricsLog)(nil)
+	_ hooks.Prioritized = (*metricsLog)(nil)
+)
+
+// Priority is that of writers.
+func (h *metricsLog) Priority() int { return hooks.PriorityWrite }
+
+// Begin asks for the tensors.
+func (h *metricsLog) Begin(s hooks.Setup) error {
+	for _, name := range []string{"loss", "learning_rate"} {
+		if err := s.Fetch(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AfterCreateSession removes what was written of steps that will now be repeated.
+func (h *metricsLog) AfterCreateSession(_ context.Context, r hooks.Run) error {
+	if err := h.open(); err != nil {
+		return err
+	}
+	return h.failed(h.log.Resume(r.GlobalStep()))
+}
+
+// Reads reports whether the next step is written: those that are logged.
+func (h *metricsLog) Reads(r hooks.Run) bool {
+	return h.every > 0 && (!h.begun || (r.GlobalStep()+1)%h.every == 0)
+}
+
+// AfterRun writes the step if it is one of those.
+func (h *metricsLog) AfterRun(_ context.Context, r hooks.Run) error {
+	step := r.GlobalStep()
+	if h.every == 0 || h.begun && step%h.every != 0 {
+		return nil
+	}
+	h.begun = true
+	var values []metricslog.Value
+	for _, name := range []string{"loss", "learning_rate"} {
+		v, err := r.Value(name)
+		if err != nil {
+			return err
+		}
+		if v.Len() > 0 {
+			values = append(values, metricslog.Value{Name: name, Number: v.Float(0)})
+		}
+	}
+	return h.failed(h.log.Add("train", step, values))
+}
+
+// evaluated writes an evaluation.
+func (h *metricsLog) evaluated(res estimator.EvalResult) error {
+	if err := h.open(); err != nil {
+		return err
+	}
+	var values []metricslog.Value
+	for _, name := range sortedNames(res.Metrics) {
+		if x, ok := res.Scalar(name); ok {
+			values = append(values, metricslog.Value{Name: name, Number: x})
+		}
+	}
+	phase := "eval"
+	if name := h.job.cfg.Eval.Name; name != "" {
+		phase += "_" + name
+	}
+	return h.failed(h.log.Add(phase, res.GlobalStep, values))
+}
+
+// open opens the files, once the model_dir has turned out to be this model's.
+func (h *metricsLog) open() (err error) {
+	if h.log == nil {
+		h.log, err = metricslog.Open(h.job.est.ModelDir(), h.job.cfg.Run.MetricsLog)
+	}
+	return h.failed(err)
+}
+
+func (h *metricsLog) failed(err error) error {
+	if err != nil {
+		return fmt.Errorf("run.metrics_log: %w", err)
+	}
+	return nil
+}
+
+// close closes the files; a job without a log has none.
+func (h *metricsLog) close() error {
+	if h == nil || h.log == nil {
+		return nil
+	}
+	return h.failed(h.log.Close())
+}

@@ -1,0 +1,71 @@
+package summary
+
+import (
+	"bufio"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
+)
+
+// Tail reads an event file while it grows.
+type Tail struct {
+	path   string
+	info   os.FileInfo // of the file, when it was last read
+	offset int64       // after the last event
+}
+
+// NewTail returns a Tail at the beginning of a file.
+func NewTail(path string) *Tail { return &Tail{path: path} }
+
+// Replaced reports whether the file is gone, shorter than what was read of it, or
+// another one: what was read does not hold any more.
+func (t *Tail) Replaced() bool {
+	if t.info == nil {
+		return false
+	}
+	now, err := os.Stat(t.path)
+	return err != nil || now.Size() < t.offset || !os.SameFile(now, t.info)
+}
+
+// Next yields the events that follow those of earlier calls. A record that is not
+// whole yet is left for a later call. Damage yields a *CorruptError, once for as
+// long as the file does not grow.
+func (t *Tail) Next() iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		f, err := os.Open(t.path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if t.info != nil && info.Size() == t.info.Size() {
+			return
+		}
+		t.info = info
+		base := t.offset
+		if _, err := f.Seek(base, io.SeekStart); err != nil {
+			yield(nil, err)
+			return
+		}
+		r := tfrecord.NewReader(bufio.NewReader(f))
+		for {
+			e, err := next(t.path, base, r)
+			if err == io.EOF {
+				return
+			}
+			if err == nil {
+				t.offset = base + r.Offset()
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
