@@ -76,7 +76,7 @@ func TestNamedRefuses(t *testing.T) {
 		{"linear", nil, []string{`unknown model "linear": expected one of baseline_classifier`}},
 		{"linear_classifier", nil, []string{"no feature columns"}},
 		{"linear_classifier", estimator.Params{"feature_columns": 3, "n_classes": "two", "size": 1, "optimizer": []int{1}},
-			[]string{"feature_columns: expected a list of words, got 3", "classes: expected a whole number", "unknown parameter size: known are class_names, feature_columns", "optimizer: expected a name, or a map"}},
+			[]string{"feature_columns: expected a list of words, got 3", "classes: expected a whole number", "unknown parameter size: known are class_names, class_weights, feature_columns", "optimizer: expected a name, or a map"}},
 		{"linear_classifier", estimator.Params{"feature_columns": "height"}, []string{`feature_columns: unknown column "height"`}},
 		{"linear_classifier", estimator.Params{"feature_columns": "age", "n_classes": 1}, []string{"n_classes must be > 2"}},
 		{"linear_classifier", estimator.Params{"feature_columns": "trade", "sparse_combiner": "max"}, []string{"max"}},
