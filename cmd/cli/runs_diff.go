@@ -67,15 +67,15 @@ func (a *app) diffRuns(dirs []string, asJSON bool) error {
 		line(key, func(r runs.Run) string { return shorten(r.Config[key]) })
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		line(name, metricText(name, func(m runs.Metric) string { return shortNumber(m.Last) }))
-		line(name+", best", metricText(name, func(m runs.Metric) string { return fmt.Sprintf("%s at step %d", shortNumber(m.Best), m.BestAt) }))
+		line(name, metricCell(name, func(m runs.Metric) string { return shortNumber(m.Last) }))
+		line(name+", best", metricCell(name, func(m runs.Metric) string { return fmt.Sprintf("%s at step %d", shortNumber(m.Best), m.BestAt) }))
 	}
 	_, err := fmt.Fprint(a.stdout, t)
 	return err
 }
 
-// metricText is the text of a metric, empty for a run without it.
-func metricText(name string, text func(runs.Metric) string) func(runs.Run) string {
+// metricCell is the text of a metric, empty for a run without it.
+func metricCell(name string, text func(runs.Metric) string) func(runs.Run) string {
 	return func(r runs.Run) string {
 		m, ok := r.Metrics[name]
 		if !ok {
