@@ -46,9 +46,6 @@ type serveFlags struct {
 	ignored []string // flags of TensorFlow Serving without a meaning here
 }
 
-// serveAliases are names of TensorFlow Serving for flags that have another one here.
-var serveAliases = map[string]string{"rest-api-port": "rest-port"}
-
 // withoutMeaning are flags of TensorFlow Serving that are taken, so that its command
 // lines work, and change nothing.
 var withoutMeaning = []string{
@@ -146,17 +143,6 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 		}
 	}
 	return <-ended
-}
-
-// dashes takes underscores for dashes in names of flags, and other names of them.
-func dashes(aliases map[string]string) func(*pflag.FlagSet, string) pflag.NormalizedName {
-	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		name = strings.ReplaceAll(name, "_", "-")
-		if other, ok := aliases[name]; ok {
-			name = other
-		}
-		return pflag.NormalizedName(name)
-	}
 }
 
 func (f *serveFlags) add(flags *pflag.FlagSet) {

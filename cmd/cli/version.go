@@ -98,6 +98,9 @@ func (b build) holds() string {
 			left = append(left, f.Name+" (left out by -tags "+f.Tag+")")
 		}
 	}
+	if len(held) == 0 {
+		held = []string{"none of the optional parts"}
+	}
 	text := "holds " + strings.Join(held, ", ")
 	if len(left) > 0 {
 		text += "\nwithout " + strings.Join(left, ", ")

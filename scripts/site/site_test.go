@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,13 +26,36 @@ func TestRepository(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	loads := regexp.MustCompile(`(?:src|<link[^>]*href)="(?:https?:)?//`)
-	pages, _ := filepath.Glob(filepath.Join(out, "*.html"))
-	for _, p := range pages {
-		b, err := os.ReadFile(p)
-		if err != nil || loads.Match(b) {
-			t.Errorf("%s: %v, or it loads something from another host", p, err)
+	whole(t, out)
+}
+
+// whole fails for a site with pages that load something from another host, or refer to files that it does not have.
+func whole(t *testing.T, out string) {
+	refers := regexp.MustCompile(`<(\w+)[^>]*\s(?:src|href)="([^"#]+)`)
+	seen := map[string]int{}
+	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".html" {
+			return err
 		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range refers.FindAllStringSubmatch(string(b), -1) {
+			element, to := m[1], m[2]
+			seen[element]++
+			if strings.Contains(to, ":") || strings.HasPrefix(to, "//") {
+				if element != "a" {
+					t.Errorf("%s loads %s from another host", path, to)
+				}
+			} else if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(to))); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen["img"] == 0 || seen["a"] == 0 {
+		t.Errorf("got %v and %v, expected links and images", err, seen)
 	}
 }
 
