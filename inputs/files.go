@@ -18,18 +18,33 @@ import (
 )
 
 // Expand returns the files that names and globs match: the matches of each glob sorted,
-// the names in the given order. A name or glob that matches nothing is an error.
+// the names in the given order. A folder stands for all files below it, ** in a glob for any number of folders, both without hidden files. A name or glob that matches nothing is an error.
 func Expand(patterns ...string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
 		if _, err := os.Stat(p); err == nil || !strings.ContainsAny(p, "*?[") { // a name may look like a glob
+			if st, err := os.Stat(p); err == nil && st.IsDir() {
+				found, err := filesBelow(p)
+				if err == nil && len(found) == 0 {
+					err = fmt.Errorf("input %s is a folder without files: name another one, or files", p)
+				}
+				if err != nil {
+					return nil, err
+				}
+				files = append(files, found...)
+				continue
+			}
 			if err := checkFile(p); err != nil {
 				return nil, err
 			}
 			files = append(files, p)
 			continue
 		}
-		found, err := filepath.Glob(p)
+		expand := globBelow
+		if !strings.Contains(p, "**") {
+			expand = filepath.Glob
+		}
+		found, err := expand(p)
 		if err != nil {
 			return nil, fmt.Errorf("bad file pattern %q: %w", p, err)
 		}
