@@ -39,7 +39,7 @@ func openRecords(format string, files []string, o ArrowOptions, open recordOpene
 		want = append(want, s.Name)
 	}
 	var schema *Schema
-	partitions := partitionColumns(files)
+	partitions := partitionColumns(o.Partitions, o.Columns)
 	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
 		return newRecordReader(name, o, schema, func() (*recordFile, error) {
 			f, err := open(name, want)
