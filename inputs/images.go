@@ -48,7 +48,7 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 	if o.Height < 0 || o.Width < 0 || (o.Height == 0) != (o.Width == 0) || o.Height > 1<<14 || o.Width > 1<<14 {
 		return nil, fmt.Errorf("images have a height and a width of 1 to %d pixels, got %d and %d: set both, or none for the size of the first image", 1<<14, o.Height, o.Width)
 	}
-	f, err := listImages(dir, o)
+	f, err := listFiles(dir, o, imageSuffixes)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 			return nil, err
 		}
 	}
-	return f.dataset()
+	return f.dataset("images", Column{Name: "image", DType: imageColumnType, Shape: []int{f.Height, f.Width, f.Channels}})
 }
 
 // ImageClasses returns the names of the classes of a folder of images: its folders, sorted.
@@ -102,17 +102,20 @@ func isFile(dir string, e fs.DirEntry) bool {
 	return err != nil || st.Mode().IsRegular()
 }
 
-// imageFolder is a list of images.
+// imageFolder is a list of images, or of other files in a folder for each class.
 type imageFolder struct {
 	Images
-	dir    string
-	files  []string
-	labels []int64
-	fixed  bool // the size is that of the first image
+	dir      string
+	suffixes []string // of the files
+	files    []string
+	labels   []int64
+	fixed    bool                        // the size is that of the first image
+	decode   func(i int) ([]byte, error) // returns the bytes of a row's column
 }
 
-func listImages(dir string, o Images) (*imageFolder, error) {
-	f := &imageFolder{Images: o, dir: dir}
+func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
+	f := &imageFolder{Images: o, dir: dir, suffixes: suffixes}
+	f.decode = f.pixels
 	if len(f.Classes) == 0 {
 		classes, err := ImageClasses(dir)
 		if err != nil && !o.Unlabeled {
@@ -131,7 +134,7 @@ func listImages(dir string, o Images) (*imageFolder, error) {
 		}
 	}
 	if len(f.files) == 0 {
-		return nil, fmt.Errorf("%w: no file of %s ends in %s", ErrEmpty, dir, strings.Join(imageSuffixes, ", "))
+		return nil, fmt.Errorf("%w: no file of %s ends in %s", ErrEmpty, dir, strings.Join(suffixes, ", "))
 	}
 	return f, nil
 }
@@ -145,10 +148,10 @@ func (f *imageFolder) add(dir string, label int64) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("images of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
+		return fmt.Errorf("files of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
 	}
 	for _, e := range entries {
-		if slices.Contains(imageSuffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") && isFile(dir, e) {
+		if slices.Contains(f.suffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") && isFile(dir, e) {
 			f.files, f.labels = append(f.files, filepath.Join(dir, e.Name())), append(f.labels, label)
 		}
 	}
@@ -173,7 +176,7 @@ func (f *imageFolder) sizeOfFirst() error {
 }
 
 func (f *imageFolder) allDamaged(first error) error {
-	return fmt.Errorf("all %d images of %s are damaged: %w", len(f.files), f.dir, first)
+	return fmt.Errorf("all %d files of %s are damaged: %w", len(f.files), f.dir, first)
 }
 
 // skipDamaged leaves out what cannot be decoded.
@@ -183,7 +186,7 @@ func (f *imageFolder) skipDamaged() error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range f.files {
 		g.Go(func() error {
-			_, failed[i] = f.pixels(i)
+			_, failed[i] = f.decode(i)
 			return nil
 		})
 	}
@@ -224,8 +227,9 @@ func (f *imageFolder) pixels(i int) ([]byte, error) {
 	return pixels, nil
 }
 
-func (f *imageFolder) dataset() (Indexed, error) {
-	columns := []Column{{Name: "image", DType: imageColumnType, Shape: []int{f.Height, f.Width, f.Channels}}}
+// dataset returns the files as rows of a column and their labels.
+func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
+	columns := []Column{column}
 	if !f.Unlabeled {
 		columns = append(columns, labelColumn)
 	}
@@ -233,7 +237,7 @@ func (f *imageFolder) dataset() (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{schema: s, mem: alloc(f.Allocator), origin: origin{files: f.files}, desc: fmt.Sprintf("images(%s,%d,%s)[%s]", filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
+	n := &node{schema: s, mem: alloc(f.Allocator), origin: origin{files: f.files}, desc: fmt.Sprintf("%s(%s,%d,%s)[%s]", format, filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
 		place: func(row int64) DataError { return DataError{File: f.files[row]} }}
 	return newIndexed(n, int64(len(f.files)), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		return f.gather(ctx, n, rows)
@@ -242,7 +246,7 @@ func (f *imageFolder) dataset() (Indexed, error) {
 
 // gather decodes images, several at a time. The error is that of the first row that fails.
 func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.Record, error) {
-	size := n.schema.columns[0].Size()
+	size := n.schema.columns[0].Size() * n.schema.columns[0].DType.Size()
 	mem := memoryOf(ctx, n.mem)
 	images := newBuffer(mem, len(rows)*size)
 	defer images.Release()
@@ -265,9 +269,9 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 				if failed[i] = ctx.Err(); failed[i] != nil {
 					return nil
 				}
-				var pixels []byte
-				if pixels, failed[i] = f.pixels(int(rows[i])); failed[i] == nil {
-					copy(images.Bytes()[i*size:], pixels)
+				var row []byte
+				if row, failed[i] = f.decode(int(rows[i])); failed[i] == nil {
+					copy(images.Bytes()[i*size:], row)
 				}
 			}
 			return nil
@@ -297,7 +301,7 @@ func (s Spec) images(ic Context) (Dataset, error) {
 
 // ClassNames returns the names of the classes of a folder of images, nil for other formats.
 func (s Spec) ClassNames() ([]string, error) {
-	if s.Format != "images" || len(s.Classes) > 0 || len(s.Files) != 1 {
+	if s.Format != "images" && s.Format != "audio" || len(s.Classes) > 0 || len(s.Files) != 1 {
 		return s.Classes, nil
 	}
 	return ImageClasses(s.Files[0])

@@ -143,7 +143,7 @@ func TestWrongImageFolders(t *testing.T) {
 		"1 or 3 channels, got 2":                         second(ImageFolder(mixed, Images{Channels: 2})),
 		"set both, or none":                              second(ImageFolder(mixed, Images{Height: 3})),
 		"2.png: image has 5 x 6 pixels, the first one 4 x 6: set the height and width": sizes,
-		"all 1 images of": second(ImageFolder(imageFiles(t, map[string][]byte{"a/x.png": nil}), Images{Height: 1, Width: 1, Damaged: silent()})),
+		"all 1 files of": second(ImageFolder(imageFiles(t, map[string][]byte{"a/x.png": nil}), Images{Height: 1, Width: 1, Damaged: silent()})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)

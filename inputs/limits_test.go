@@ -110,7 +110,7 @@ func TestFirstImageDamaged(t *testing.T) {
 	if got := ds.Schema().String(); got != "image uint8[4 6 3] feature, label int64 label" || ds.Len() != 1 {
 		t.Errorf("got %s, %d rows", got, ds.Len())
 	}
-	if err := second(ImageFolder(imageFiles(t, map[string][]byte{"a/1.png": nil}), Images{Damaged: silent()})); err == nil || !strings.Contains(err.Error(), "all 1 images of") {
+	if err := second(ImageFolder(imageFiles(t, map[string][]byte{"a/1.png": nil}), Images{Damaged: silent()})); err == nil || !strings.Contains(err.Error(), "all 1 files of") {
 		t.Errorf("got %v", err)
 	}
 }

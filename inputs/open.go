@@ -87,7 +87,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 // cached reports whether a shuffle keeps the rows in memory: those of small files as they are. Steps may make many more of them, or others
 // in each epoch; images are decoded when they are read, and glyphs need not end.
 func (s Spec) cached(files []string) bool {
-	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "glyphs" && totalSize(files) <= cacheBytes
+	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(files) <= cacheBytes
 }
 
 // open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.
@@ -99,8 +99,9 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 	if files, err = s.expand(); err != nil {
 		return nil, nil, false, err
 	}
+	all := files
 	files, shardRows = s.share(files, ic)
-	ds, err = s.source(files, ic)
+	ds, err = s.source(files, all, ic)
 	return ds, files, shardRows, err
 }
 
@@ -110,7 +111,7 @@ func (s Spec) expand() ([]string, error) {
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil
-	case "images":
+	case "images", "audio":
 		return s.Files, nil
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz":
 		return Expand(s.Files...)
@@ -127,17 +128,17 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	}
 	// Positions of rows must not depend on which worker reads which file.
 	byFile := s.Shard == "files" || (s.Shard != "rows" && !s.byPositions())
-	if s.Format == "idx" || s.Format == "images" || s.Format == "npy" || len(files) < n || !byFile {
+	if s.Format == "idx" || s.Format == "images" || s.Format == "audio" || s.Format == "npy" || len(files) < n || !byFile {
 		return files, true
 	}
 	return fileShare{ic.Pipeline, n}.of(files), false
 }
 
-// source opens the files.
-func (s Spec) source(files []string, ic Context) (Dataset, error) {
+// source opens the files, a share of all.
+func (s Spec) source(files, all []string, ic Context) (Dataset, error) {
 	unlabeled := ic.unlabeled()
 	damaged := s.damaged(ic)
-	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator}
+	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Partitions: all, Damaged: damaged, Allocator: ic.Allocator}
 	switch s.Format {
 	case "glyphs":
 		return Glyphs(glyphSeed(ic), s.Count, ic.Allocator)
@@ -154,6 +155,8 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return CIFAR10(files, ic.Allocator)
 	case "images":
 		return s.images(ic)
+	case "audio":
+		return s.audio(ic)
 	case "csv":
 		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
 			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator})

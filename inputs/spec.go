@@ -8,7 +8,7 @@ import (
 // Spec is one input pipeline: a source, or several inputs as one, and the steps for its rows, in this order: split,
 // shard, skip, take, transforms, shuffle, repeat, batch, scale, augment, prefetch. Rows that transforms have changed are shared after these.
 type Spec struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), npy (a NumPy array for each column), npz (an archive of such arrays), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), audio (the same of WAV files), npy (a NumPy array for each column), npz (an archive of such arrays), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
 	Format string `yaml:"format,omitempty"`
 	// Inputs whose columns are put side by side, row by row, to the end of the shortest. Each entry has the keys of an input up to repeat.
 	Zip []Spec `yaml:"zip,omitempty"`
@@ -24,19 +24,23 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz), or the folder of images; one name needs no list. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
+	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio. One name needs no list. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
 	// idx: file of the labels. Not needed to predict.
 	Labels string `yaml:"labels,omitempty"`
-	// images: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
+	// images, audio: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
 	Classes []string `yaml:"classes,omitempty"`
 	// images: height and width to which all are resized. Default: those of the first, which all must have.
 	ImageSize []int `yaml:"image_size,omitempty"`
-	// images: 1 (grey) or 3. 0: 3.
+	// images: 1 (grey) or 3; 0: 3. audio: channels of a sound; 0: those of the first.
 	Channels int `yaml:"channels,omitempty"`
-	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord; images, which are all decoded once before). A file that is cut short is an error always. Default fail.
+	// audio: samples of each channel; shorter sounds end in zeros, longer ones are cut. 0: those of the first, which all must have.
+	Samples int `yaml:"samples,omitempty"`
+	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: those of the first, which all must have.
+	SampleRate int `yaml:"sample_rate,omitempty"`
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
@@ -159,7 +163,7 @@ func DefaultSpec() Spec {
 }
 
 // formats are the known values of Spec.Format.
-var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images", "npy", "npz"}
+var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images", "audio", "npy", "npz"}
 
 // Formats returns the formats that Open reads.
 func Formats() []string { return append(append([]string(nil), formats...), severalFormats...) }

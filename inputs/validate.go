@@ -80,6 +80,8 @@ func (s Spec) validateSource(vs *violation.List) {
 		vs.Require(s.Images != "", "images", s.Images, "expected the file of the images")
 	case "images":
 		s.validateImages(vs)
+	case "audio":
+		s.validateAudio(vs)
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz":
 		vs.Require(len(s.Files) > 0, "files", s.Files, "expected at least one file name")
 	}

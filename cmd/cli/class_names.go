@@ -48,11 +48,11 @@ func keepClasses(cfg *config.Config) {
 	all := []*inputs.Spec{&cfg.Train.Input, &cfg.Eval.Input, &cfg.Predict.Input}
 	for _, in := range all {
 		names, err := cfg.Resolve(*in).ClassNames()
-		if in.Format != "images" || err != nil {
+		if in.Format != "images" && in.Format != "audio" || err != nil {
 			continue // a folder that is not there is reported where it is read
 		}
 		for _, other := range all {
-			if other.Format == "images" && len(other.Classes) == 0 {
+			if other.Format == in.Format && len(other.Classes) == 0 {
 				other.Classes = names
 			}
 		}
@@ -63,7 +63,7 @@ func keepClasses(cfg *config.Config) {
 // labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
 func labelColumn(cfg *config.Config) (inputs.ColumnSpec, bool) {
 	for _, in := range []inputs.Spec{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
-		if in.Format == "images" {
+		if in.Format == "images" || in.Format == "audio" {
 			return inputs.ColumnSpec{Name: "label", Vocabulary: in.Classes}, len(in.Classes) > 0
 		}
 		labels := slices.DeleteFunc(slices.Clone(in.AllColumns()), func(c inputs.ColumnSpec) bool { return c.Role != "label" })

@@ -1,7 +1,6 @@
 package eager
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -207,5 +206,3 @@ func dct(n, count int) []float64 {
 	}
 	return m
 }
-
-var errWav = errors.New("WAV file")

@@ -1,0 +1,202 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/format/wav"
+	"github.com/goestimator/goestimator/runconfig/violation"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Audio describes a folder of WAV files.
+type Audio struct {
+	// Classes are the names of the folders, in the order of their labels; empty: all folders, sorted.
+	Classes []string
+	// SampleRate is the samples a second, to which sounds of another rate are changed by linear interpolation;
+	// 0: the rate of the first sound, which all must have.
+	SampleRate int
+	// Samples of each channel: shorter sounds end in zeros, longer ones are cut. 0: those of the first sound, which all must have.
+	Samples int
+	// Channels of a sound; 0: those of the first one. One channel is the mean of a file's; that of a file of one is repeated.
+	Channels int
+	// Unlabeled leaves out the labels; the files may then lie in the folder itself.
+	Unlabeled bool
+	// Missing allows classes without a folder, as of data to evaluate or to predict.
+	Missing bool
+	// Damaged leaves out files that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
+	Damaged   *Damaged
+	Allocator memory.Allocator
+}
+
+// maxSamples bounds the samples of a sound, in all channels.
+const maxSamples = 1 << 26
+
+// AudioFolder returns the sounds of a folder that has a folder for each class: "audio" float32[samples, channels], from -1 to 1, and "label"
+// int64. They are WAV files of PCM or floats. The order is by classes and names. The result has random access, and decodes files
+// when they are read, several at a time.
+func AudioFolder(dir string, o Audio) (Indexed, error) {
+	if o.SampleRate < 0 || o.Samples < 0 || o.Channels < 0 || o.Samples > maxSamples || o.SampleRate > 1<<20 || o.Channels > 256 {
+		return nil, fmt.Errorf("sounds have up to %d samples at up to %d a second, and up to 256 channels, got %d, %d and %d", maxSamples, 1<<20, o.Samples, o.SampleRate, o.Channels)
+	}
+	f, err := listFiles(dir, Images{Classes: o.Classes, Unlabeled: o.Unlabeled, Missing: o.Missing, Damaged: o.Damaged, Allocator: o.Allocator}, []string{".wav", ".wave"})
+	if err != nil {
+		return nil, err
+	}
+	a := &audioFolder{Audio: o, folder: f}
+	if err := a.asFirst(); err != nil {
+		return nil, err
+	}
+	f.decode = func(i int) ([]byte, error) { return a.samples(f.files[i]) }
+	if o.Damaged != nil {
+		if err := f.skipDamaged(); err != nil {
+			return nil, err
+		}
+	}
+	return f.dataset("audio", Column{Name: "audio", DType: tensor.Float32, Shape: []int{a.Samples, a.Channels}})
+}
+
+// audioFolder is a list of sounds.
+type audioFolder struct {
+	Audio
+	folder    *imageFolder
+	fixed     bool // the length is that of the first
+	fixedRate bool
+}
+
+// asFirst sets what is left open to what the first sound has, with Damaged the first one that can be decoded.
+func (a *audioFolder) asFirst() error {
+	var damaged error
+	for _, name := range a.folder.files {
+		s, err := readSound(name)
+		if err == nil && s.Frames() == 0 && a.Samples == 0 {
+			err = fileError(name, "it has no samples: remove it, or set samples")
+		}
+		if err == nil {
+			if a.Channels == 0 {
+				a.Channels = s.Channels
+			}
+			if a.SampleRate == 0 {
+				a.SampleRate, a.fixedRate = s.Rate, true
+			}
+			if a.Samples == 0 {
+				a.Samples, a.fixed = a.length(s), true
+			}
+			if a.Samples > maxSamples/a.Channels {
+				return fileError(name, "a row has %d samples of %d channels, expected at most %d in all: set samples or channels", a.Samples, a.Channels, maxSamples)
+			}
+			return nil
+		}
+		if a.Damaged == nil {
+			return err
+		}
+		if damaged == nil {
+			damaged = err
+		}
+	}
+	return a.folder.allDamaged(damaged)
+}
+
+// length is the samples of a channel at the rate of all, at least one.
+func (a *audioFolder) length(s *wav.Sound) int {
+	return max(int(int64(s.Frames())*int64(a.SampleRate)/int64(s.Rate)), min(s.Frames(), 1))
+}
+
+// samples decodes a file in the length, rate and channels of all.
+func (a *audioFolder) samples(name string) ([]byte, error) {
+	s, err := readSound(name)
+	if err != nil {
+		return nil, err
+	}
+	switch n := a.length(s); {
+	case a.fixedRate && s.Rate != a.SampleRate:
+		return nil, fileError(name, "sound has %d samples a second, the first one %d: set sample_rate, to which all are changed", s.Rate, a.SampleRate)
+	case a.fixed && n != a.Samples:
+		return nil, fileError(name, "sound has %d samples, the first one %d: set samples, to which all are padded or cut", n, a.Samples)
+	case s.Channels != a.Channels && s.Channels != 1 && a.Channels != 1:
+		return nil, fileError(name, "sound has %d channels, expected %d: set channels: 1 for their mean", s.Channels, a.Channels)
+	}
+	out := make([]float32, a.Samples*a.Channels)
+	for i := range min(a.Samples, a.length(s)) {
+		at := float64(i) * float64(s.Rate) / float64(a.SampleRate)
+		for c := range a.Channels {
+			out[i*a.Channels+c] = a.at(s, at, c)
+		}
+	}
+	return arrow.Float32Traits.CastToBytes(out), nil
+}
+
+// at is the value of a channel at a time, in samples of the file.
+func (a *audioFolder) at(s *wav.Sound, at float64, channel int) float32 {
+	i := min(int(at), s.Frames()-1)
+	v := a.mixed(s, i, channel)
+	if part := float32(at - math.Floor(at)); part > 0 && i+1 < s.Frames() {
+		v += (a.mixed(s, i+1, channel) - v) * part
+	}
+	return v
+}
+
+// mixed is a sample of a channel: the mean of all where one is wanted, the only one where there is one.
+func (a *audioFolder) mixed(s *wav.Sound, frame, channel int) float32 {
+	if a.Channels > 1 || s.Channels == 1 {
+		return s.At(frame, min(channel, s.Channels-1))
+	}
+	sum := float32(0)
+	for c := range s.Channels {
+		sum += s.At(frame, c)
+	}
+	return sum / float32(s.Channels)
+}
+
+// maxSoundFile bounds the files of sounds.
+const maxSoundFile = 1 << 30
+
+func readSound(name string) (*wav.Sound, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open sound: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSoundFile+1))
+	if err == nil && len(data) > maxSoundFile {
+		err = errors.New("it is larger than 1 GiB")
+	}
+	if err != nil {
+		return nil, fileError(name, "sound cannot be read: %w", err)
+	}
+	s, err := wav.Decode(data)
+	if err != nil {
+		return nil, fileError(name, "sound cannot be decoded: %w; replace it, remove it, or set on_error to skip", err)
+	}
+	return s, nil
+}
+
+// audio opens the folder of sounds of a spec.
+func (s Spec) audio(ic Context) (Dataset, error) {
+	ds, err := AudioFolder(s.Files[0], Audio{Classes: s.Classes, SampleRate: s.SampleRate, Samples: s.Samples, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
+		Damaged: s.damaged(ic), Allocator: ic.Allocator})
+	if err != nil {
+		return nil, err
+	}
+	return ds, nil
+}
+
+func (s Spec) validateAudio(vs *violation.List) {
+	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of WAV files for each class")
+	vs.Require(len(s.Columns) == 0, "columns", len(s.Columns), "expected none: sounds have the columns audio and label")
+	vs.Require(s.Samples >= 0 && s.Samples <= maxSamples, "samples", s.Samples, "expected 1 to 67108864, or 0 for those of the first sound")
+	vs.Require(s.SampleRate >= 0 && s.SampleRate <= 1<<20, "sample_rate", s.SampleRate, "expected 1 to 1048576, or 0 for that of the first sound")
+	vs.Require(s.Channels >= 0 && s.Channels <= 256, "channels", s.Channels, "expected 1 to 256, or 0 for those of the first sound")
+	for i, c := range s.Classes {
+		vs.Require(c != "" && c == filepath.Base(c) && !slices.Contains(s.Classes[:i], c), "classes["+strconv.Itoa(i)+"]", c, "expected the name of a folder, each once")
+	}
+}
