@@ -39,8 +39,15 @@ func openRecords(format string, files []string, o ArrowOptions, open recordOpene
 		want = append(want, s.Name)
 	}
 	var schema *Schema
+	partitions := partitionColumns(o.Partitions, o.Columns)
 	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
-		return newRecordReader(name, o, schema, func() (*recordFile, error) { return open(name, want) })
+		return newRecordReader(name, o, schema, func() (*recordFile, error) {
+			f, err := open(name, want)
+			if err != nil {
+				return nil, err
+			}
+			return f.partitioned(name, partitions), nil
+		})
 	}}
 	first, err := src.open(files[0])
 	if err != nil {

@@ -15,6 +15,10 @@ type ArrowOptions struct {
 	Columns []ColumnSpec
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
+	// Partitions are the files, here or in other pipelines, whose folders key=value hold further columns, as Hive and Spark write them
+	// (Parquet and Arrow only): int64 where all values of a key are whole numbers and its ColumnSpec does not ask for text, else text.
+	// A column of a file's own comes first. Nil: folders hold none.
+	Partitions []string
 	// Damaged leaves out rows that cannot be read, and counts them; nil: the first one is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator

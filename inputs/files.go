@@ -11,38 +11,51 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// Expand returns the files that names and globs match: the matches of each glob sorted,
-// the names in the given order. A name or glob that matches nothing is an error.
+// Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob stands
+// for any number of folders. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
+// folders are passed over, whose names begin with a point, or with an underscore and have no "=". A name, folder or glob without a file is
+// an error.
 func Expand(patterns ...string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
-		if _, err := os.Stat(p); err == nil || !strings.ContainsAny(p, "*?[") { // a name may look like a glob
-			if err := checkFile(p); err != nil {
-				return nil, err
-			}
-			files = append(files, p)
-			continue
-		}
-		found, err := filepath.Glob(p)
+		found, err := expandOne(p)
 		if err != nil {
-			return nil, fmt.Errorf("bad file pattern %q: %w", p, err)
+			return nil, err
 		}
-		if len(found) == 0 {
-			return nil, &explained{fs.ErrNotExist, fmt.Sprintf("no file matches %q: check data_dir and the pattern", p)}
-		}
-		slices.Sort(found)
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
 	return files, nil
+}
+
+// expandOne returns the files of a name, which may look like a glob, or of a glob; at least one.
+func expandOne(p string) ([]string, error) {
+	st, err := os.Stat(p)
+	if err == nil && st.IsDir() {
+		found, err := filesBelow(p)
+		if err == nil && len(found) == 0 {
+			err = &explained{fs.ErrNotExist, fmt.Sprintf("input %s is a folder without files: check data_dir and its name, or name files", p)}
+		}
+		return found, err
+	}
+	if err == nil || !strings.ContainsAny(p, "*?[") {
+		return []string{p}, checkFile(p)
+	}
+	found, err := glob(p)
+	if err != nil {
+		return nil, fmt.Errorf("bad file pattern %q: %w", p, err)
+	}
+	if len(found) == 0 {
+		return nil, &explained{fs.ErrNotExist, fmt.Sprintf("no file matches %q: check data_dir and the pattern", p)}
+	}
+	return found, nil
 }
 
 var errNoFiles = errors.New("no input files given: name at least one")

@@ -99,8 +99,9 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 	if files, err = s.expand(); err != nil {
 		return nil, nil, false, err
 	}
+	all := files
 	files, shardRows = s.share(files, ic)
-	ds, err = s.source(files, ic)
+	ds, err = s.source(files, all, ic)
 	return ds, files, shardRows, err
 }
 
@@ -133,11 +134,11 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	return fileShare{ic.Pipeline, n}.of(files), false
 }
 
-// source opens the files.
-func (s Spec) source(files []string, ic Context) (Dataset, error) {
+// source opens the files, a share of all.
+func (s Spec) source(files, all []string, ic Context) (Dataset, error) {
 	unlabeled := ic.unlabeled()
 	damaged := s.damaged(ic)
-	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator}
+	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Partitions: all, Damaged: damaged, Allocator: ic.Allocator}
 	switch s.Format {
 	case "glyphs":
 		return Glyphs(glyphSeed(ic), s.Count, ic.Allocator)

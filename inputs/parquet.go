@@ -62,7 +62,8 @@ func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
 	return &recordFile{schema: schema, next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
-// parquetLeaves returns the leaf columns below the wanted fields, all where none are named.
+// parquetLeaves returns the leaf columns below the wanted fields, all where none are named, and one where the file has none of them: its
+// rows count.
 func parquetLeaves(r *pq.Reader, want []string) []int {
 	var leaves []int
 	s := r.MetaData().Schema
@@ -70,6 +71,9 @@ func parquetLeaves(r *pq.Reader, want []string) []int {
 		if len(want) == 0 || slices.Contains(want, s.Column(i).ColumnPath()[0]) {
 			leaves = append(leaves, i)
 		}
+	}
+	if len(leaves) == 0 && s.NumColumns() > 0 {
+		return []int{0}
 	}
 	return leaves
 }

@@ -1,0 +1,119 @@
+package inputs
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// hiveNull is the value of a partition whose column is null.
+const hiveNull = "__HIVE_DEFAULT_PARTITION__"
+
+// partitionsOf returns the values of the folders key=value that a file lies in, percent-encoded as Hive and Spark write them. Of a key that
+// comes twice the inner folder counts.
+func partitionsOf(name string) map[string]string {
+	out := map[string]string{}
+	for _, folder := range strings.Split(filepath.ToSlash(filepath.Dir(name)), "/") {
+		if key, value, ok := strings.Cut(folder, "="); ok && key != "" {
+			out[decoded(key)] = decoded(value)
+		}
+	}
+	return out
+}
+
+// decoded returns a text without its percent-encoding; what is none stays.
+func decoded(s string) string {
+	if text, err := url.PathUnescape(s); err == nil {
+		return text
+	}
+	return s
+}
+
+// partitionColumns returns the columns of the folders that all files lie in, sorted. They are int64 where all values are whole numbers and
+// specs do not ask for text, whose leading zeros count; else text.
+func partitionColumns(files []string, specs []ColumnSpec) []arrow.Field {
+	type use struct{ files, whole int }
+	uses := map[string]use{}
+	for _, name := range files {
+		for key, value := range partitionsOf(name) {
+			u := uses[key]
+			u.files++
+			if _, ok := wholeValue(value); ok || value == hiveNull {
+				u.whole++
+			}
+			uses[key] = u
+		}
+	}
+	var fields []arrow.Field
+	for key, u := range uses {
+		if u.files < len(files) {
+			continue
+		}
+		f := arrow.Field{Name: key, Type: arrow.BinaryTypes.String, Nullable: true}
+		if u.whole == u.files && !slices.ContainsFunc(specs, func(s ColumnSpec) bool { return s.Name == key && (s.DType == "string" || len(s.Vocabulary) > 0) }) {
+			f.Type = arrow.PrimitiveTypes.Int64
+		}
+		fields = append(fields, f)
+	}
+	slices.SortFunc(fields, func(a, b arrow.Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// wholeValue parses digits with or without a minus.
+func wholeValue(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && s[0] != '+'
+}
+
+// partitioned adds to the columns of a file those of its folders that it does not have itself.
+func (f *recordFile) partitioned(name string, fields []arrow.Field) *recordFile {
+	added := slices.DeleteFunc(slices.Clone(fields), func(field arrow.Field) bool { return f.schema.HasField(field.Name) })
+	if len(added) == 0 {
+		return f
+	}
+	values := partitionsOf(name)
+	out := *f
+	out.schema = arrow.NewSchema(append(slices.Clone(f.schema.Fields()), added...), nil)
+	out.next = func(ctx context.Context) (arrow.Record, error) {
+		rec, err := f.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer rec.Release()
+		columns, names := slices.Clone(rec.Columns()), slices.Clone(rec.Schema().Fields())
+		for _, field := range added {
+			c := constantColumn(field.Type, values[field.Name], int(rec.NumRows()))
+			defer c.Release()
+			columns, names = append(columns, c), append(names, field)
+		}
+		return array.NewRecord(arrow.NewSchema(names, nil), columns, rec.NumRows()), nil
+	}
+	return &out
+}
+
+// constantColumn returns n times the value of a partition.
+func constantColumn(t arrow.DataType, value string, n int) arrow.Array {
+	if value == hiveNull {
+		return array.MakeArrayOfNull(memory.DefaultAllocator, t, n)
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, t)
+	defer b.Release()
+	b.Reserve(n)
+	number, _ := wholeValue(value) // all values of an int64 column are
+	for range n {
+		switch b := b.(type) {
+		case *array.Int64Builder:
+			b.Append(number)
+		case *array.StringBuilder:
+			b.Append(value)
+		}
+	}
+	return b.NewArray()
+}
