@@ -3,9 +3,11 @@ package inputs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +94,24 @@ func some[T any](v []T, from, to int, scalar bool) any {
 		return v[from]
 	}
 	return v[from:to]
+}
+
+// TestParquetUnread: codecs and encodings that the library does not have are refused by name; other columns of the file are read.
+func TestParquetUnread(t *testing.T) {
+	spec := Spec{Format: "parquet", Files: []string{filepath.Join("testdata", "unread.parquet")}, Columns: []ColumnSpec{{Name: "id"}}, BatchSize: 2}
+	ds := must[Dataset](t)(Open(t.Context(), spec, Context{Allocator: checked(t)}))
+	if got := column[int64](t, ds, "id"); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("got %v", got)
+	}
+	for name, want := range map[string]string{
+		"packed": `unread.parquet: column "packed" of type BYTE_ARRAY is compressed with LZ4_RAW, which is not read`,
+		"split":  `unread.parquet: column "split" of type DOUBLE has the encoding BYTE_STREAM_SPLIT, which is not read`,
+	} {
+		spec.Columns = []ColumnSpec{{Name: name}}
+		if err := readAll(spec, Context{Mode: Train, Allocator: checked(t)}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
+	}
 }
 
 func TestPyarrowFiles(t *testing.T) {

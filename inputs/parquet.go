@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
 	pq "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
@@ -151,6 +154,9 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 		columns = append(columns, *arrow.NewColumn(fields[len(fields)-1], data))
 		data.Release()
 		r.Release()
+		if got, rows := int64(data.Len()), p.file.MetaData().RowGroup(p.group).NumRows(); got != rows { // the library drops some errors
+			return nil, fmt.Errorf("row group %d, column %q: %d rows can be read, expected %d", p.group, fields[len(fields)-1].Name, got, rows)
+		}
 	}
 	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
 }
@@ -159,6 +165,9 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 func (p *parquetFile) check(leaf int) error {
 	c, err := p.file.MetaData().RowGroup(p.group).ColumnChunk(leaf)
 	if err != nil {
+		return err
+	}
+	if err := supported(c); err != nil {
 		return err
 	}
 	chunk := pageChunk{start: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression()}
@@ -170,6 +179,24 @@ func (p *parquetFile) check(leaf int) error {
 	}
 	return nil
 }
+
+// supported fails for codecs and encodings that the library does not have.
+func supported(c *metadata.ColumnChunkMetaData) error {
+	name := c.PathInSchema().String()
+	if _, err := compress.GetCodec(c.Compression()); err != nil {
+		return &explained{errors.ErrUnsupported, fmt.Sprintf("column %q of type %s is compressed with %s, which is not read: write the file with zstd, snappy, gzip or brotli", name, c.Type(), c.Compression())}
+	}
+	for _, e := range c.Encodings() {
+		if !slices.Contains(encodings, e) {
+			return &explained{errors.ErrUnsupported, fmt.Sprintf("column %q of type %s has the encoding %s, which is not read: write the file with PLAIN, dictionaries or a delta encoding", name, c.Type(), e)}
+		}
+	}
+	return nil
+}
+
+// encodings are those that the library reads.
+var encodings = []parquet.Encoding{parquet.Encodings.Plain, parquet.Encodings.PlainDict, parquet.Encodings.RLE, parquet.Encodings.RLEDict, parquet.Encodings.BitPacked,
+	parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray}
 
 func (p *parquetFile) drop() {
 	if p.table != nil {

@@ -49,23 +49,32 @@ func TestReadsArrowFiles(t *testing.T) {
 // under its name with "/offsets".
 func columns(t *testing.T, ds inputs.Dataset) map[string]*tensor.Tensor {
 	t.Helper()
-	it, err := ds.Iterate(t.Context())
+	out, err := readColumns(t, ds)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// readColumns is columns, with the error of a data set that cannot be read.
+func readColumns(t *testing.T, ds inputs.Dataset) (map[string]*tensor.Tensor, error) {
+	it, err := ds.Iterate(t.Context())
+	if err != nil {
+		return nil, err
 	}
 	defer it.Close()
 	out := map[string]*tensor.Tensor{}
 	for {
 		rec, err := it.Next(t.Context())
 		if errors.Is(err, io.EOF) {
-			return out
+			return out, nil
 		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all, err := inputs.Tensors(rec, ds.Schema())
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		for _, c := range all {
 			appendColumn(out, c)

@@ -32,3 +32,5 @@ with pa.ipc.new_file(f"{out}/plain.arrow", table.schema) as w:
     w.write_table(table, max_chunksize=20)
 with pa.OSFile(f"{out}/stream.arrow", "wb") as f, pa.ipc.new_stream(f, table.schema) as w:
     w.write_table(table, max_chunksize=9)
+few = pa.table({"id": [1, 2, 3], "packed": ["a", "b", "a"], "split": [0.5, 1.5, 2.5]})
+pq.write_table(few, f"{out}/unread.parquet", compression={"id": "none", "packed": "lz4", "split": "none"}, use_dictionary=False, column_encoding={"split": "BYTE_STREAM_SPLIT"})
