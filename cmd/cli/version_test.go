@@ -63,3 +63,11 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%+v, %v, expected the fields of %q", b, err, line)
 	}
 }
+
+// TestHolds: a binary without all optional parts says so.
+func TestHolds(t *testing.T) {
+	b := build{Features: []features.Feature{{Name: "serve", Tag: "noserve"}, {Name: "gcs", Tag: "gcs", Adds: true}}}
+	if got, want := b.holds(), "holds none of the optional parts\nwithout serve (left out by -tags noserve), gcs (-tags gcs adds it)"; got != want {
+		t.Errorf("got %q, expected %q", got, want)
+	}
+}
