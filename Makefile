@@ -3,7 +3,7 @@
 GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
-GORELEASER ?= v2.18.2
+GORELEASER ?= v2.16.0
 
 .PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench site pages sbom notices release-check snapshot
 
