@@ -14,12 +14,12 @@ import (
 // ArrowFile returns the rows of Arrow IPC files, in the file or the stream
 // format, gzip or not.
 func ArrowFile(files []string, o ArrowOptions) (Dataset, error) {
-	return openRecords("arrow", files, o, openArrow)
+	return openRecords(context.Background(), "arrow", files, o, openArrow)
 }
 
 // recordOpener opens a file of records. It returns their schema, and a reader of
 // the wanted columns.
-type recordOpener func(name string, want []string) (*recordFile, error)
+type recordOpener func(ctx context.Context, name string, want []string) (*recordFile, error)
 
 // recordFile is an open file of records.
 type recordFile struct {
@@ -30,7 +30,7 @@ type recordFile struct {
 }
 
 // openRecords returns the Dataset of files that hold Arrow records.
-func openRecords(format string, files []string, o ArrowOptions, open recordOpener) (Dataset, error) {
+func openRecords(ctx context.Context, format string, files []string, o ArrowOptions, open recordOpener) (Dataset, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
@@ -40,16 +40,16 @@ func openRecords(format string, files []string, o ArrowOptions, open recordOpene
 	}
 	var schema *Schema
 	partitions := partitionColumns(o.Partitions, o.Columns)
-	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
 		return newRecordReader(name, o, schema, func() (*recordFile, error) {
-			f, err := open(name, want)
+			f, err := open(ctx, name, want)
 			if err != nil {
 				return nil, err
 			}
 			return f.partitioned(name, partitions), nil
 		})
 	}}
-	first, err := src.open(files[0])
+	first, err := src.reader(ctx, files[0])
 	if err != nil {
 		return nil, err
 	}
@@ -183,15 +183,15 @@ func (r *recordReader) close() error {
 // arrowMagic begins a file of the IPC file format.
 const arrowMagic = "ARROW1"
 
-func openArrow(name string, _ []string) (*recordFile, error) {
-	f, err := openSeekable(name)
+func openArrow(ctx context.Context, name string, _ []string) (*recordFile, error) {
+	f, err := openSeekable(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	r, err := arrowRecords(f)
 	if err != nil {
 		f.Close()
-		return nil, notA(name, "arrow", "an Arrow IPC file", err)
+		return nil, notA(ctx, name, "arrow", "an Arrow IPC file", err)
 	}
 	return r, nil
 }

@@ -182,6 +182,9 @@ func readSound(name string) (*wav.Sound, error) {
 
 // audio opens the folder of sounds of a spec.
 func (s Spec) audio(ic Context) (Dataset, error) {
+	if IsURL(s.Files[0]) {
+		return nil, fmt.Errorf("input %s: sounds are read from a folder of this machine: copy the folder", s.Files[0])
+	}
 	ds, err := AudioFolder(s.Files[0], Audio{Classes: s.Classes, SampleRate: s.SampleRate, Samples: s.Samples, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
 		Damaged: s.damaged(ic), Allocator: ic.Allocator})
 	if err != nil {

@@ -21,6 +21,10 @@ const (
 // CIFAR10 reads files of CIFAR-10's binary version into memory, gzip or not:
 // "image" uint8[32,32,3], channels last, and "label" int64.
 func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
+	return openCIFAR10(context.Background(), files, mem)
+}
+
+func openCIFAR10(ctx context.Context, files []string, mem memory.Allocator) (Indexed, error) {
 	s, err := imageSchema(cifarSide, cifarSide, 3)
 	if err != nil {
 		return nil, err
@@ -29,7 +33,7 @@ func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
 	var ends []int64
 	total := int64(0)
 	for _, f := range files {
-		data, err := readFile(f)
+		data, err := readFile(ctx, f)
 		if err != nil {
 			return nil, err
 		}

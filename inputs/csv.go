@@ -45,6 +45,10 @@ type CSVOptions struct {
 
 // CSV returns the rows of CSV files. Errors are *DataError with file, line and column.
 func CSV(files []string, o CSVOptions) (Dataset, error) {
+	return openCSV(context.Background(), files, o)
+}
+
+func openCSV(ctx context.Context, files []string, o CSVOptions) (Dataset, error) {
 	f, err := newCSVFormat(o)
 	if err != nil {
 		return nil, err
@@ -52,8 +56,8 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
-	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) { return f.openBlocks(name) }}
-	first, err := src.open(files[0]) // report a wrong name or header now
+	src := fileSource{files: files, damaged: o.Damaged, open: f.openBlocks, seen: new(seenObjects)}
+	first, err := src.reader(ctx, files[0]) // report a wrong name or header now
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +173,12 @@ func oneRune(what, s string, fallback rune) (rune, error) {
 	return r, nil
 }
 
-func (f *csvFormat) open(name string) (*csvReader, error) {
-	file, err := openFile(name)
+func (f *csvFormat) open(ctx context.Context, name string) (*csvReader, error) {
+	file, err := openFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.reader(name, file)
+	r, err := f.reader(ctx, name, file)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -184,13 +188,13 @@ func (f *csvFormat) open(name string) (*csvReader, error) {
 }
 
 // reader returns a reader of rows; it has read the header, if there is one.
-func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
+func (f *csvFormat) reader(ctx context.Context, name string, in io.Reader) (*csvReader, error) {
 	text := unmarked(in)
 	head, _ := text.Peek(headBytes)
 	if err := checkText(name, "CSV in UTF-8", head); err != nil {
 		return nil, err
 	}
-	r := &csvReader{format: f, name: name, limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
+	r := &csvReader{ctx: ctx, format: f, name: name, limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
 	if o := f.opts; o.Damaged != nil && f.comma != 0 {
 		r.again = &rereader{in: text}
 		r.limit.in = r.again

@@ -63,8 +63,8 @@ func sameCSV(t *testing.T, name string, o CSVOptions, skip int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := f.open(name)
-	fast, err2 := f.openBlocks(name)
+	slow, err := f.open(context.Background(), name)
+	fast, err2 := f.openBlocks(context.Background(), name)
 	if fmt.Sprint(err) != fmt.Sprint(err2) {
 		t.Fatalf("in blocks %v, row by row %v", err2, err)
 	}
@@ -160,7 +160,7 @@ func TestCSVBlocksStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reads := range []int{0, 1, 2, 5, 300} {
-		r, err := f.openBlocks(name)
+		r, err := f.openBlocks(context.Background(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestCSVBlocksEmptyLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := strings.Repeat("1,", 999) + "1\n"
-	r, err := f.openBlocks(write(t, "t.csv", []byte(row+strings.Repeat("\n", 1<<20)+row)))
+	r, err := f.openBlocks(context.Background(), write(t, "t.csv", []byte(row+strings.Repeat("\n", 1<<20)+row)))
 	if err != nil {
 		t.Fatal(err)
 	}

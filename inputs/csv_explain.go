@@ -183,7 +183,7 @@ func firstOf(cells []string) string {
 
 // mistaken returns the error of a file that is another known kind of text than CSV, else nil.
 func (r *csvReader) mistaken() error {
-	return mistakenFile(r.name, "csv", "CSV")
+	return mistakenFile(r.ctx, r.name, "csv", "CSV")
 }
 
 // otherwise returns the error of a file that would be valid as another kind of file or with another
@@ -231,7 +231,7 @@ func (r *csvReader) guess(head []byte, cells int) (comma rune, n int) {
 
 // head returns the first rows of the file.
 func (r *csvReader) head() []byte {
-	f, err := openFile(r.name)
+	f, err := openFile(r.ctx, r.name)
 	if err != nil {
 		return nil
 	}

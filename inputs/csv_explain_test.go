@@ -126,7 +126,7 @@ func TestLongRow(t *testing.T) {
 	}
 	f.longest = 1 << 20
 	path := write(t, "t.csv", append([]byte("1,2,n\n3,\"4,p\n"), bytes.Repeat([]byte("5,6,n\n"), 1<<20)...))
-	r, err := f.open(path)
+	r, err := f.open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestLongRowWithQuotes(t *testing.T) {
 		row := `3,"4",`
 		row += strings.Repeat("p", at-len(row)-1) + ",\"n\n"
 		path := write(t, "t.csv", []byte(row))
-		r, err := f.open(path)
+		r, err := f.open(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func rowsOf(t *rapid.T, text string, o CSVOptions) []string {
 	}
 	var out []string
 	for skip := range int64(2) {
-		r, err := f.reader("t", strings.NewReader(text))
+		r, err := f.reader(context.Background(), "t", strings.NewReader(text))
 		if err == nil {
 			err = r.skip(context.Background(), skip)
 		}
@@ -236,7 +236,7 @@ func TestDecimalComma(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := f.reader("t", strings.NewReader(cell+";1,5\n"))
+		r, err := f.reader(context.Background(), "t", strings.NewReader(cell+";1,5\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ type csvFile struct {
 	cutter
 	format *csvFormat
 	name   string
+	ctx    context.Context // of the pass
 	plan   *csvPlan
 	text   *csvText
 	file   io.Closer
@@ -32,8 +33,8 @@ type csvFile struct {
 }
 
 // openBlocks opens a file for reading in blocks where its format allows that.
-func (f *csvFormat) openBlocks(name string) (rowReader, error) {
-	probe, err := f.open(name)
+func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
+	probe, err := f.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +48,9 @@ func (f *csvFormat) openBlocks(name string) (rowReader, error) {
 		return nil, err
 	}
 	if plan == nil {
-		return f.open(name)
+		return f.open(ctx, name)
 	}
-	file, err := openFile(name)
+	file, err := openFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (f *csvFormat) openBlocks(name string) (rowReader, error) {
 		file.Close()
 		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)
 	}
-	return &csvFile{format: f, name: name, plan: plan, file: file, parser: newCSVBlockParser(f, plan),
+	return &csvFile{format: f, name: name, ctx: ctx, plan: plan, file: file, parser: newCSVBlockParser(f, plan),
 		text: &csvText{in: in, comment: plan.comment, longest: f.longest}}, nil
 }
 
@@ -128,7 +129,7 @@ func notWrong(err error) error {
 
 // takeOver opens the file for reading row by row, behind the first rows.
 func (r *csvFile) takeOver(ctx context.Context, rows int64) error {
-	slow, err := r.format.open(r.name)
+	slow, err := r.format.open(r.ctx, r.name)
 	if err != nil {
 		return err
 	}
@@ -168,16 +169,15 @@ func (r *csvFile) skip(ctx context.Context, n int64) error {
 // placeOf implements placed.
 func (r *csvFile) placeOf(column string, element int) DataError {
 	d := DataError{File: r.name}
-	slow, err := r.format.open(r.name)
+	slow, err := r.format.open(r.ctx, r.name)
 	if err != nil {
 		return d
 	}
 	defer slow.close()
-	ctx := context.Background()
-	if slow.skip(ctx, r.given-1) != nil {
+	if slow.skip(r.ctx, r.given-1) != nil {
 		return d
 	}
-	if rec, err := slow.read(ctx, 1); err == nil {
+	if rec, err := slow.read(r.ctx, 1); err == nil {
 		rec.Release()
 		d = slow.placeOf(column, element)
 	}

@@ -67,7 +67,7 @@ func (r *csvReader) openingQuote(line int, at *place) (open place, ended bool) {
 	if at != nil {
 		open = *at
 	}
-	f, err := openFile(r.name)
+	f, err := openFile(r.ctx, r.name)
 	if err != nil {
 		return open, false
 	}

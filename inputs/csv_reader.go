@@ -13,6 +13,7 @@ import (
 // csvReader reads the rows of one CSV file.
 type csvReader struct {
 	format  *csvFormat
+	ctx     context.Context // of the pass
 	name    string
 	file    io.Closer // nil in tests
 	csv     cellRows

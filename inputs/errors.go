@@ -3,7 +3,6 @@ package inputs
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 )
 
@@ -74,7 +73,7 @@ func fileError(file, format string, args ...any) error {
 func baseNames(files []string) string {
 	names := make([]string, len(files))
 	for i, f := range files {
-		names[i] = filepath.Base(f)
+		names[i] = BaseName(f)
 	}
 	return strings.Join(names, " ")
 }

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -19,7 +20,7 @@ func FileColumns(format, file string) (_ []FileColumn, err error) {
 	if open == nil {
 		return nil, fmt.Errorf("files of format %q do not say what columns they have: expected parquet or arrow", format)
 	}
-	f, err := open(file, nil)
+	f, err := open(context.Background(), file, nil)
 	if err != nil {
 		return nil, err
 	}

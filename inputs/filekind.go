@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"unicode"
 	"unicode/utf16"
@@ -160,21 +161,24 @@ func mistaken(name, format, expected string, head []byte) error {
 }
 
 // mistakenFile is mistaken of a file that is opened again.
-func mistakenFile(name, format, expected string) error {
-	f, err := openFile(name)
+func mistakenFile(ctx context.Context, name, format, expected string) error {
+	f, err := openFile(ctx, name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	head := make([]byte, headBytes)
-	n, _ := io.ReadFull(f, head)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // what there is says nothing
+		return nil
+	}
 	return mistaken(name, format, expected, head[:n])
 }
 
 // notA returns the error of a file without the marks of its format. It names the actual kind, where that is
 // known.
-func notA(name, format, expected string, err error) error {
-	if other := mistakenFile(name, format, expected); other != nil {
+func notA(ctx context.Context, name, format, expected string, err error) error {
+	if other := mistakenFile(ctx, name, format, expected); other != nil {
 		return other
 	}
 	return fileError(name, "this is not %s, or it is damaged: %w", expected, err)

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,11 +21,13 @@ import (
 // Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob stands
 // for any number of folders. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
 // folders are passed over, whose names begin with a point, or with an underscore and have no "=". A name, folder or glob without a file is
-// an error.
-func Expand(patterns ...string) ([]string, error) {
+// an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, which have no folders; see IsURL.
+func Expand(patterns ...string) ([]string, error) { return expandAll(context.Background(), patterns) }
+
+func expandAll(ctx context.Context, patterns []string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
-		found, err := expandOne(p)
+		found, err := expandOne(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -36,44 +40,62 @@ func Expand(patterns ...string) ([]string, error) {
 }
 
 // expandOne returns the files of a name, which may look like a glob, or of a glob; at least one.
-func expandOne(p string) ([]string, error) {
-	st, err := os.Stat(p)
-	if err == nil && st.IsDir() {
-		found, err := filesBelow(p)
-		if err == nil && len(found) == 0 {
-			err = &explained{fs.ErrNotExist, fmt.Sprintf("input %s is a folder without files: check data_dir and its name, or name files", p)}
+func expandOne(ctx context.Context, p string) (found []string, err error) {
+	switch p, err = localName(p); {
+	case err != nil:
+		return nil, err
+	case IsURL(p):
+		found, err = expandObjects(ctx, p)
+		slices.Sort(found)
+	default:
+		st, missing := os.Stat(p)
+		switch {
+		case missing == nil && st.IsDir():
+			if found, err = filesBelow(p); err == nil && len(found) == 0 {
+				err = &explained{fs.ErrNotExist, fmt.Sprintf("input %s is a folder without files: check data_dir and its name, or name files", p)}
+			}
+			return found, err
+		case missing == nil || !strings.ContainsAny(p, "*?["):
+			return []string{p}, checkFile(ctx, p)
 		}
-		return found, err
+		if found, err = glob(p); err != nil {
+			err = fmt.Errorf("bad file pattern %q: %w", p, err)
+		}
 	}
-	if err == nil || !strings.ContainsAny(p, "*?[") {
-		return []string{p}, checkFile(p)
+	if err == nil && len(found) == 0 {
+		err = &explained{fs.ErrNotExist, fmt.Sprintf("no file matches %q: check data_dir and the pattern", p)}
 	}
-	found, err := glob(p)
-	if err != nil {
-		return nil, fmt.Errorf("bad file pattern %q: %w", p, err)
-	}
-	if len(found) == 0 {
-		return nil, &explained{fs.ErrNotExist, fmt.Sprintf("no file matches %q: check data_dir and the pattern", p)}
-	}
-	return found, nil
+	return found, err
 }
 
 var errNoFiles = errors.New("no input files given: name at least one")
 
 // checkFiles fails unless there are files and all can be read.
-func checkFiles(files []string) error {
+func checkFiles(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		return errNoFiles
 	}
 	for _, name := range files {
-		if err := checkFile(name); err != nil {
+		if IsURL(name) {
+			continue
+		}
+		if err := checkFile(ctx, name); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := sizes(ctx, files)
+	return err
 }
 
-func checkFile(name string) error {
+func checkFile(ctx context.Context, name string) error {
+	if IsURL(name) {
+		_, err := statObject(ctx, name)
+		return err
+	}
+	name, err := localName(name)
+	if err != nil {
+		return err
+	}
 	st, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &explained{err, fmt.Sprintf("input file %s does not exist: check data_dir and the file name", name)}
@@ -90,7 +112,8 @@ func checkFile(name string) error {
 // file is an open file, unpacked where it is packed.
 type file struct {
 	io.Reader
-	f      *os.File
+	f      seekable
+	size   int64 // as it lies, packed or not
 	packed bool
 	end    func() // frees what unpacks; nil: nothing
 }
@@ -102,30 +125,59 @@ func (f *file) Close() error {
 	return f.f.Close()
 }
 
-// openFile opens a file; gzip, zstd and bzip2 are detected by its first bytes, not by the name.
-func openFile(name string) (*file, error) { return openUnless(name, nil) }
+// openFile opens a file; gzip, zstd and bzip2 are detected by its first bytes, not by the name. Reading an object ends with the context.
+func openFile(ctx context.Context, name string) (*file, error) { return openUnless(ctx, name, nil) }
 
 // openUnless is openFile, except that plain may decide, by the first bytes, that a file only
 // looks like a packed one.
-func openUnless(name string, plain func(head *bufio.Reader) bool) (*file, error) {
-	if err := checkFile(name); err != nil {
-		return nil, err
-	}
-	f, err := os.Open(name)
+func openUnless(ctx context.Context, name string, plain func(head *bufio.Reader) bool) (*file, error) {
+	f, size, err := openRaw(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("open input: %w", err)
+		return nil, err
 	}
 	br := bufio.NewReaderSize(f, 64<<10)
 	kind := packing(br)
 	if kind == "" || plain != nil && plain(br) {
-		return &file{Reader: br, f: f}, nil
+		return &file{Reader: br, f: f, size: size}, nil
 	}
-	out, err := unpack(br, f, kind)
+	out, err := unpack(br, kind)
 	if err != nil {
 		f.Close()
 		return nil, fileError(name, "damaged %s file: %w", kind, err)
 	}
+	out.f, out.size = f, size
 	return out, nil
+}
+
+// openRaw opens a file as it lies, and returns its size.
+func openRaw(ctx context.Context, name string) (seekable, int64, error) {
+	if IsURL(name) {
+		open, v, err := openObject(ctx, name)
+		if err == nil {
+			err = checkSeen(ctx, name, v)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		return open(), v.Size, nil
+	}
+	if err := checkFile(ctx, name); err != nil {
+		return nil, 0, err
+	}
+	path, err := localName(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open input: %w", err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, fileError(name, "file cannot be read: %w", err)
+	}
+	return f, st.Size(), nil
 }
 
 // packing names how a file is packed, "" where it is not.
@@ -145,19 +197,19 @@ func packing(head *bufio.Reader) string {
 // maxWindow bounds the memory that unpacking zstd takes.
 const maxWindow = 1 << 28
 
-func unpack(in io.Reader, f *os.File, kind string) (*file, error) {
+func unpack(in io.Reader, kind string) (*file, error) {
 	switch kind {
 	case "zstd":
 		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
-		return &file{Reader: r, f: f, packed: true, end: r.Close}, nil
+		return &file{Reader: r, packed: true, end: r.Close}, nil
 	case "bzip2":
-		return &file{Reader: bzip2.NewReader(in), f: f, packed: true}, nil
+		return &file{Reader: bzip2.NewReader(in), packed: true}, nil
 	}
 	r, err := gzip.NewReader(in)
-	return &file{Reader: r, f: f, packed: true}, err
+	return &file{Reader: r, packed: true}, err
 }
 
 // unmarked returns a text without the byte order mark that some programs put first.
@@ -171,23 +223,19 @@ func unmarked(in io.Reader) *bufio.Reader {
 }
 
 // readFile returns the unpacked content of a file.
-func readFile(name string) ([]byte, error) {
-	f, err := openFile(name)
+func readFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := openFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.f.Stat()
-	if err != nil {
-		return nil, fileError(name, "file cannot be read: %w", err)
-	}
-	most := maxUnpacked(st.Size())
+	most := maxUnpacked(f.size)
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)
 	}
 	if int64(len(data)) > most {
-		return nil, fileError(name, "file of %d bytes unpacks to more than %d, which is all that is read into memory: unpack it first", st.Size(), most)
+		return nil, fileError(name, "file of %d bytes unpacks to more than %d, which is all that is read into memory: unpack it first", f.size, most)
 	}
 	return data, nil
 }
@@ -204,14 +252,14 @@ type memoryFile struct{ *bytes.Reader }
 func (memoryFile) Close() error { return nil }
 
 // openSeekable opens a file for random access; a packed one is unpacked into memory.
-func openSeekable(name string) (seekable, error) {
-	f, err := openFile(name)
+func openSeekable(ctx context.Context, name string) (seekable, error) {
+	f, err := openFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if f.packed {
 		f.Close()
-		data, err := readFile(name)
+		data, err := readFile(ctx, name)
 		return memoryFile{bytes.NewReader(data)}, err
 	}
 	if _, err := f.f.Seek(0, io.SeekStart); err != nil {

@@ -21,7 +21,8 @@ type rowReader interface {
 // fileSource is a data set of files that are read one after the other.
 type fileSource struct {
 	files []string
-	open  func(name string) (rowReader, error)
+	open  func(ctx context.Context, name string) (rowReader, error)
+	seen  *seenObjects // of the data set
 	// damaged leaves out rows that cannot be read; nil: they are errors.
 	damaged *Damaged
 }
@@ -34,13 +35,19 @@ func (src fileSource) node(n *node, format string) *node {
 	}
 	n.files, n.origin.files = src.files, src.files
 	n.start = func(ctx context.Context, _ int64) (stage, error) {
-		return &fileStage{src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open, damaged: src.damaged}}, nil
+		return &fileStage{ctx: ctx, src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open, seen: src.seen, damaged: src.damaged}}, nil
 	}
 	n.place = func(int64) DataError { return DataError{} } // the stage marks this itself
 	return n
 }
 
+// reader opens a file. Its reads of an object end with the context.
+func (src fileSource) reader(ctx context.Context, name string) (rowReader, error) {
+	return src.open(src.seen.in(ctx), name)
+}
+
 type fileStage struct {
+	ctx  context.Context // of the pass
 	src  fileSource
 	file int   // files read to their end
 	row  int64 // rows delivered of the present file
@@ -86,7 +93,7 @@ func (s *fileStage) ensure() error {
 	if s.cur != nil {
 		return nil
 	}
-	cur, err := s.src.open(s.src.files[s.file])
+	cur, err := s.src.reader(s.ctx, s.src.files[s.file])
 	if err == nil {
 		s.cur = cur
 	}

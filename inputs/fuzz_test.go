@@ -50,7 +50,7 @@ func FuzzCSV(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := format.reader(name, bytes.NewReader(data))
+		r, err := format.reader(context.Background(), name, bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -69,7 +69,7 @@ func FuzzJSONL(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := format.reader("fuzz.jsonl", bytes.NewReader(data), nil)
+		r, err := format.reader(context.Background(), "fuzz.jsonl", bytes.NewReader(data), nil)
 		if err != nil {
 			return
 		}

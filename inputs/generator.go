@@ -33,7 +33,7 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 	}
 	n := &node{schema: schema, mem: alloc(o.Allocator)}
 	source := func(ctx context.Context) fileSource {
-		return fileSource{files: []string{"generator"}, open: func(string) (rowReader, error) {
+		return fileSource{files: []string{"generator"}, seen: new(seenObjects), open: func(context.Context, string) (rowReader, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			next, stop := iter.Pull2(rows(ctx))
 			return &generatorReader{ctx: ctx, node: n, fields: fields, next: next, cancel: cancel, stop: stop}, nil
@@ -43,7 +43,7 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 	n.files, n.origin = nil, origin{} // it has none
 	n.generated = true
 	n.place = nil // reading again to look for a bad row would consume further rows
-	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{src: source(ctx)}, nil }
+	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{ctx: ctx, src: source(ctx)}, nil }
 	return n, nil
 }
 

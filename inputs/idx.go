@@ -29,7 +29,11 @@ type IDXFiles struct {
 // IDX reads the files of an IDX data set (MNIST's format) into memory: "image" of
 // the file's type, [height, width, 1] where examples are matrices, and "label" int64.
 func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
-	images, err := readIDX(files.Images)
+	return openIDX(context.Background(), files, mem)
+}
+
+func openIDX(ctx context.Context, files IDXFiles, mem memory.Allocator) (Indexed, error) {
+	images, err := readIDX(ctx, files.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +46,7 @@ func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
 	names := []string{files.Images}
 	if files.Labels != "" {
 		names = append(names, files.Labels)
-		labels, err := readIDX(files.Labels)
+		labels, err := readIDX(ctx, files.Labels)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +93,8 @@ func idxRecord(ctx context.Context, n *node, images *tensor.Tensor, ids []int64,
 	return recordOf(n.schema.Arrow(), len(rows), b, l)
 }
 
-func readIDX(name string) (*tensor.Tensor, error) {
-	data, err := readFile(name)
+func readIDX(ctx context.Context, name string) (*tensor.Tensor, error) {
+	data, err := readFile(ctx, name)
 	if err != nil {
 		return nil, err
 	}

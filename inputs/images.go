@@ -292,6 +292,9 @@ func (s Spec) images(ic Context) (Dataset, error) {
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
 	}
+	if IsURL(s.Files[0]) {
+		return nil, fmt.Errorf("input %s: images are read from a folder of this machine: copy the folder, or write the images to TFRecord or Parquet files", s.Files[0])
+	}
 	ds, err := ImageFolder(s.Files[0], o)
 	if err != nil {
 		return nil, err
@@ -301,7 +304,7 @@ func (s Spec) images(ic Context) (Dataset, error) {
 
 // ClassNames returns the names of the classes of a folder of images, nil for other formats.
 func (s Spec) ClassNames() ([]string, error) {
-	if s.Format != "images" && s.Format != "audio" || len(s.Classes) > 0 || len(s.Files) != 1 {
+	if s.Format != "images" && s.Format != "audio" || len(s.Classes) > 0 || len(s.Files) != 1 || IsURL(s.Files[0]) {
 		return s.Classes, nil
 	}
 	return ImageClasses(s.Files[0])

@@ -18,19 +18,23 @@ import (
 // columns', null and absent values are missing, lists (nested or not) fill a column's shape, or are the
 // values of a ragged one. Other names are ignored.
 func JSONL(files []string, o ArrowOptions) (Dataset, error) {
+	return openJSONL(context.Background(), files, o)
+}
+
+func openJSONL(ctx context.Context, files []string, o ArrowOptions) (Dataset, error) {
 	f, err := newJSONFormat(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFiles(files); err != nil {
+	if err := checkFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
-		in, err := openFile(name)
+	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
+		in, err := openFile(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		r, err := f.reader(name, in, in)
+		r, err := f.reader(ctx, name, in, in)
 		if err != nil {
 			in.Close()
 			return nil, err
@@ -55,7 +59,7 @@ func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 	return &jsonFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, damaged: o.Damaged}, err
 }
 
-func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) (*jsonReader, error) {
+func (f *jsonFormat) reader(ctx context.Context, name string, in io.Reader, closer io.Closer) (*jsonReader, error) {
 	text := unmarked(in)
 	head, _ := text.Peek(headBytes)
 	if err := checkText(name, "JSON lines in UTF-8", head); err != nil {
@@ -63,12 +67,13 @@ func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) (*jsonR
 	}
 	sc := bufio.NewScanner(text)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	return &jsonReader{format: f, name: name, lines: sc, closer: closer}, nil
+	return &jsonReader{format: f, ctx: ctx, name: name, lines: sc, closer: closer}, nil
 }
 
 // jsonReader reads the rows of one file.
 type jsonReader struct {
 	format *jsonFormat
+	ctx    context.Context // of the pass
 	name   string
 	lines  *bufio.Scanner
 	closer io.Closer // nil in tests
@@ -113,7 +118,7 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	obj, err := jsonObject(line)
 	if err != nil {
 		if r.format.damaged == nil && !json.Valid(line) {
-			if other := mistakenFile(r.name, "jsonl", "JSON lines"); other != nil {
+			if other := mistakenFile(r.ctx, r.name, "jsonl", "JSON lines"); other != nil {
 				return other
 			}
 		}

@@ -140,7 +140,7 @@ type placed interface {
 
 // placeOf returns the place of a value of a row of a file, nil where only the row is known.
 func (src fileSource) placeOf(ctx context.Context, name string, row int64, column string, element int) *DataError {
-	r, err := src.open(name)
+	r, err := src.reader(ctx, name)
 	if err != nil {
 		return nil
 	}

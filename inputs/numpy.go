@@ -27,6 +27,10 @@ import (
 //
 // Rows are read from the files by number, as they are asked for. An array of more than one dimension in Fortran's order, or in a packed file, is read into memory.
 func NPY(files []string, o ArrowOptions) (Indexed, error) {
+	return arraysOfNPY(context.Background(), files, o)
+}
+
+func arraysOfNPY(ctx context.Context, files []string, o ArrowOptions) (Indexed, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
@@ -40,14 +44,14 @@ func NPY(files []string, o ArrowOptions) (Indexed, error) {
 		if specs[i].Role == Ignore || specs[i].Role == Label && o.Unlabeled {
 			continue
 		}
-		f, err := openSeekable(file)
+		f, err := openSeekable(context.WithoutCancel(ctx), file) // it stays open as long as the data set
 		if err != nil {
 			return nil, err
 		}
 		a, err := openNPY(f)
 		if err != nil {
 			f.Close()
-			return nil, unreadArray(file, "npy", "a NumPy array", err)
+			return nil, unreadArray(ctx, file, "npy", "a NumPy array", err)
 		}
 		a.Name = specs[i].Name
 		part.add(a, file)
@@ -98,12 +102,16 @@ func openNPY(f seekable) (*npz.Array, error) {
 // Rows of arrays that are stored are read by number, as they are asked for. Arrays of numpy.savez_compressed, and those of more than one
 // dimension in Fortran's order, are read into memory.
 func NPZ(files []string, o ArrowOptions) (Indexed, error) {
+	return arraysOfNPZ(context.Background(), files, o)
+}
+
+func arraysOfNPZ(ctx context.Context, files []string, o ArrowOptions) (Indexed, error) {
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
 	var parts []*arrayPart
 	for _, file := range files {
-		p, err := openNPZ(file, o)
+		p, err := openNPZ(ctx, file, o)
 		if err != nil {
 			return nil, err
 		}
@@ -112,15 +120,15 @@ func NPZ(files []string, o ArrowOptions) (Indexed, error) {
 	return newArrayTable("npz", files, parts, o)
 }
 
-func openNPZ(file string, o ArrowOptions) (*arrayPart, error) {
-	f, err := openSeekable(file)
+func openNPZ(ctx context.Context, file string, o ArrowOptions) (*arrayPart, error) {
+	f, err := openSeekable(context.WithoutCancel(ctx), file) // it stays open as long as the data set
 	if err != nil {
 		return nil, err
 	}
 	arrays, err := npzArrays(f)
 	if err != nil {
 		f.Close()
-		return nil, unreadArray(file, "npz", "a NumPy archive of arrays", err)
+		return nil, unreadArray(ctx, file, "npz", "a NumPy archive of arrays", err)
 	}
 	p := &arrayPart{}
 	for _, a := range arrays {
@@ -152,17 +160,17 @@ func npzArrays(f seekable) ([]*npz.Array, error) {
 var errNoArrays = errors.New("it holds no file that ends in .npy")
 
 // unreadArray returns the error of a file of arrays that cannot be read.
-func unreadArray(file, format, expected string, err error) error {
+func unreadArray(ctx context.Context, file, format, expected string, err error) error {
 	if format == "npz" && errors.Is(err, tensorfile.ErrFormat) {
 		return fileError(file, "%w: write arrays of numbers or bools with numpy.savez", err)
 	}
-	if other := mistakenFile(file, format, expected); other != nil {
+	if other := mistakenFile(ctx, file, format, expected); other != nil {
 		return other
 	}
 	if errors.Is(err, tensorfile.ErrFormat) {
 		return fileError(file, "%w: write an array of numbers or bools with numpy.save", err)
 	}
-	return notA(file, format, expected, err)
+	return notA(ctx, file, format, expected, err)
 }
 
 // arrayPart is rows of arrays of equal length.

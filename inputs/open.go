@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
+	"math"
 	"runtime"
 	"slices"
 
@@ -70,7 +70,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))
 	}
 	if s.Shuffle > 0 && ic.Mode != Predict {
-		if s.cached(files) {
+		if s.cached(ctx, files) {
 			steps = append(steps, Cache())
 		}
 		steps = append(steps, Shuffle(s.Shuffle, ic.Seed))
@@ -86,8 +86,8 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 
 // cached reports whether a shuffle keeps the rows in memory: those of small files as they are. Steps may make many more of them, or others
 // in each epoch; images are decoded when they are read, and glyphs need not end.
-func (s Spec) cached(files []string) bool {
-	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(files) <= cacheBytes
+func (s Spec) cached(ctx context.Context, files []string) bool {
+	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
 }
 
 // open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.
@@ -96,16 +96,16 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 		ds, shardRows, err = s.openSeveral(ctx, ic)
 		return ds, nil, shardRows, err
 	}
-	if files, err = s.expand(); err != nil {
+	if files, err = s.expand(ctx); err != nil {
 		return nil, nil, false, err
 	}
 	all := files
 	files, shardRows = s.share(files, ic)
-	ds, err = s.source(files, all, ic)
+	ds, err = s.source(ctx, files, all, ic)
 	return ds, files, shardRows, err
 }
 
-func (s Spec) expand() ([]string, error) {
+func (s Spec) expand(ctx context.Context) ([]string, error) {
 	switch s.Format {
 	case "glyphs":
 		return nil, nil
@@ -114,7 +114,7 @@ func (s Spec) expand() ([]string, error) {
 	case "images", "audio":
 		return s.Files, nil
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz":
-		return Expand(s.Files...)
+		return expandAll(ctx, s.Files)
 	}
 	return nil, unknownFormat(s.Format)
 }
@@ -135,7 +135,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 }
 
 // source opens the files, a share of all.
-func (s Spec) source(files, all []string, ic Context) (Dataset, error) {
+func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Dataset, error) {
 	unlabeled := ic.unlabeled()
 	damaged := s.damaged(ic)
 	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Partitions: all, Damaged: damaged, Allocator: ic.Allocator}
@@ -150,28 +150,28 @@ func (s Spec) source(files, all []string, ic Context) (Dataset, error) {
 		if unlabeled {
 			f.Labels = ""
 		}
-		return IDX(f, ic.Allocator)
+		return openIDX(ctx, f, ic.Allocator)
 	case "cifar10":
-		return CIFAR10(files, ic.Allocator)
+		return openCIFAR10(ctx, files, ic.Allocator)
 	case "images":
 		return s.images(ic)
 	case "audio":
 		return s.audio(ic)
 	case "csv":
-		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
+		return openCSV(ctx, files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
 			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator})
 	case "parquet":
-		return Parquet(files, arrow)
+		return openRecords(ctx, "parquet", files, arrow, openParquet)
 	case "arrow":
-		return ArrowFile(files, arrow)
+		return openRecords(ctx, "arrow", files, arrow, openArrow)
 	case "jsonl":
-		return JSONL(files, arrow)
+		return openJSONL(ctx, files, arrow)
 	case "tfrecord":
-		return TFRecord(files, arrow)
+		return recordsOfTFRecord(ctx, files, arrow)
 	case "npy":
-		return NPY(files, arrow)
+		return arraysOfNPY(ctx, files, arrow)
 	case "npz":
-		return NPZ(files, arrow)
+		return arraysOfNPZ(ctx, files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
 }
@@ -282,12 +282,14 @@ func (s Spec) ids() []string {
 	return ids
 }
 
-func totalSize(files []string) int64 {
-	total := int64(0)
-	for _, f := range files {
-		if st, err := os.Stat(f); err == nil {
-			total += st.Size()
-		}
+// totalSize is the size of all files, of those that can be looked at: an error comes when they are read.
+func totalSize(ctx context.Context, files []string) (total int64) {
+	all, err := sizes(ctx, files)
+	if err != nil {
+		return math.MaxInt64
+	}
+	for _, n := range all {
+		total += n
 	}
 	return total
 }

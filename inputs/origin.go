@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,17 @@ func (o ArrowOptions) origin() origin {
 func (o origin) print(w io.Writer) {
 	fmt.Fprintf(w, "%q\n", o.options)
 	for _, name := range o.files {
+		if IsURL(name) {
+			fmt.Fprintf(w, "%q", name)
+			if v, err := statObject(context.Background(), name); err == nil {
+				fmt.Fprintf(w, " %s", v)
+			}
+			fmt.Fprintln(w)
+			continue
+		}
+		if local, err := localName(name); err == nil {
+			name = local
+		}
 		if path, err := filepath.Abs(name); err == nil {
 			name = path
 		}

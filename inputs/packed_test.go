@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -59,7 +60,7 @@ func FuzzPacked(f *testing.F) {
 		if len(data) > 1<<16 {
 			t.Skip("long files take the time")
 		}
-		in, err := openFile(write(t, "t", data))
+		in, err := openFile(context.Background(), write(t, "t", data))
 		if err != nil {
 			return
 		}

@@ -19,20 +19,20 @@ import (
 
 // Parquet returns the rows of Parquet files. Only the wanted columns are read.
 func Parquet(files []string, o ArrowOptions) (Dataset, error) {
-	return openRecords("parquet", files, o, openParquet)
+	return openRecords(context.Background(), "parquet", files, o, openParquet)
 }
 
 const parquetBatch = 1024
 
-func openParquet(name string, want []string) (*recordFile, error) {
-	f, err := openSeekable(name)
+func openParquet(ctx context.Context, name string, want []string) (*recordFile, error) {
+	f, err := openSeekable(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	r, err := parquetRecords(f, want)
 	if err != nil {
 		f.Close()
-		return nil, notA(name, "parquet", "a Parquet file", err)
+		return nil, notA(ctx, name, "parquet", "a Parquet file", err)
 	}
 	return r, nil
 }

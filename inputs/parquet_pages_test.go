@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -175,7 +176,7 @@ func (f failingReader) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 // countRows reads a file to its end.
 func countRows(t *testing.T, name string) (rows int64, err error) {
 	t.Helper()
-	f, err := openParquet(name, nil)
+	f, err := openParquet(context.Background(), name, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -128,7 +128,7 @@ func (s Spec) validatePart(vs *violation.List, at string) {
 // openSeveral returns the rows of the combined inputs, and whether the pipelines must share them.
 func (s Spec) openSeveral(ctx context.Context, ic Context) (Dataset, bool, error) {
 	own := ic
-	byFile := s.sharesFiles(ic)
+	byFile := s.sharesFiles(ctx, ic)
 	if !byFile {
 		own.Pipeline, own.NumPipelines = 0, 1
 	}
@@ -178,7 +178,7 @@ func (s Spec) onlyLabels() bool {
 
 // sharesFiles reports whether the pipelines share the files of each input: where nothing goes by positions of rows, and
 // there are enough of them.
-func (s Spec) sharesFiles(ic Context) bool {
+func (s Spec) sharesFiles(ctx context.Context, ic Context) bool {
 	if ic.NumPipelines <= 1 || s.Shard == "off" || s.Shard == "rows" || s.Format == "zip" || s.byPositions() {
 		return false
 	}
@@ -186,7 +186,7 @@ func (s Spec) sharesFiles(ic Context) bool {
 		if len(in.Inputs()) > 0 || in.byPositions() {
 			return false
 		}
-		files, err := in.expand()
+		files, err := in.expand(ctx)
 		if err != nil || len(files) < ic.NumPipelines || in.Format == "idx" {
 			return false
 		}

@@ -29,6 +29,9 @@ func Snapshot(dir string) Transform {
 		if dir == "" {
 			return up.refuse("snapshot needs a folder: name one")
 		}
+		if IsURL(dir) {
+			return up.refuse("snapshot %s: expected a folder of this machine, by an absolute path where data_dir is a URL", dir)
+		}
 		d := up.derive("snapshot", nil)
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			s := &snapshotStage{node: d, in: up, epoch: epoch, path: snapshotPath(dir, up, fileShareOf(ctx))}

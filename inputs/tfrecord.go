@@ -24,19 +24,23 @@ import (
 // Errors are *DataError with file, record and column. Errors of a damaged record
 // wrap a *tfrecord.CorruptError with its offset.
 func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
+	return recordsOfTFRecord(context.Background(), files, o)
+}
+
+func recordsOfTFRecord(ctx context.Context, files []string, o ArrowOptions) (Dataset, error) {
 	f, err := newExampleFormat(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFiles(files); err != nil {
+	if err := checkFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, damaged: o.Damaged, open: func(name string) (rowReader, error) {
-		in, err := openUnless(name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
+	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
+		in, err := openUnless(ctx, name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
 		if err != nil {
 			return nil, err
 		}
-		return f.reader(name, in, in), nil
+		return f.reader(ctx, name, in, in), nil
 	}}
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "tfrecord"), nil
 }
@@ -73,14 +77,15 @@ func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
 	return f, nil
 }
 
-func (f *exampleFormat) reader(name string, in io.Reader, closer io.Closer) *exampleReader {
-	return &exampleReader{format: f, name: name, closer: closer, largest: maxExample, found: make([][]byte, len(f.fields)), parsed: make([]feature, len(f.fields)),
+func (f *exampleFormat) reader(ctx context.Context, name string, in io.Reader, closer io.Closer) *exampleReader {
+	return &exampleReader{format: f, ctx: ctx, name: name, closer: closer, largest: maxExample, found: make([][]byte, len(f.fields)), parsed: make([]feature, len(f.fields)),
 		records: tfrecord.NewReader(bufio.NewReaderSize(in, 64<<10))}
 }
 
 // exampleReader reads the rows of one file.
 type exampleReader struct {
 	format  *exampleFormat
+	ctx     context.Context // of the pass
 	name    string
 	records *tfrecord.Reader
 	closer  io.Closer // nil in tests
@@ -102,7 +107,7 @@ func (r *exampleReader) next() ([]byte, error) {
 	r.record++
 	var corrupt *tfrecord.CorruptError
 	if errors.As(err, &corrupt) && corrupt.Offset == 0 && !corrupt.Data {
-		if other := mistakenFile(r.name, "tfrecord", "a TFRecord file"); other != nil {
+		if other := mistakenFile(r.ctx, r.name, "tfrecord", "a TFRecord file"); other != nil {
 			return nil, other
 		}
 	}

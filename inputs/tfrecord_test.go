@@ -160,7 +160,7 @@ func TestTFRecordLargestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for largest, want := range map[int]string{n + 1: "", n: "", n - 1: fmt.Sprintf("example has %d bytes, expected at most %d", n, n-1)} {
-		r := format.reader("t", bytes.NewReader(records(t, e)), nil)
+		r := format.reader(context.Background(), "t", bytes.NewReader(records(t, e)), nil)
 		r.largest = largest
 		rec, err := r.read(context.Background(), 1)
 		if want == "" && err == nil {
@@ -201,7 +201,7 @@ func TestTFRecordInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := format.reader("t", bytes.NewReader(file), nil)
+	r := format.reader(context.Background(), "t", bytes.NewReader(file), nil)
 	rows, interrupted := int64(0), 0
 	for {
 		rec, err := r.read(&fading{t.Context(), 10 * interrupted}, 2)
@@ -305,7 +305,7 @@ func FuzzTFRecord(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exhaust(t, format.reader("fuzz.tfrecord", bytes.NewReader(data), nil), format.schema)
+		exhaust(t, format.reader(context.Background(), "fuzz.tfrecord", bytes.NewReader(data), nil), format.schema)
 	})
 }
 

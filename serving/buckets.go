@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	"github.com/goestimator/goestimator/internal/serving/objectstore"
 )
@@ -13,7 +14,7 @@ func (s *Server) newStore() *objectstore.Store {
 	l := s.o.Loading
 	o := objectstore.Options{Dir: l.CacheDir, MaxBytes: l.CacheMaxBytes, Open: l.openBucket, Pick: manager.Pick, Log: s.o.Log}
 	if o.Open == nil {
-		o.Open = objectstore.OpenBucket
+		o.Open = bucket.Open
 	}
 	return objectstore.New(o)
 }

@@ -2,4 +2,4 @@
 
 package cli
 
-import _ "gocloud.dev/blob/azureblob" // azblob:// for serve
+import _ "gocloud.dev/blob/azureblob" // azblob:// for serve, and for the files of inputs

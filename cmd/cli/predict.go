@@ -157,7 +157,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 		return in, nil
 	}
 	in.Files = []string{file}
-	ext := filepath.Ext(plainName(file))
+	ext := filepath.Ext(plainName(inputs.BaseName(file)))
 	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz"}, in.Format) {
 		in.Format = format
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
 )
 
 // predictedFile is a file of examples and the file of their predictions; empty: the config's examples, and standard output.
@@ -24,7 +26,7 @@ func filesToPredict(input, output string) (list []predictedFile, passed int, err
 	if !strings.Contains(name, "*") {
 		return []predictedFile{{input: input, output: output}}, 0, nil
 	}
-	matched, err := filepath.Glob(input)
+	matched, err := filesOf(input)
 	if err != nil {
 		return nil, 0, fmt.Errorf("--input %s: %w", input, err)
 	}
@@ -38,12 +40,20 @@ func filesToPredict(input, output string) (list []predictedFile, passed int, err
 	return list, len(matched) - len(list), err
 }
 
+// filesOf are the files that match a name or a glob, which may be a URL.
+func filesOf(pattern string) ([]string, error) {
+	if inputs.IsURL(pattern) {
+		return inputs.Expand(pattern)
+	}
+	return filepath.Glob(pattern)
+}
+
 // outputsOf are the files with their outputs, without those that are there.
 func outputsOf(files []string, output string) ([]predictedFile, error) {
 	var list []predictedFile
 	from := map[string]string{}
 	for _, file := range files {
-		base := plainName(filepath.Base(file))
+		base := plainName(inputs.BaseName(file))
 		own := filepath.Join(filepath.Dir(output), strings.Replace(filepath.Base(output), "*", strings.TrimSuffix(base, filepath.Ext(base)), 1))
 		if other, twice := from[own]; twice {
 			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)

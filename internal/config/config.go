@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// Folder of checkpoints, events and exports; it is made where absent. Relative to the working directory. Empty: a temporary folder.
 	ModelDir string `yaml:"model_dir,omitempty"`
-	// Folder that relative file names of inputs start from. Relative to the working directory, which is also the default.
+	// Folder that relative file names of inputs start from. Relative to the working directory, which is also the default. It may be a URL such as s3://bucket/folder, for the files of inputs alone.
 	DataDir string `yaml:"data_dir,omitempty"`
 	// Seed of initial values, dropout, shuffling and augmentation. 0: none given, a fresh one is drawn at each start.
 	Seed int64 `yaml:"seed"`

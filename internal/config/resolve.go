@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,12 +68,12 @@ func (c *Config) Local() Config {
 	return local
 }
 
-// InputPath resolves a file name (or glob) of an input against data_dir.
+// InputPath resolves a file name, glob or URL of an input against data_dir.
 func (c *Config) InputPath(name string) string {
-	if name == "" || filepath.IsAbs(name) {
+	if name == "" {
 		return name
 	}
-	return filepath.Join(c.DataDir, name)
+	return inputs.Join(c.DataDir, name)
 }
 
 // Resolve returns a copy of an input whose file names are resolved against data_dir.

@@ -3,15 +3,14 @@ package objectstore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	"gocloud.dev/blob"
 )
 
@@ -49,51 +48,39 @@ func (l listing) size() (n int64) {
 // versions lists the versions below a prefix: the "folders" whose names are numbers, by number.
 func versions(ctx context.Context, b *blob.Bucket, prefix string) (map[int64]string, error) {
 	out := map[int64]string{}
-	it := b.List(&blob.ListOptions{Prefix: prefix, Delimiter: "/"})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := bucket.Each(ctx, b, blob.ListOptions{Prefix: prefix, Delimiter: "/"}, func(o *blob.ListObject) error {
 		name := strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), "/")
 		n, err := strconv.ParseInt(name, 10, 64)
 		if !o.IsDir || err != nil || n < 0 {
-			continue
+			return nil
 		}
 		if at, ok := out[n]; ok && at < o.Key {
-			continue // 07 beside 7
+			return nil // 07 beside 7
 		}
 		if out[n] = o.Key; len(out) > maxVersions {
-			return nil, fmt.Errorf("more than %d versions below %s", maxVersions, prefix)
+			return fmt.Errorf("more than %d versions below %s", maxVersions, prefix)
 		}
-	}
+		return nil
+	})
+	return out, err
 }
 
 // list lists the objects of a version, whose prefix ends with a slash.
 func list(ctx context.Context, b *blob.Bucket, prefix string) (listing, error) {
 	var out listing
-	it := b.List(&blob.ListOptions{Prefix: prefix})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			slices.SortFunc(out, func(a, b object) int { return strings.Compare(a.path, b.path) })
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := bucket.Each(ctx, b, blob.ListOptions{Prefix: prefix}, func(o *blob.ListObject) error {
 		if strings.HasSuffix(o.Key, "/") {
-			continue // an empty object that stands for a folder
+			return nil // an empty object that stands for a folder
 		}
 		path := strings.TrimPrefix(o.Key, prefix)
 		if !filepath.IsLocal(path) || filepath.ToSlash(filepath.Clean(path)) != path || strings.Contains(path, `\`) {
-			return nil, fmt.Errorf("object %q: expected a name that is a file below %s", o.Key, prefix)
+			return fmt.Errorf("object %q: expected a name that is a file below %s", o.Key, prefix)
 		}
 		if out = append(out, object{path, o.Size, o.ModTime, o.MD5}); len(out) > maxObjects {
-			return nil, fmt.Errorf("more than %d objects below %s", maxObjects, prefix)
+			return fmt.Errorf("more than %d objects below %s", maxObjects, prefix)
 		}
-	}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b object) int { return strings.Compare(a.path, b.path) })
+	return out, err
 }

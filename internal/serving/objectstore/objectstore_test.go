@@ -4,118 +4,23 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/bucket"
+	"github.com/goestimator/goestimator/internal/testkit/s3server"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	_ "gocloud.dev/blob/s3blob"
 )
 
-func TestParse(t *testing.T) {
-	for base, want := range map[string]string{
-		"s3://b/models/iris":  "{s3://b models/iris/} <nil>",
-		"s3://b/models/iris/": "{s3://b models/iris/} <nil>",
-		"s3://b":              "{s3://b } <nil>",
-		"gs://b/m":            "{gs://b m/} <nil>",
-		"azblob://b/m":        "{azblob://b m/} <nil>",
-		"s3://b/m?region=eu-west-1&use_path_style=true": "{s3://b?region=eu-west-1&use_path_style=true m/} <nil>",
-		"http://b/m":           "got scheme http, expected s3, gs or azblob, or a folder of this machine",
-		"mem://b/m":            "got scheme mem, expected s3, gs or azblob, or a folder of this machine",
-		"s3:///m":              "expected s3://BUCKET/PATH",
-		"s3://user:secret@b/m": "expected s3://BUCKET/PATH",
-		"s3://b:9000/m":        "expected s3://BUCKET/PATH",
-		"s3://b/m?endpoint=http://169.254.169.254": `parameter endpoint: expected one of ["region" "use_path_style"]: endpoints and credentials are set by the environment`,
-		"gs://b/m?private_key_path=/etc/passwd":    `parameter private_key_path: expected one of []: endpoints and credentials are set by the environment`,
-		"s3://b/../m":                              "path /../m: expected one without . and .. and with single slashes",
-		"s3://b/m//n":                              "path /m//n: expected one without . and .. and with single slashes",
-	} {
-		p, err := parse(base)
-		got := fmt.Sprint(p, " ", err)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s:\n got %s\nwant %s", base, got, want)
-		}
-	}
+func TestFolders(t *testing.T) {
 	if folder("s3://b/m") == folder("s3://b/m?region=x") || folder("s3://b/m") != folder("s3://b/m/") || strings.ContainsAny(folder("s3://b/../m"), "/\\") {
 		t.Error("folders of URLs")
 	}
-}
-
-// s3 is a server of one bucket with S3's calls to list and to read.
-type s3 struct {
-	mu      sync.Mutex
-	objects map[string]string
-	reads   map[string]int
-	pages   int    // of listings
-	damaged string // is read as something else
-	onRead  func(key string)
-}
-
-func (s *s3) put(key, content string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.objects[key] = content
-}
-
-func (s *s3) remove(prefix string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key := range s.objects {
-		if strings.HasPrefix(key, prefix) {
-			delete(s.objects, key)
-		}
-	}
-}
-
-// ServeHTTP answers ListObjectsV2 and GetObject of the bucket "models"; what is not signed is refused.
-func (s *s3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.Contains(r.Header.Get("Authorization"), "Credential=me/") {
-		http.Error(w, "unsigned", http.StatusForbidden)
-		return
-	}
-	key, ok := strings.CutPrefix(r.URL.Path, "/models/")
-	if r.URL.Query().Get("list-type") == "2" {
-		s.list(w, r.URL.Query())
-		return
-	}
-	if s.onRead != nil {
-		s.onRead(key)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	content, there := s.objects[key]
-	if !ok || !there {
-		http.Error(w, "<Error><Code>NoSuchKey</Code></Error>", http.StatusNotFound)
-		return
-	}
-	s.reads[key]++
-	if key == s.damaged {
-		content = strings.ToUpper(content)
-	}
-	w.Header().Set("Last-Modified", time.Unix(1700000000, 0).UTC().Format(http.TimeFormat))
-	_, _ = fmt.Fprint(w, content)
-}
-
-// newS3 starts a server and points the SDK at it by the environment.
-func newS3(t *testing.T) *s3 {
-	t.Helper()
-	s := &s3{objects: map[string]string{}, reads: map[string]int{}}
-	web := httptest.NewServer(s)
-	t.Cleanup(web.Close)
-	for key, value := range map[string]string{"AWS_ENDPOINT_URL": web.URL, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"} {
-		t.Setenv(key, value)
-	}
-	return s
 }
 
 // latest picks the newest version.
@@ -125,7 +30,7 @@ func newStore(t *testing.T, o Options) *Store {
 	t.Helper()
 	o.Dir = t.TempDir()
 	if o.Open == nil {
-		o.Open = OpenBucket
+		o.Open = bucket.Open
 	}
 	if o.Pick == nil {
 		o.Pick = latest
@@ -171,13 +76,13 @@ func files(t *testing.T, dir string) string {
 // A model of S3: the picked version is copied; a new one once it has stayed as it is for a look; then the old one goes, and one that is
 // taken back makes room for the one before it.
 func TestS3(t *testing.T) {
-	web := newS3(t)
-	web.put("iris/1/saved_model.pb", "one")
-	web.put("iris/2/saved_model.pb", "two")
-	web.put("iris/2/variables/variables.index", "index")
-	web.put("iris/2/variables/", "")
-	web.put("iris/notes/a", "x")
-	web.put("irises/9/saved_model.pb", "other")
+	web := s3server.New(t, "models")
+	web.Put("iris/1/saved_model.pb", "one")
+	web.Put("iris/2/saved_model.pb", "two")
+	web.Put("iris/2/variables/variables.index", "index")
+	web.Put("iris/2/variables/", "")
+	web.Put("iris/notes/a", "x")
+	web.Put("irises/9/saved_model.pb", "other")
 	s := newStore(t, Options{})
 	cfg, err := s.Fetch(t.Context(), one(iris))
 	if err != nil {
@@ -191,50 +96,68 @@ func TestS3(t *testing.T) {
 		}
 	}
 	expect("at first", "2/saved_model.pb=two 2/variables/variables.index=index")
-	if web.reads["iris/1/saved_model.pb"] != 0 {
+	if web.Reads("iris/1/saved_model.pb") != 0 {
 		t.Error("a version that is not served was read")
 	}
-	web.put("iris/3/saved_model.pb", "thr")
+	web.Put("iris/3/saved_model.pb", "thr")
 	s.Poll(t.Context(), cfg)
-	web.put("iris/3/saved_model.pb", "three")
+	web.Put("iris/3/saved_model.pb", "three")
 	s.Poll(t.Context(), cfg)
 	expect("while version 3 changes", "2/saved_model.pb=two 2/variables/variables.index=index")
 	s.Poll(t.Context(), cfg)
 	expect("when version 3 has come", "2/saved_model.pb=two 2/variables/variables.index=index 3/saved_model.pb=three")
 	s.Poll(t.Context(), cfg)
 	expect("a look later", "3/saved_model.pb=three")
-	if n := web.reads["iris/3/saved_model.pb"]; n != 1 {
+	if n := web.Reads("iris/3/saved_model.pb"); n != 1 {
 		t.Errorf("version 3 was read %d times", n)
 	}
-	web.remove("iris/3/")
+	web.Remove("iris/3/")
 	for range 3 {
 		s.Poll(t.Context(), cfg)
 	}
 	expect("when version 3 was taken back", "2/saved_model.pb=two 2/variables/variables.index=index")
-	web.remove("iris/")
+	web.Remove("iris/")
 	s.Poll(t.Context(), cfg)
 	expect("when nothing is left", "2/saved_model.pb=two 2/variables/variables.index=index")
+}
+
+// damages answers with other bytes for an object.
+func damages(key string) func(http.ResponseWriter, *http.Request, string) bool {
+	return func(w http.ResponseWriter, _ *http.Request, k string) bool {
+		if k == key {
+			_, _ = fmt.Fprint(w, "BBB")
+		}
+		return k == key
+	}
+}
+
+// before does something before each answer.
+func before(do func()) func(http.ResponseWriter, *http.Request, string) bool {
+	return func(http.ResponseWriter, *http.Request, string) bool {
+		do()
+		return false
+	}
 }
 
 // What is wrong with a version keeps it out, whole, with a reason.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*s3, *Options)
+		change func(*s3server.Server, *Options)
 		want   string
 	}{
-		"empty":     {func(w *s3, _ *Options) { w.remove("iris/") }, "no folder named by a number, such as 1"},
-		"too large": {func(_ *s3, o *Options) { o.MaxBytes = 5 }, "version 1: it has 6 bytes, expected at most 5: see --model-cache-max-bytes"},
-		"damaged":   {func(w *s3, _ *Options) { w.damaged = "iris/1/b" }, "version 1: b: MD5 is "},
-		"outside":   {func(w *s3, _ *Options) { w.put("iris/1/../../x", "x") }, `object "iris/1/../../x": expected a name that is a file below iris/1/`},
-		"backslash": {func(w *s3, _ *Options) { w.put(`iris/1/a\b`, "x") }, "expected a name that is a file below iris/1/"},
-		"changes":   {func(w *s3, _ *Options) { w.onRead = func(string) { w.put("iris/1/a", "other") } }, errChanged.Error()},
-		"grows":     {func(w *s3, _ *Options) { w.onRead = func(string) { w.put("iris/1/c", "more") } }, errChanged.Error()},
-		"unsigned":  {func(*s3, *Options) { os.Setenv("AWS_ACCESS_KEY_ID", "you") }, "403"},
+		"empty":     {func(w *s3server.Server, _ *Options) { w.Remove("iris/") }, "no folder named by a number, such as 1"},
+		"too large": {func(_ *s3server.Server, o *Options) { o.MaxBytes = 5 }, "version 1: it has 6 bytes, expected at most 5: see --model-cache-max-bytes"},
+		"damaged":   {func(w *s3server.Server, _ *Options) { w.Answer = damages("iris/1/b") }, "version 1: b: MD5 is "},
+		"outside":   {func(w *s3server.Server, _ *Options) { w.Put("iris/1/../../x", "x") }, `object "iris/1/../../x": expected a name that is a file below iris/1/`},
+		"backslash": {func(w *s3server.Server, _ *Options) { w.Put(`iris/1/a\b`, "x") }, "expected a name that is a file below iris/1/"},
+		"changes":   {func(w *s3server.Server, _ *Options) { w.Answer = before(func() { w.Put("iris/1/a", "other") }) }, errChanged.Error()},
+		"grows":     {func(w *s3server.Server, _ *Options) { w.Answer = before(func() { w.Put("iris/1/c", "more") }) }, errChanged.Error()},
+		"unsigned":  {func(*s3server.Server, *Options) { os.Setenv("AWS_ACCESS_KEY_ID", "you") }, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			web := newS3(t)
-			web.put("iris/1/a", "aaa")
-			web.put("iris/1/b", "bbb")
+			web := s3server.New(t, "models")
+			web.Put("iris/1/a", "aaa")
+			web.Put("iris/1/b", "bbb")
 			o := Options{}
 			c.change(web, &o)
 			s := newStore(t, o)
@@ -251,8 +174,8 @@ func TestRefused(t *testing.T) {
 
 // Exactly the limit is allowed. Folders stay as they are.
 func TestLimit(t *testing.T) {
-	web := newS3(t)
-	web.put("iris/1/a", "aaaaa")
+	web := s3server.New(t, "models")
+	web.Put("iris/1/a", "aaaaa")
 	s := newStore(t, Options{MaxBytes: 5})
 	cfg := one(iris)
 	cfg.GetModelConfigList().Config = append(cfg.GetModelConfigList().Config, &config.ModelConfig{Name: "n", BasePath: "/models/n"})
@@ -267,15 +190,15 @@ func TestLimit(t *testing.T) {
 
 // A store that fails later changes nothing, and is logged once.
 func TestStoreFailsLater(t *testing.T) {
-	web := newS3(t)
-	web.put("iris/1/a", "a")
+	web := s3server.New(t, "models")
+	web.Put("iris/1/a", "a")
 	s := newStore(t, Options{})
 	cfg, err := s.Fetch(t.Context(), one(iris))
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.remove("iris/1/")
-	web.put("iris/2/../x", "x")
+	web.Remove("iris/1/")
+	web.Put("iris/2/../x", "x")
 	if again, err := s.Fetch(t.Context(), cfg); err != nil || again.String() != cfg.String() {
 		t.Error(again, err)
 	}
@@ -300,5 +223,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// /s3:%2F%2Fmodels%2Firis <nil>
-	// rpc error: code = InvalidArgument desc = model m: base_path ftp://models/iris: got scheme ftp, expected s3, gs or azblob, or a folder of this machine
+	// rpc error: code = InvalidArgument desc = model m: base_path ftp://models/iris: got scheme ftp, expected s3, gs or azblob, or a path of this machine
 }

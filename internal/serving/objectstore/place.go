@@ -1,62 +1,26 @@
 package objectstore
 
 import (
-	"fmt"
 	"net/url"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
-// parameters are what a URL of a scheme may say behind its "?". None names a host: endpoints and credentials are the operator's, by the
-// environment, so that a caller who may reload cannot choose them.
-var parameters = map[string][]string{
-	"s3":     {"region", "use_path_style"},
-	"gs":     {},
-	"azblob": {},
-}
-
-// place is where a model lies: a bucket and the prefix of its versions in it, "" or with a slash at its end.
-type place struct{ bucket, prefix string }
-
 // IsURL reports whether a base path is a URL; those of files are folders.
-func IsURL(base string) bool {
-	scheme, _, ok := strings.Cut(base, "://")
-	return ok && scheme != "file"
-}
+func IsURL(base string) bool { return bucket.IsURL(base) }
 
-// parse reads the URL of a model.
-func parse(base string) (p place, err error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return p, err
+// prefix is what the names of a model's versions begin with: "" or with a slash at its end.
+func prefix(p bucket.Place) string {
+	if p.Path == "" {
+		return ""
 	}
-	allowed, ok := parameters[u.Scheme]
-	switch {
-	case !ok:
-		return p, fmt.Errorf("got scheme %s, expected s3, gs or azblob, or a folder of this machine", u.Scheme)
-	case u.Host == "" || u.User != nil || u.Port() != "" || u.Fragment != "":
-		return p, fmt.Errorf("expected %s://BUCKET/PATH", u.Scheme)
-	}
-	for key := range u.Query() {
-		if !slices.Contains(allowed, key) {
-			return p, fmt.Errorf("parameter %s: expected one of %q: endpoints and credentials are set by the environment", key, allowed)
-		}
-	}
-	if p.prefix = strings.Trim(u.Path, "/"); p.prefix != "" {
-		if p.prefix != path.Clean(p.prefix) || strings.HasPrefix(p.prefix, "..") {
-			return p, fmt.Errorf("path %s: expected one without . and .. and with single slashes", u.Path)
-		}
-		p.prefix += "/"
-	}
-	p.bucket = (&url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}).String()
-	return p, nil
+	return p.Path + "/"
 }
 
 // Placed returns the config with an absolute path in place of each URL, for checks of everything else. It fails, with a gRPC status, for
@@ -72,7 +36,7 @@ func localized(cfg *config.ModelServerConfig, dir func(base string) string) (*co
 		if !IsURL(m.GetBasePath()) {
 			continue
 		}
-		if _, err := parse(m.GetBasePath()); err != nil {
+		if _, err := bucket.Parse(m.GetBasePath()); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "model %s: base_path %s: %v", m.GetName(), m.GetBasePath(), err)
 		}
 		m.BasePath = dir(m.GetBasePath())

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"gocloud.dev/blob"
 	"google.golang.org/grpc/codes"
@@ -137,18 +138,18 @@ func (s *Store) sync(ctx context.Context, m *config.ModelConfig, asked bool) err
 
 func (s *Store) syncModel(ctx context.Context, m *config.ModelConfig, asked bool) error {
 	dir := m.GetBasePath()
-	at, err := parse(s.urls[dir])
+	at, err := bucket.Parse(s.urls[dir])
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	b, err := s.bucket(ctx, at.bucket)
+	b, err := s.bucket(ctx, at.Bucket)
 	if err != nil {
 		return err
 	}
-	there, err := versions(ctx, b, at.prefix)
+	there, err := versions(ctx, b, prefix(at))
 	if err != nil {
 		return err
 	}

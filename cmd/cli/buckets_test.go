@@ -1,0 +1,61 @@
+//go:build !nobuckets
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit/s3server"
+)
+
+const bucketConfig = `
+model_dir: run
+data_dir: s3://cli-data/iris?use_path_style=true
+model: {name: mlp, params: {classes: 2, hidden_units: [2]}}
+train:
+  input: {format: csv, files: "train-*.csv", header: true, columns: [{name: a}, {name: y, dtype: int64, role: label}], batch_size: 4, repeat: true}
+  max_steps: 3
+eval: {input: {format: csv, files: train-0.csv, header: true, columns: [{name: a}, {name: y, dtype: int64, role: label}]}}
+`
+
+// Training reads a folder of a bucket, and each object that --input matches gets a file of predictions.
+func TestBuckets(t *testing.T) {
+	web := s3server.New(t, "cli-data")
+	for i := range 2 {
+		web.Put(fmt.Sprintf("iris/train-%d.csv", i), "a,y\n1,0\n2,1\n3,0\n")
+		web.Put(fmt.Sprintf("new/part %d.csv", i), fmt.Sprintf("a,y\n%d,0\n", i))
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("c.yaml", []byte(bucketConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		code := Run(context.Background(), append(args, "--config", "c.yaml"), &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	if code, text := run("train"); code != 0 {
+		t.Fatalf("train: %s", text)
+	}
+	if web.Reads("iris/train-0.csv") == 0 || web.Reads("iris/train-1.csv") == 0 {
+		t.Error("an object was not read")
+	}
+	if code, text := run("predict", "--input", "s3://cli-data/new/*.csv?use_path_style=true", "--output", "out/*.csv"); code != 0 {
+		t.Fatalf("predict: %s", text)
+	}
+	for i := range 2 {
+		text, err := os.ReadFile(fmt.Sprintf("out/part %d.csv", i))
+		if err != nil || strings.Count(string(text), "\n") != 2 {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	code, text := run("predict", "--input", "s3://cli-data/none.csv?use_path_style=true")
+	if code == 0 || !strings.Contains(text, "the bucket has no such object: check the name") {
+		t.Errorf("code %d: %s", code, text)
+	}
+}

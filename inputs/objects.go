@@ -1,0 +1,183 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/goestimator/goestimator/internal/platform/bucket"
+)
+
+// buckets are those that files are read from. They stay open, with their connections and credentials.
+var buckets bucket.Shared
+
+// statsAtOnce is how many objects are looked at at the same time.
+const statsAtOnce = 16
+
+// IsURL reports whether the name of an input file is a URL of an object store, such as s3://bucket/train.csv. file:///data/train.csv
+// is a file of this machine.
+func IsURL(name string) bool { return bucket.IsURL(name) }
+
+// Join is the name of a file in a folder, which may be a URL. Names that are URLs or absolute stay as they are.
+func Join(dir, name string) string {
+	switch {
+	case filepath.IsAbs(name) || strings.Contains(name, "://"):
+		return name
+	case !strings.Contains(dir, "://"):
+		return filepath.Join(dir, name)
+	}
+	dir, query, parameters := strings.Cut(dir, "?")
+	name = strings.TrimRight(dir, "/") + "/" + path.Clean(filepath.ToSlash(name))
+	if parameters {
+		name += "?" + query
+	}
+	return name
+}
+
+// BaseName is the last element of a file's name, of a URL without what escapes characters.
+func BaseName(name string) string {
+	if !strings.Contains(name, "://") {
+		return filepath.Base(name)
+	}
+	if u, err := url.Parse(name); err == nil {
+		name = u.Path
+	}
+	return path.Base(name)
+}
+
+// localName is the path of a file of this machine, which may be given as a URL.
+func localName(name string) (string, error) {
+	if !strings.HasPrefix(name, "file://") {
+		return name, nil
+	}
+	u, err := url.Parse(name)
+	if err == nil && (u.Host != "" && u.Host != "localhost" || u.Path == "" || u.RawQuery != "" || u.Fragment != "") {
+		err = fmt.Errorf("expected file:///PATH")
+	}
+	if err != nil {
+		return "", fmt.Errorf("input %s: %w", name, err)
+	}
+	return filepath.FromSlash(u.Path), nil
+}
+
+// statObject returns the version of an object.
+func statObject(ctx context.Context, name string) (bucket.Version, error) {
+	_, v, err := openObject(ctx, name)
+	return v, err
+}
+
+// openObject returns what opens an object, and its version.
+func openObject(ctx context.Context, name string) (open func() *bucket.File, v bucket.Version, err error) {
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("input %s: %w", name, err)
+		}
+	}()
+	at, err := bucket.ParseAny(name)
+	if err != nil {
+		return nil, v, err
+	}
+	if at.Path == "" {
+		return nil, v, fmt.Errorf("this is a bucket, expected an object: name the objects in it, for example %s", at.Object("*"))
+	}
+	b, err := buckets.Open(ctx, at.Bucket)
+	if err != nil {
+		return nil, v, err
+	}
+	if v, err = bucket.Stat(ctx, b, at.Path); err != nil {
+		return nil, v, err
+	}
+	return func() *bucket.File { return bucket.OpenFile(ctx, b, at.Path, v) }, v, nil
+}
+
+// expandObjects returns the objects that a URL names, or that match its pattern.
+func expandObjects(ctx context.Context, pattern string) ([]string, error) {
+	at, err := bucket.ParseAny(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", pattern, err)
+	}
+	if !bucket.IsGlob(at.Path) {
+		_, err := statObject(ctx, pattern)
+		return []string{pattern}, err
+	}
+	b, err := buckets.Open(ctx, at.Bucket)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", pattern, err)
+	}
+	keys, err := bucket.Glob(ctx, b, at.Path)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", pattern, err)
+	}
+	for i, key := range keys {
+		keys[i] = at.Object(key)
+	}
+	return keys, nil
+}
+
+// sizes returns the sizes of files in bytes.
+func sizes(ctx context.Context, files []string) ([]int64, error) {
+	out := make([]int64, len(files))
+	work, within := errgroup.WithContext(ctx)
+	work.SetLimit(statsAtOnce)
+	for i, name := range files {
+		if !IsURL(name) {
+			path, err := localName(name)
+			if err != nil {
+				return nil, err
+			}
+			if st, err := os.Stat(path); err == nil {
+				out[i] = st.Size()
+			}
+			continue
+		}
+		work.Go(func() error {
+			v, err := statObject(within, name)
+			out[i] = v.Size
+			return err
+		})
+	}
+	return out, work.Wait()
+}
+
+// seenObjects are the versions of objects that a data set has opened: its next passes read the same. The zero value is ready.
+type seenObjects struct {
+	mu sync.Mutex
+	of map[string]bucket.Version
+}
+
+type seenKey struct{}
+
+// in returns a context whose files are compared with those that the data set has opened before.
+func (s *seenObjects) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, seenKey{}, s)
+}
+
+// check fails for an object that is not what it was.
+func (s *seenObjects) check(name string, v bucket.Version) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, ok := s.of[name]
+	if ok && !before.Equal(v) {
+		return fileError(name, "%w: expected %s, got %s", bucket.ErrChanged, before, v)
+	}
+	if s.of == nil {
+		s.of = map[string]bucket.Version{}
+	}
+	s.of[name] = v
+	return nil
+}
+
+// checkSeen compares an object with what the data set has seen.
+func checkSeen(ctx context.Context, name string, v bucket.Version) error {
+	if s, ok := ctx.Value(seenKey{}).(*seenObjects); ok {
+		return s.check(name, v)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package bucket
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"gocloud.dev/blob"
+)
+
+// parameters are what a URL of a scheme may say behind its "?". None names a host: endpoints and credentials are the operator's, by the
+// environment, so that a caller who chooses a URL cannot choose them.
+var parameters = map[string][]string{
+	"s3":     {"region", "use_path_style"},
+	"gs":     {},
+	"azblob": {},
+}
+
+// Place is where something lies in a bucket.
+type Place struct {
+	Bucket string // its URL, without a path
+	Path   string // of an object or a folder, without slashes at its ends; "": the bucket itself
+}
+
+// IsURL reports whether a name is a URL of something else than a file of this machine.
+func IsURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && scheme != "file"
+}
+
+// Parse reads the URL of an object or a folder in S3, Google Cloud Storage or Azure Blob Storage.
+func Parse(name string) (Place, error) { return parse(name, parameters) }
+
+// ParseAny is Parse that also takes the other schemes for which the program has a driver, without parameters.
+func ParseAny(name string) (Place, error) {
+	scheme, _, _ := strings.Cut(name, "://")
+	if _, known := parameters[scheme]; !known && blob.DefaultURLMux().ValidBucketScheme(scheme) {
+		return parse(name, map[string][]string{scheme: nil})
+	}
+	return Parse(name)
+}
+
+func parse(name string, parameters map[string][]string) (p Place, err error) {
+	u, err := url.Parse(name)
+	if err != nil {
+		return p, err
+	}
+	allowed, ok := parameters[u.Scheme]
+	switch {
+	case !ok:
+		return p, fmt.Errorf("got scheme %s, expected s3, gs or azblob, or a path of this machine", u.Scheme)
+	case u.Host == "" || u.User != nil || u.Port() != "" || u.Fragment != "":
+		return p, fmt.Errorf("expected %s://BUCKET/PATH", u.Scheme)
+	}
+	for key := range u.Query() {
+		if !slices.Contains(allowed, key) {
+			return p, fmt.Errorf("parameter %s: expected one of %q: endpoints and credentials are set by the environment", key, allowed)
+		}
+	}
+	if p.Path = strings.Trim(u.Path, "/"); p.Path != "" && (p.Path != path.Clean(p.Path) || strings.HasPrefix(p.Path, "..")) {
+		return p, fmt.Errorf("path %s: expected one without . and .. and with single slashes", u.Path)
+	}
+	p.Bucket = (&url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}).String()
+	return p, nil
+}
+
+// Object is the URL of an object of the place's bucket.
+func (p Place) Object(key string) string {
+	base, query, parameters := strings.Cut(p.Bucket, "?")
+	name := base + (&url.URL{Path: "/" + key}).EscapedPath()
+	if parameters {
+		name += "?" + query
+	}
+	return name
+}
