@@ -167,7 +167,8 @@ func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float6
 		if !h.fill(given, logits, i) {
 			return verdict{bad: "a prediction is not finite"}
 		}
-		k, ok := -1, true
+		k := -1
+		var ok bool
 		if h.kind == KindMultiLabel {
 			ok = h.several(label)
 		} else {
