@@ -2,6 +2,9 @@ package inputs
 
 import (
 	"bytes"
+	"context"
+	"encoding/csv"
+	"io"
 	"math"
 	"unicode"
 	"unicode/utf8"
@@ -10,21 +13,74 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
+// csvBlocks is a format of files that have a plan.
+type csvBlocks struct {
+	*csvFormat
+	plan *csvPlan
+}
+
+func (f csvBlocks) openRows(ctx context.Context, name string) (carefulReader, error) {
+	r, err := f.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (f csvBlocks) newParser() blockParser { return newCSVBlockParser(f.csvFormat, f.plan) }
+
+func (f csvBlocks) leavesOut() *Damaged { return f.opts.Damaged }
+
+// openBlocks opens a file for reading in blocks where its format allows that.
+func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
+	probe, err := f.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	begin := int64(0)
+	if in, ok := probe.csv.(*csv.Reader); ok {
+		begin = in.InputOffset()
+	}
+	_, _ = probe.next() // says whether there are labels; an error is found again
+	plan := probe.plan()
+	if err := probe.close(); err != nil {
+		return nil, err
+	}
+	if plan == nil {
+		return f.open(ctx, name)
+	}
+	file, err := openFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	in := unmarked(file)
+	if err := discard(in, begin); err != nil {
+		file.Close()
+		return nil, fileError(name, "file cannot be read to its end, it may be cut short: %w", err)
+	}
+	text := &csvText{in: in, comment: plan.comment, longest: f.longest}
+	return newBlockFile(ctx, name, file, text, csvBlocks{f, plan}), nil
+}
+
+func discard(in io.Reader, n int64) error {
+	_, err := io.CopyN(io.Discard, in, n)
+	return err
+}
+
 // csvBlockParser reads blocks of whole rows. It takes the rows that encoding/csv does, with the same cells, and stops at the first that is
 // wrong, for which csvReader finds the words.
 type csvBlockParser struct {
 	format  *csvFormat
 	plan    *csvPlan
-	columns []csvColumn
+	columns []blockColumn
 	cell    []byte // of the last cell with a quote or a carriage return in it
 }
 
 func newCSVBlockParser(f *csvFormat, p *csvPlan) *csvBlockParser {
-	return &csvBlockParser{format: f, plan: p, columns: make([]csvColumn, len(p.targets))}
+	return &csvBlockParser{format: f, plan: p, columns: make([]blockColumn, len(p.targets))}
 }
 
-// record returns the rows of a block that ends with a line feed, up to the first wrong one, nil where there are none. whole is false where
-// there is a wrong one.
+// record implements blockParser for a block that ends with a line feed.
 func (p *csvBlockParser) record(block []byte) (rec arrow.Record, whole bool) {
 	f := p.format
 	most := min(bytes.Count(block, []byte{'\n'}), len(block)/max(len(p.plan.columns), 1)+1) // a cell takes a byte, its separator, and the last row may have too few
@@ -50,7 +106,7 @@ func (p *csvBlockParser) record(block []byte) (rec arrow.Record, whole bool) {
 	return array.NewRecord(f.schema.Arrow(), arrays, rows), whole
 }
 
-// count passes over at most that many rows. It returns their number, and the bytes that they take.
+// count implements blockParser.
 func (p *csvBlockParser) count(block []byte, most int64) (rows int64, n int, whole bool) {
 	return p.walk(block, most, p.pass)
 }

@@ -35,14 +35,13 @@ func recordsOfTFRecord(ctx context.Context, files []string, o ArrowOptions) (Dat
 	if err := checkFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
-		in, err := openUnless(ctx, name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
-		if err != nil {
-			return nil, err
-		}
-		return f.reader(ctx, name, in, in), nil
-	}}
+	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: f.openBlocks}
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "tfrecord"), nil
+}
+
+// openExamples opens a file, unpacked.
+func openExamples(ctx context.Context, name string) (*file, error) {
+	return openUnless(ctx, name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
 }
 
 // Bounds on the examples of one record batch: Arrow's offsets have 32 bits.
@@ -214,6 +213,11 @@ func (r *exampleReader) skip(ctx context.Context, n int64) error {
 	if r.format.damaged != nil {
 		return readPast(ctx, r, n)
 	}
+	return r.passOver(ctx, n)
+}
+
+// passOver implements carefulReader.
+func (r *exampleReader) passOver(ctx context.Context, n int64) error {
 	if r.again != nil && n > 0 {
 		r.again = nil
 		n--

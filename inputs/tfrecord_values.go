@@ -121,3 +121,35 @@ func eachText[T any](f textField, b array.Builder, values []T, text func(T) stri
 
 // sized returns s with n elements.
 func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// texts calls f with each value of a feature as text, until it returns false.
+func (v *valueBuffer) texts(x feature, f func(cell []byte) bool) bool {
+	var cell [32]byte
+	switch x.kind {
+	case tfexample.Bytes:
+		v.bytes = sized(v.bytes, x.count)
+		tfexample.ReadBytes(v.bytes, x.list)
+		for _, s := range v.bytes {
+			if !f(s) {
+				return false
+			}
+		}
+	case tfexample.Floats:
+		v.floats = sized(v.floats, x.count)
+		tfexample.ReadFloats(v.floats, x.list)
+		for _, x := range v.floats {
+			if !f(strconv.AppendFloat(cell[:0], float64(x), 'g', -1, 32)) {
+				return false
+			}
+		}
+	case tfexample.Ints:
+		v.ints = sized(v.ints, x.count)
+		tfexample.ReadInts(v.ints, x.list)
+		for _, x := range v.ints {
+			if !f(strconv.AppendInt(cell[:0], x, 10)) {
+				return false
+			}
+		}
+	}
+	return true
+}

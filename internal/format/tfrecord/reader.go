@@ -47,10 +47,10 @@ func (r *Reader) Offset() int64 { return r.offset }
 // at the end of the stream, a *CorruptError, or that of the underlying reader.
 // Memory grows with the bytes that are there, not with what a length claims.
 func (r *Reader) Next() ([]byte, error) {
-	var head [headerSize]byte
+	var head [HeaderSize]byte
 	if n, err := io.ReadFull(r.r, head[:]); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, r.truncated(fmt.Sprintf("the stream ends after %d bytes of the %d byte header", n, headerSize))
+			return nil, r.truncated(fmt.Sprintf("the stream ends after %d bytes of the %d byte header", n, HeaderSize))
 		}
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *Reader) Next() ([]byte, error) {
 		return nil, err
 	}
 	size := binary.LittleEndian.Uint64(head[:8])
-	if size > math.MaxInt64-headerSize-footerSize {
+	if size > math.MaxInt64-HeaderSize-footerSize {
 		return nil, &CorruptError{Offset: r.offset, Reason: fmt.Sprintf("length %d is out of range", size)}
 	}
 	want := int64(size) + footerSize
@@ -73,7 +73,7 @@ func (r *Reader) Next() ([]byte, error) {
 	b := r.buf.Bytes()
 	data := b[:size]
 	err = r.checksum("data", data, b[size:])
-	r.offset += headerSize + want
+	r.offset += HeaderSize + want
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	headerSize = 12 // length and its checksum
+	HeaderSize = 12 // length and its checksum
 	footerSize = 4  // checksum of the data
 )
 

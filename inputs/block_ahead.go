@@ -9,37 +9,37 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// csvAhead reads blocks in the background, one in each of several goroutines, and hands them on in the order of the file.
-type csvAhead struct {
-	blocks  chan *csvAheadBlock // in order
-	work    chan *csvAheadBlock // the same
-	spare   chan []byte         // memory of blocks that were read
+// blocksAhead reads blocks in the background, one in each of several goroutines, and hands them on in the order of the file.
+type blocksAhead struct {
+	blocks  chan *aheadBlock // in order
+	work    chan *aheadBlock // the same
+	spare   chan []byte      // memory of blocks that were read
 	stop    chan struct{}
 	running sync.WaitGroup
-	waiting *csvAheadBlock // the next one
+	waiting *aheadBlock // the next one
 }
 
-// csvAheadBlock is a block: its text, and, once done is closed, its rows.
-type csvAheadBlock struct {
+// aheadBlock is a block: its text, and, once done is closed, its rows.
+type aheadBlock struct {
 	text  []byte
 	done  chan struct{}
 	rec   arrow.Record
 	whole bool
 }
 
-func readCSVAhead(text *csvText, f *csvFormat, p *csvPlan) *csvAhead {
+func readAhead(text blockCutter, f blockFormat) *blocksAhead {
 	workers := runtime.GOMAXPROCS(0)
-	a := &csvAhead{blocks: make(chan *csvAheadBlock, workers+1), work: make(chan *csvAheadBlock, workers+1),
+	a := &blocksAhead{blocks: make(chan *aheadBlock, workers+1), work: make(chan *aheadBlock, workers+1),
 		spare: make(chan []byte, 2*workers+2), stop: make(chan struct{})}
 	a.running.Go(func() { a.cut(text) })
 	for range workers {
-		a.running.Go(func() { a.parse(newCSVBlockParser(f, p)) })
+		a.running.Go(func() { a.parse(f.newParser()) })
 	}
 	return a
 }
 
 // cut makes the blocks. One that cannot be made is done, and not whole.
-func (a *csvAhead) cut(text *csvText) {
+func (a *blocksAhead) cut(text blockCutter) {
 	defer close(a.blocks)
 	defer close(a.work)
 	for {
@@ -48,11 +48,11 @@ func (a *csvAhead) cut(text *csvText) {
 		case buf = <-a.spare:
 		default:
 		}
-		block, err := text.next(buf, csvBytes)
+		block, err := text.next(buf, blockBytes)
 		if eof(err) {
 			return
 		}
-		b := &csvAheadBlock{text: block, done: make(chan struct{})}
+		b := &aheadBlock{text: block, done: make(chan struct{})}
 		if err != nil {
 			close(b.done)
 		}
@@ -69,7 +69,7 @@ func (a *csvAhead) cut(text *csvText) {
 }
 
 // parse reads blocks until there are no more.
-func (a *csvAhead) parse(p *csvBlockParser) {
+func (a *blocksAhead) parse(p blockParser) {
 	for b := range a.work {
 		select {
 		case <-a.stop:
@@ -85,8 +85,8 @@ func (a *csvAhead) parse(p *csvBlockParser) {
 	}
 }
 
-// next returns the rows of the next block, as csvFile.block does.
-func (a *csvAhead) next(ctx context.Context) (arrow.Record, bool, error) {
+// next returns the rows of the next block, as blockFile.block does.
+func (a *blocksAhead) next(ctx context.Context) (arrow.Record, bool, error) {
 	if a.waiting == nil {
 		select {
 		case b, ok := <-a.blocks:
@@ -109,7 +109,7 @@ func (a *csvAhead) next(ctx context.Context) (arrow.Record, bool, error) {
 }
 
 // close ends the goroutines and frees what they read.
-func (a *csvAhead) close() {
+func (a *blocksAhead) close() {
 	close(a.stop)
 	a.running.Wait()
 	if a.waiting != nil && a.waiting.rec != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// csvColumn is a column of a block under construction: values, or, for strings, their text and its offsets.
-type csvColumn struct {
+// blockColumn is a column of a block under construction: values, or, for strings, their text and its offsets.
+type blockColumn struct {
 	n        int // elements
 	buffer   *memory.Buffer
 	bytes    []byte
@@ -23,7 +23,7 @@ type csvColumn struct {
 }
 
 // begin makes room for a number of elements.
-func (c *csvColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) {
+func (c *blockColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) {
 	c.n = 0
 	if dtype == tensor.String {
 		c.text, c.offsets = c.text[:0], append(c.offsets[:0], 0)
@@ -49,14 +49,14 @@ func (c *csvColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) {
 	}
 }
 
-func (c *csvColumn) string(cell []byte) {
+func (c *blockColumn) string(cell []byte) {
 	c.text = append(c.text, cell...)
 	c.offsets = append(c.offsets, int32(len(c.text)))
 	c.n++
 }
 
 // drop frees what begin made.
-func (c *csvColumn) drop() {
+func (c *blockColumn) drop() {
 	if c.buffer != nil {
 		c.buffer.Release()
 		c.buffer = nil
@@ -64,7 +64,7 @@ func (c *csvColumn) drop() {
 }
 
 // finish returns the first rows as an array of that type, whose lists have size elements.
-func (c *csvColumn) finish(mem memory.Allocator, t arrow.DataType, rows, size int) arrow.Array {
+func (c *blockColumn) finish(mem memory.Allocator, t arrow.DataType, rows, size int) arrow.Array {
 	element := t
 	list, nested := t.(*arrow.FixedSizeListType)
 	if nested {

@@ -1,0 +1,251 @@
+package inputs
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/internal/format/tfexample"
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
+)
+
+// Bounds on a block of examples.
+const (
+	maxBlockRows  = 4096
+	maxBlockTable = 8 << 20 // bytes of its columns: a short example may have many defaults
+	maxOrder      = 1024    // features whose places are remembered
+)
+
+// openRows implements blockFormat.
+func (f *exampleFormat) openRows(ctx context.Context, name string) (carefulReader, error) {
+	in, err := openExamples(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return f.reader(ctx, name, in, in), nil
+}
+
+func (f *exampleFormat) leavesOut() *Damaged { return f.damaged }
+
+func (f *exampleFormat) newParser() blockParser { return newExampleParser(f) }
+
+// openBlocks opens a file for reading in blocks, unless an example takes very much memory.
+func (f *exampleFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
+	rows := f.blockRows()
+	if rows == 0 {
+		return f.openRows(ctx, name)
+	}
+	in, err := openExamples(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return newBlockFile(ctx, name, in, &recordFrames{in: in, most: rows}, f), nil
+}
+
+// blockRows returns how many examples a block may have; 0 where one is too large.
+func (f *exampleFormat) blockRows() int {
+	total := 1
+	for i, field := range f.fields {
+		if field.spec.Ragged {
+			continue
+		}
+		size := max(f.schema.Columns()[i].DType.Size(), 4)
+		if field.fallback != nil {
+			size = max(size, len(*field.fallback)+4)
+		}
+		if field.size > maxBlockTable/size {
+			return 0
+		}
+		total += size * field.size
+	}
+	return min(maxBlockTable/total, maxBlockRows)
+}
+
+// exampleParser reads blocks of records. It takes the examples that exampleReader does, with the same values, and stops at the first
+// that is wrong or has a form that writers do not use.
+type exampleParser struct {
+	format  *exampleFormat
+	targets []blockTarget
+	columns []blockColumn
+	lists   []array.Builder // of ragged columns; else nil
+	found   []feature       // of the present example, for each field; its values are not counted
+	order   []int           // the field of each feature of an example before, where it is known
+	values  valueBuffer
+}
+
+func newExampleParser(f *exampleFormat) *exampleParser {
+	n := len(f.fields)
+	p := &exampleParser{format: f, columns: make([]blockColumn, n), lists: make([]array.Builder, n), found: make([]feature, n)}
+	for i, field := range f.fields {
+		p.targets = append(p.targets, newBlockTarget(field, f.schema.Columns()[i].DType))
+	}
+	return p
+}
+
+// record implements blockParser.
+func (p *exampleParser) record(block []byte) (arrow.Record, bool) {
+	most, _, _ := eachRecord(block, math.MaxInt64, func([]byte) bool { return true })
+	p.begin(int(most))
+	rows, _, whole := eachRecord(block, most, p.row)
+	return p.finish(int(rows)), whole
+}
+
+// count implements blockParser.
+func (p *exampleParser) count(block []byte, most int64) (rows int64, n int, whole bool) {
+	return eachRecord(block, most, func(record []byte) bool {
+		_, ok := tfrecord.Data(record)
+		return ok
+	})
+}
+
+// eachRecord calls f with at most that many records of a block, until it returns false. It returns how many it took, and their bytes.
+func eachRecord(block []byte, most int64, f func(record []byte) bool) (rows int64, at int, whole bool) {
+	for at < len(block) && rows < most {
+		n, ok := tfrecord.Size(block[at:])
+		if !ok || !f(block[at:at+int(n)]) {
+			return rows, at, false
+		}
+		at += int(n)
+		rows++
+	}
+	return rows, at, true
+}
+
+// begin makes room for a number of rows.
+func (p *exampleParser) begin(rows int) {
+	f := p.format
+	for i := range p.targets {
+		if t := &p.targets[i]; t.spec.Ragged {
+			p.lists[i] = array.NewBuilder(f.mem, f.schema.Arrow().Field(i).Type)
+		} else {
+			p.columns[i].begin(f.mem, t.dtype, rows*t.size)
+		}
+	}
+}
+
+// finish returns the first rows, nil where there are none.
+func (p *exampleParser) finish(rows int) arrow.Record {
+	f := p.format
+	arrays := make([]arrow.Array, len(p.targets))
+	for i := range arrays {
+		switch list := p.lists[i]; {
+		case list != nil:
+			all := list.NewArray()
+			list.Release()
+			arrays[i] = array.NewSlice(all, 0, int64(rows))
+			all.Release()
+			defer arrays[i].Release()
+		case rows == 0:
+			p.columns[i].drop()
+		default:
+			arrays[i] = p.columns[i].finish(f.mem, f.schema.Arrow().Field(i).Type, rows, p.targets[i].size)
+			defer arrays[i].Release()
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	return array.NewRecord(f.schema.Arrow(), arrays, int64(rows))
+}
+
+// row reads the example of a record into the columns.
+func (p *exampleParser) row(record []byte) bool {
+	example, ok := tfrecord.Data(record)
+	if !ok || !p.find(example) {
+		return false
+	}
+	for i := range p.targets {
+		if p.lists[i] != nil {
+			ok = p.list(i)
+		} else {
+			ok = p.dense(&p.targets[i], &p.columns[i], p.found[i])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// find finds the fields' features in an example.
+func (p *exampleParser) find(example []byte) bool {
+	clear(p.found)
+	features, ok := tfexample.ReadPlain(example)
+	if !ok {
+		return false
+	}
+	for k := 0; features.More(); k++ {
+		name, kind, list, ok := features.Next()
+		if !ok {
+			return false
+		}
+		if i := p.field(k, name); i >= 0 {
+			p.found[i] = feature{kind: kind, list: list}
+		}
+	}
+	return true
+}
+
+// field returns the field of feature k of an example, -1 where it is not read. Most examples of a file have their features in one order.
+func (p *exampleParser) field(k int, name []byte) int {
+	if k < len(p.order) && p.targets[p.order[k]].spec.Name == string(name) {
+		return p.order[k]
+	}
+	i, known := p.format.byName[string(name)]
+	if !known {
+		return -1
+	}
+	if k < maxOrder {
+		for len(p.order) <= k {
+			p.order = append(p.order, i)
+		}
+		p.order[k] = i
+	}
+	return i
+}
+
+// list writes the value of a ragged column.
+func (p *exampleParser) list(i int) bool {
+	x := p.found[i]
+	x.count = tfexample.Count(context.Background(), x.kind, x.list)
+	return x.count >= 0 && p.values.write(p.targets[i].textField, p.lists[i], x) == nil
+}
+
+// dense writes the value of another column.
+func (p *exampleParser) dense(t *blockTarget, c *blockColumn, x feature) bool {
+	if x.kind == tfexample.None {
+		if t.fallback == nil {
+			return false
+		}
+		for range t.size {
+			if !t.put(c, []byte(*t.fallback)) {
+				return false
+			}
+		}
+		return true
+	}
+	if data, ok := tfexample.Only(x.list); ok {
+		switch {
+		case x.kind == tfexample.Floats && t.ids == nil && c.float32s != nil && len(data) == 4*t.size:
+			for dst := c.float32s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
+				dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(data))
+			}
+			c.n += t.size
+			return true
+		case x.kind == tfexample.Ints && t.ids == nil && c.int64s != nil:
+			ok = tfexample.PackedInts(c.int64s[c.n:c.n+t.size], data)
+			c.n += t.size
+			return ok
+		case x.kind == tfexample.Bytes && t.size == 1:
+			return t.put(c, data)
+		}
+	}
+	x.count = tfexample.Count(context.Background(), x.kind, x.list)
+	if x.count != t.size {
+		return false
+	}
+	return p.values.texts(x, func(cell []byte) bool { return t.put(c, cell) })
+}

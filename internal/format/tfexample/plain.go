@@ -1,0 +1,88 @@
+package tfexample
+
+import "encoding/binary"
+
+// Plain goes through the features of an example in the form in which writers serialize it: one Features message, of which each entry
+// has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads every other form.
+type Plain struct{ rest []byte }
+
+// Field tags of length-delimited fields.
+const (
+	tagFirst  = 1<<3 | wireBytes // Example.features, Features.feature, an entry's key, a list's values
+	tagSecond = 2<<3 | wireBytes // an entry's value
+)
+
+// ReadPlain begins to read an example; ok is false where it has another form.
+func ReadPlain(example []byte) (p Plain, ok bool) {
+	if len(example) == 0 {
+		return p, true
+	}
+	features, rest, ok := cutField(example, tagFirst)
+	return Plain{features}, ok && len(rest) == 0
+}
+
+// More reports whether there is another feature.
+func (p *Plain) More() bool { return len(p.rest) > 0 }
+
+// Next returns the name, the kind and the list of the next feature, as EachFeature and List do; ok is false where it has another form.
+func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
+	entry, rest, ok := cutField(p.rest, tagFirst)
+	if !ok {
+		return nil, None, nil, false
+	}
+	p.rest = rest
+	if name, rest, ok = cutField(entry, tagFirst); !ok {
+		return nil, None, nil, false
+	}
+	feature, rest, ok := cutField(rest, tagSecond)
+	if !ok || len(rest) > 0 {
+		return nil, None, nil, false
+	}
+	if len(feature) == 0 {
+		return name, None, nil, true
+	}
+	kind = Kind(feature[0] >> 3)
+	if kind > Ints {
+		return nil, None, nil, false
+	}
+	list, rest, ok = cutField(feature, byte(kind)<<3|wireBytes)
+	return name, kind, list, ok && len(rest) == 0
+}
+
+// Only returns the value of a list of Bytes that has one, or the packed numbers of another list; ok is false where the list has another form.
+func Only(list []byte) (data []byte, ok bool) {
+	data, rest, ok := cutField(list, tagFirst)
+	return data, ok && len(rest) == 0
+}
+
+// PackedInts fills dst with packed varints; ok is false where there are not len(dst).
+func PackedInts(dst []int64, packed []byte) (ok bool) {
+	for i := range dst {
+		v, n := uvarint(packed)
+		if n == 0 {
+			return false
+		}
+		dst[i], packed = int64(v), packed[n:]
+	}
+	return len(packed) == 0
+}
+
+// cutField returns the length-delimited field with a tag that b starts with, and what follows; ok is false where there is none.
+func cutField(b []byte, tag byte) (data, rest []byte, ok bool) {
+	if len(b) < 2 || b[0] != tag {
+		return nil, nil, false
+	}
+	size, at := uint64(b[1]), 2
+	if size >= 0x80 {
+		v, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return nil, nil, false
+		}
+		size, at = v, 1+n
+	}
+	if size > uint64(len(b)-at) {
+		return nil, nil, false
+	}
+	end := at + int(size)
+	return b[at:end], b[end:], true
+}

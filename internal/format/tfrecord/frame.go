@@ -1,0 +1,28 @@
+package tfrecord
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/goestimator/goestimator/internal/format/maskedcrc"
+)
+
+// Size returns the bytes of the record that b begins with, its header and checksum included. ok is false where b has no whole header, or
+// one whose checksum or length is wrong.
+func Size(b []byte) (n int64, ok bool) {
+	if len(b) < HeaderSize {
+		return 0, false
+	}
+	size := binary.LittleEndian.Uint64(b)
+	if size > math.MaxInt64-HeaderSize-footerSize || binary.LittleEndian.Uint32(b[8:]) != maskedcrc.Of(b[:8]) {
+		return 0, false
+	}
+	return HeaderSize + int64(size) + footerSize, true
+}
+
+// Data returns the data of a whole record, of the size that Size says; ok is false where its checksum is wrong.
+func Data(record []byte) (data []byte, ok bool) {
+	end := len(record) - footerSize
+	data = record[HeaderSize:end]
+	return data, binary.LittleEndian.Uint32(record[end:]) == maskedcrc.Of(data)
+}
