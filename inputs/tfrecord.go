@@ -60,7 +60,7 @@ type exampleFormat struct {
 	schema  *Schema
 	mem     memory.Allocator
 	fields  []textField
-	byName  map[string]int
+	names   *tfexample.Names // of fields
 	damaged *Damaged
 }
 
@@ -69,10 +69,12 @@ func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &exampleFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, damaged: o.Damaged, byName: make(map[string]int, len(fields))}
+	f := &exampleFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, damaged: o.Damaged}
+	names := make([]string, len(fields))
 	for i, field := range fields {
-		f.byName[field.spec.Name] = i
+		names[i] = field.spec.Name
 	}
+	f.names = tfexample.NewNames(names)
 	return f, nil
 }
 
@@ -191,7 +193,7 @@ func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err er
 func (r *exampleReader) parse(ctx context.Context, example []byte) error {
 	clear(r.found)
 	ok := tfexample.EachFeature(ctx, example, func(name, feature []byte) bool {
-		if i, known := r.format.byName[string(name)]; known {
+		if i := r.format.names.Find(name); i >= 0 {
 			r.found[i] = feature
 		}
 		return true

@@ -16,7 +16,6 @@ import (
 const (
 	maxBlockRows  = 4096
 	maxBlockTable = 8 << 20 // bytes of its columns: a short example may have many defaults
-	maxOrder      = 1024    // features whose places are remembered
 )
 
 // openRows implements blockFormat.
@@ -72,7 +71,6 @@ type exampleParser struct {
 	columns []blockColumn
 	lists   []array.Builder // of ragged columns; else nil
 	found   []feature       // of the present example, for each field; its values are not counted
-	order   []int           // the field of each feature of an example before, where it is known
 	values  valueBuffer
 }
 
@@ -177,34 +175,16 @@ func (p *exampleParser) find(example []byte) bool {
 	if !ok {
 		return false
 	}
-	for k := 0; features.More(); k++ {
+	for features.More() {
 		name, kind, list, ok := features.Next()
 		if !ok {
 			return false
 		}
-		if i := p.field(k, name); i >= 0 {
+		if i := p.format.names.Find(name); i >= 0 {
 			p.found[i] = feature{kind: kind, list: list}
 		}
 	}
 	return true
-}
-
-// field returns the field of feature k of an example, -1 where it is not read. Most examples of a file have their features in one order.
-func (p *exampleParser) field(k int, name []byte) int {
-	if k < len(p.order) && p.targets[p.order[k]].spec.Name == string(name) {
-		return p.order[k]
-	}
-	i, known := p.format.byName[string(name)]
-	if !known {
-		return -1
-	}
-	if k < maxOrder {
-		for len(p.order) <= k {
-			p.order = append(p.order, i)
-		}
-		p.order[k] = i
-	}
-	return i
 }
 
 // list writes the value of a ragged column.
@@ -228,24 +208,37 @@ func (p *exampleParser) dense(t *blockTarget, c *blockColumn, x feature) bool {
 		return true
 	}
 	if data, ok := tfexample.Only(x.list); ok {
-		switch {
-		case x.kind == tfexample.Floats && t.ids == nil && c.float32s != nil && len(data) == 4*t.size:
-			for dst := c.float32s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
-				dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(data))
-			}
-			c.n += t.size
-			return true
-		case x.kind == tfexample.Ints && t.ids == nil && c.int64s != nil:
-			ok = tfexample.PackedInts(c.int64s[c.n:c.n+t.size], data)
-			c.n += t.size
+		if taken, ok := putPacked(t, c, x.kind, data); taken {
 			return ok
-		case x.kind == tfexample.Bytes && t.size == 1:
-			return t.put(c, data)
 		}
 	}
 	x.count = tfexample.Count(context.Background(), x.kind, x.list)
-	if x.count != t.size {
+	if x.count != t.size || x.kind == tfexample.Floats && c.float64s != nil { // whose text has fewer digits than a float64
 		return false
 	}
 	return p.values.texts(x, func(cell []byte) bool { return t.put(c, cell) })
+}
+
+// putPacked writes the values of a feature that lie as they are in memory, or its only text; taken is false where they need another way.
+func putPacked(t *blockTarget, c *blockColumn, kind tfexample.Kind, data []byte) (taken, ok bool) {
+	switch {
+	case kind == tfexample.Floats && c.float32s != nil && len(data) == 4*t.size:
+		for dst := c.float32s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
+			dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(data))
+		}
+	case kind == tfexample.Floats && c.float64s != nil && len(data) == 4*t.size:
+		for dst := c.float64s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
+			dst[0] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data)))
+		}
+	case kind == tfexample.Ints && c.int64s != nil && t.ids == nil:
+		if !tfexample.PackedInts(c.int64s[c.n:c.n+t.size], data) {
+			return true, false
+		}
+	case kind == tfexample.Bytes && t.size == 1:
+		return true, t.put(c, data)
+	default:
+		return false, false
+	}
+	c.n += t.size
+	return true, true
 }

@@ -26,6 +26,36 @@ func (p *Plain) More() bool { return len(p.rest) > 0 }
 
 // Next returns the name, the kind and the list of the next feature, as EachFeature and List do; ok is false where it has another form.
 func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
+	if name, kind, list, ok = p.short(); ok {
+		return name, kind, list, true
+	}
+	return p.long()
+}
+
+// short is Next for an entry with a list whose lengths take a byte each.
+func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
+	b := p.rest
+	if len(b) < 2 || b[0] != tagFirst || b[1] >= 0x80 || int(b[1]) > len(b)-2 {
+		return nil, None, nil, false
+	}
+	entry := b[2 : 2+int(b[1])]
+	if len(entry) < 2 || entry[0] != tagFirst {
+		return nil, None, nil, false
+	}
+	at := 2 + int(entry[1]) // of the feature's field
+	if at+4 > len(entry) || entry[at] != tagSecond || int(entry[at+1]) != len(entry)-at-2 || int(entry[at+3]) != len(entry)-at-4 {
+		return nil, None, nil, false
+	}
+	tag := entry[at+2]
+	if kind = Kind(tag >> 3); kind == None || kind > Ints || tag&7 != wireBytes {
+		return nil, None, nil, false
+	}
+	p.rest = b[2+len(entry):]
+	return entry[2:at], kind, entry[at+4:], true
+}
+
+// long is Next for every plain entry.
+func (p *Plain) long() (name []byte, kind Kind, list []byte, ok bool) {
 	entry, rest, ok := cutField(p.rest, tagFirst)
 	if !ok {
 		return nil, None, nil, false
@@ -42,7 +72,7 @@ func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 		return name, None, nil, true
 	}
 	kind = Kind(feature[0] >> 3)
-	if kind > Ints {
+	if kind == None || kind > Ints {
 		return nil, None, nil, false
 	}
 	list, rest, ok = cutField(feature, byte(kind)<<3|wireBytes)

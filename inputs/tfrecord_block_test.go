@@ -1,0 +1,138 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+
+	"github.com/goestimator/goestimator/internal/format/tfrecord"
+)
+
+// blockColumns have every kind of target that a feature can have.
+var blockColumns = []ColumnSpec{
+	{Name: "f", Default: 1.5}, {Name: "d", DType: "float64"}, {Name: "i", DType: "int64", Default: -1}, {Name: "k", DType: "int32", Default: 3}, {Name: "u", DType: "uint8", Default: 7}, {Name: "b", DType: "bool", Default: true},
+	{Name: "s", DType: "string", Default: "none"}, {Name: "w", Vocabulary: []string{"a", "b"}, Default: "b"}, {Name: "v", Shape: []int{2}, Default: 0.5}, {Name: "t", DType: "string", Shape: []int{2}, Default: "x"},
+	{Name: "n", DType: "int64", Shape: []int{3}, Default: 0}, {Name: "r", Ragged: true}, {Name: "p", Ragged: true, Vocabulary: []string{"a", "b"}},
+}
+
+// TestTFRecordBlocks: files read alike in blocks and record by record, from any record on, whatever is in them.
+func TestTFRecordBlocks(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var file []byte
+		n := rapid.IntRange(0, 40).Draw(rt, "records")
+		odd := rapid.IntRange(0, 60).Draw(rt, "odd") // the record that is not as the others; none behind the last
+		for i := range n {
+			data := drawnExample(rt)
+			if i == odd {
+				data = unusual(rt, data)
+			}
+			file = tfrecord.Append(file, data)
+			if i == odd && rapid.Bool().Draw(rt, "damage") {
+				file[len(file)-1-rapid.IntRange(0, len(data)+15).Draw(rt, "byte")] ^= 1
+			}
+		}
+		file = file[:len(file)-rapid.SampledFrom([]int{0, 0, 0, 1, 17}).Draw(rt, "cut")%max(len(file), 1)]
+		if rapid.IntRange(0, 9).Draw(rt, "many blocks") == 0 && n > 0 {
+			whole, _ := tfrecord.Size(file)
+			if whole > 0 && whole <= int64(len(file)) {
+				file = append([]byte(strings.Repeat(string(file[:whole]), 3*blockBytes/int(whole))), file...)
+			}
+		}
+		var damaged *Damaged
+		sameExamples(t, rt, file, int64(rapid.SampledFrom([]int{0, 0, 1, n / 2, n}).Draw(rt, "skip")), damaged)
+	})
+}
+
+func drawnExample(t *rapid.T) []byte {
+	features := map[string]any{"d": []float32{2}, "other": []int64{1}}
+	word := rapid.SampledFrom([]string{"a", "b", "", " 5", "5", "1e3", "-7", "true", "nan", strings.Repeat("long", 100)})
+	for _, c := range blockColumns {
+		length := 1
+		if len(c.Shape) > 0 {
+			length = c.Shape[0]
+		}
+		if c.Ragged || rapid.IntRange(0, 200).Draw(t, "wrong length") == 0 {
+			length = rapid.IntRange(0, 4).Draw(t, "length")
+		}
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		case 0:
+			delete(features, c.Name)
+		case 1:
+			features[c.Name] = nil
+		case 2, 3, 4:
+			features[c.Name] = rapid.SliceOfN(rapid.Float32(), length, length).Draw(t, "floats")
+		case 5, 6:
+			features[c.Name] = rapid.SliceOfN(rapid.Int64Range(-3, 300), length, length).Draw(t, "ints")
+		default:
+			features[c.Name] = rapid.SliceOfN(word, length, length).Draw(t, "words")
+			if c.DType != "string" && len(c.Vocabulary) == 0 && rapid.IntRange(0, 20).Draw(t, "words for numbers") > 0 {
+				features[c.Name] = rapid.SliceOfN(rapid.SampledFrom([]string{"0", "1"}), length, length).Draw(t, "digits")
+			}
+		}
+	}
+	var b testing.B
+	return serialized(&b, features)
+}
+
+// unusual returns an example in a form that writers do not use, or none.
+func unusual(t *rapid.T, data []byte) []byte {
+	second := drawnExample(t)
+	switch rapid.IntRange(0, 5).Draw(t, "form") {
+	case 0: // features in two parts
+		return append(data, second...)
+	case 1: // an unknown field
+		return protowire.AppendVarint(protowire.AppendTag(data, 9, protowire.VarintType), 5)
+	case 2: // unpacked floats
+		var list, feature, entry, features []byte
+		list = protowire.AppendFixed32(protowire.AppendTag(list, 1, protowire.Fixed32Type), 0x40000000)
+		feature = protowire.AppendBytes(protowire.AppendTag(feature, 2, protowire.BytesType), list)
+		entry = protowire.AppendString(protowire.AppendTag(entry, 1, protowire.BytesType), "d")
+		entry = protowire.AppendBytes(protowire.AppendTag(entry, 2, protowire.BytesType), feature)
+		features = protowire.AppendBytes(protowire.AppendTag(features, 1, protowire.BytesType), entry)
+		return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), features)
+	case 3:
+		return nil
+	case 4: // too long for a block
+		b := protowire.AppendTag(data, 9, protowire.BytesType)
+		return protowire.AppendBytes(b, make([]byte, longestFramed))
+	}
+	return data[:rapid.IntRange(0, len(data)).Draw(t, "end")]
+}
+
+func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, damaged *Damaged) {
+	f, err := newExampleFormat(ArrowOptions{Columns: blockColumns, Allocator: checked(t), Damaged: damaged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := write(t, "t.tfrecord", file)
+	slow, err := f.openRows(context.Background(), name)
+	fast, err2 := f.openBlocks(context.Background(), name)
+	if err != nil || err2 != nil {
+		rt.Fatal(err, err2)
+	}
+	if skip > 0 {
+		err, err2 := slow.skip(context.Background(), skip), fast.skip(context.Background(), skip)
+		if fmt.Sprint(err) != fmt.Sprint(err2) {
+			rt.Fatalf("skip %d: in blocks %v, record by record %v", skip, err2, err)
+		}
+		if err != nil {
+			slow.close()
+			fast.close()
+			return
+		}
+	}
+	want, end := csvRows(t, slow, 0)
+	got, end2 := csvRows(t, fast, 100)
+	if end != end2 || len(got) != len(want) {
+		rt.Fatalf("skip %d: in blocks %d rows and %s\nrecord by record %d and %s", skip, len(got), end2, len(want), end)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			rt.Fatalf("skip %d: row %d: in blocks %s, record by record %s", skip, i, got[i], want[i])
+		}
+	}
+}
