@@ -24,7 +24,7 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
+	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio; or - for standard input (csv, jsonl), which comes once. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
@@ -44,6 +44,8 @@ type Spec struct {
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
+	// How a job goes on from a checkpoint where rows come only once, as those of standard input: error fails; skip leaves out as many rows as were read, since they come again; restart goes on with the rows that come. Default error.
+	Resume string `yaml:"resume,omitempty"`
 	// The columns, in the order of the file (csv) or of the files (npy), or a choice of those in it (parquet, arrow, jsonl, tfrecord, npz).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
 	// csv: the first row holds names, which must be the names of columns.
