@@ -63,7 +63,7 @@ var fileMarks = []struct {
 	{"%PDF-", fileKind{"", "a PDF document", "name a file of data"}},
 	{"\x89HDF", fileKind{"", "an HDF5 file", "write it as Parquet or CSV"}},
 	{"\x93NUMPY", fileKind{"npy", "a NumPy array", "set format: npy"}},
-	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "export the table as CSV"}},
+	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "set format: sql and sql.driver: sqlite, or export the table as CSV"}},
 	{"\x80\x02", pickle},
 	{"\x80\x03", pickle},
 	{"\x80\x04", pickle},

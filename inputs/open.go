@@ -96,7 +96,11 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 		ds, shardRows, err = s.openSeveral(ctx, ic)
 		return ds, nil, shardRows, err
 	}
-	if s.live() {
+	switch {
+	case s.Format == "sql":
+		ds, shardRows, err = s.query(ctx, ic)
+		return ds, []string{"the query"}, shardRows, err
+	case s.live():
 		ds, err = s.stream(ic)
 		return ds, s.Files, false, err
 	}
@@ -111,7 +115,7 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 
 func (s Spec) expand(ctx context.Context) ([]string, error) {
 	switch s.Format {
-	case "glyphs":
+	case "glyphs", "sql":
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil
