@@ -91,9 +91,14 @@ func (r *jsonReader) next() ([]byte, error) {
 		}
 	}
 	if err := r.lines.Err(); err != nil {
-		return nil, &DataError{File: r.name, Line: r.line + 1, Err: fmt.Errorf("line cannot be read: %w", err)}
+		return nil, r.broken(r.line + 1)
 	}
 	return nil, io.EOF
+}
+
+// broken is the failure of what is read, within a line.
+func (r *jsonReader) broken(line int) error {
+	return &DataError{File: r.name, Line: line, Err: fmt.Errorf("line cannot be read: %w", r.lines.Err())}
 }
 
 func (r *jsonReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -117,6 +122,9 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 		return err
 	}
 	obj, err := jsonObject(line)
+	if err != nil && r.lines.Err() != nil {
+		return r.broken(r.line) // the line was cut
+	}
 	if err != nil {
 		if r.format.damaged == nil && !json.Valid(line) {
 			if other := r.mistaken(); other != nil {

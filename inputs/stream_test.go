@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -204,5 +205,20 @@ func TestStreamSpecs(t *testing.T) {
 	s := streamSpec("csv")
 	if _, err := Open(context.Background(), s, Context{NumPipelines: 2}); err == nil || !strings.Contains(err.Error(), "shard: off") {
 		t.Errorf("two workers: got %v", err)
+	}
+}
+
+// TestStreamBreaks: a failure of the producer reaches the consumer, after the rows before it, as no end of the data does.
+func TestStreamBreaks(t *testing.T) {
+	for format, text := range map[string]string{"csv": "1,7\n2,8\n3", "jsonl": `{"x":1,"id":7}` + "\n" + `{"x":2,"id":8}` + "\n{"} {
+		it := iterate(t, openStream(t, streamSpec(format), io.MultiReader(strings.NewReader(text), iotest.ErrReader(errBroken))))
+		rec, err := it.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+		if _, err := it.Next(t.Context()); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), stdinName) {
+			t.Errorf("%s: got %v", format, err)
+		}
 	}
 }
