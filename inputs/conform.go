@@ -186,14 +186,14 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	return cc.rewrite(mem, arr, first)
 }
 
-// rowOfFile is an error of one row, counted from 0.
+// rowOfFile is an error of one row, counted from 0; messages count from 1.
 type rowOfFile struct {
 	row int64
 	err error
 }
 
 // Error implements error.
-func (e *rowOfFile) Error() string { return fmt.Sprintf("row %d of the file: %v", e.row, e.err) }
+func (e *rowOfFile) Error() string { return fmt.Sprintf("row %d of the file: %v", e.row+1, e.err) }
 
 // Unwrap returns the error without its row.
 func (e *rowOfFile) Unwrap() error { return e.err }

@@ -29,7 +29,9 @@ type Context struct {
 	Damaged *Damaged
 	// Transforms are those that input.transforms may name besides the kinds of this package.
 	Transforms map[string]TransformFunc
-	Allocator  memory.Allocator // where record batches are allocated; nil: Arrow's default
+	// Stdin is what the file - stands for; nil: standard input of this process.
+	Stdin     *Stream
+	Allocator memory.Allocator // where record batches are allocated; nil: Arrow's default
 	// Spec is the section of the config file that names a registered input_fn, with its
 	// params, batch_size and all other keys; nil: none. The function must apply them
 	// itself.

@@ -190,11 +190,11 @@ func (f *csvFormat) open(ctx context.Context, name string) (*csvReader, error) {
 // reader returns a reader of rows; it has read the header, if there is one.
 func (f *csvFormat) reader(ctx context.Context, name string, in io.Reader) (*csvReader, error) {
 	text := unmarked(in)
-	head, _ := text.Peek(headBytes)
+	head := headOf(name, text)
 	if err := checkText(name, "CSV in UTF-8", head); err != nil {
 		return nil, err
 	}
-	r := &csvReader{ctx: ctx, format: f, name: name, limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
+	r := &csvReader{ctx: ctx, format: f, name: name, first: ofStream(name, head), limit: rowLimit{in: text}, at: make([]int, len(f.fields))}
 	if o := f.opts; o.Damaged != nil && f.comma != 0 {
 		r.again = &rereader{in: text}
 		r.limit.in = r.again

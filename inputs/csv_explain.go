@@ -183,6 +183,9 @@ func firstOf(cells []string) string {
 
 // mistaken returns the error of a file that is another known kind of text than CSV, else nil.
 func (r *csvReader) mistaken() error {
+	if r.first != nil {
+		return mistaken(r.name, "csv", "CSV", r.first)
+	}
 	return mistakenFile(r.ctx, r.name, "csv", "CSV")
 }
 
@@ -231,6 +234,9 @@ func (r *csvReader) guess(head []byte, cells int) (comma rune, n int) {
 
 // head returns the first rows of the file.
 func (r *csvReader) head() []byte {
+	if r.first != nil {
+		return r.first
+	}
 	f, err := openFile(r.ctx, r.name)
 	if err != nil {
 		return nil

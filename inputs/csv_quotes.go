@@ -51,6 +51,8 @@ func (r *csvReader) badQuote(pe *csv.ParseError) error {
 	switch {
 	case r.format.comma == 0:
 		what += " where its cell ends, or before the line does"
+	case r.first != nil:
+		what = "a quote is not closed before here, or text follows the closing one"
 	case ended:
 	case open.line != at.line:
 		what += fmt.Sprintf(" where its cell ends: the next quote is in line %d", at.line)
@@ -66,6 +68,12 @@ func (r *csvReader) badQuote(pe *csv.ParseError) error {
 func (r *csvReader) openingQuote(line int, at *place) (open place, ended bool) {
 	if at != nil {
 		open = *at
+	}
+	if r.first != nil {
+		if at == nil {
+			open.line = line + 1
+		}
+		return open, false
 	}
 	f, err := openFile(r.ctx, r.name)
 	if err != nil {

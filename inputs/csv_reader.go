@@ -15,6 +15,7 @@ type csvReader struct {
 	format  *csvFormat
 	ctx     context.Context // of the pass
 	name    string
+	first   []byte    // of a stream, which cannot be opened again to look at them
 	file    io.Closer // nil in tests
 	csv     cellRows
 	limit   rowLimit  // of the bytes of a row

@@ -92,8 +92,8 @@ func damagedCases(t testing.TB) map[string]damagedCase {
 		"aligned":        {aligned, 2, "t.csv:6:3: this quote is not closed"},
 		"jsonl":          {file("jsonl", between("{\"id\":%d}\n", map[int]string{0: "[]\n", 5: "{\"id\":\n{\"id\":\"x\"}\nnull\n{}\n", 20: "{\"id\":1}{\"id\":2}"})), 6, "t.jsonl:1: line is not a JSON object"},
 		"tfrecord":       {file("tfrecord", string(examples)), 3, "t.tfrecord: record 5: record is not a tf.train.Example"},
-		"arrow":          {arrowFile, 3, `t.arrow: column "id": row 3 of the file: value is null`},
-		"parquet":        {parquetFile, 3, `t.parquet: column "id": row 3 of the file: value is null`},
+		"arrow":          {arrowFile, 3, `t.arrow: column "id": row 4 of the file: value is null`},
+		"parquet":        {parquetFile, 3, `t.parquet: column "id": row 4 of the file: value is null`},
 	}
 }
 

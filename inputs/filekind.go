@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -21,6 +22,25 @@ type fileKind struct {
 
 // headBytes is the number of bytes that fileKind examines.
 const headBytes = 1 << 10
+
+// headOf returns the first bytes of a text; of a stream those that have come.
+func headOf(name string, text *bufio.Reader) []byte {
+	n := headBytes
+	if name == stdinName {
+		_, _ = text.Peek(1)
+		n = min(n, text.Buffered())
+	}
+	head, _ := text.Peek(n)
+	return head
+}
+
+// ofStream keeps the first bytes of a stream, nil for a file.
+func ofStream(name string, head []byte) []byte {
+	if name != stdinName {
+		return nil
+	}
+	return append([]byte{}, head...)
+}
 
 // fileMarks are the bytes that files begin with.
 var fileMarks = []struct {
@@ -43,7 +63,7 @@ var fileMarks = []struct {
 	{"%PDF-", fileKind{"", "a PDF document", "name a file of data"}},
 	{"\x89HDF", fileKind{"", "an HDF5 file", "write it as Parquet or CSV"}},
 	{"\x93NUMPY", fileKind{"npy", "a NumPy array", "set format: npy"}},
-	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "export the table as CSV"}},
+	{"SQLite format 3\x00", fileKind{"", "an SQLite database", "set format: sql and sql.driver: sqlite, or export the table as CSV"}},
 	{"\x80\x02", pickle},
 	{"\x80\x03", pickle},
 	{"\x80\x04", pickle},

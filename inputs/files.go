@@ -19,7 +19,7 @@ import (
 )
 
 // Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob stands
-// for any number of folders. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
+// for any number of folders. A star matches no hidden folder. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
 // folders are passed over, whose names begin with a point, or with an underscore and have no "=". A name, folder or glob without a file is
 // an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, which have no folders; see IsURL.
 func Expand(patterns ...string) ([]string, error) { return expandAll(context.Background(), patterns) }
@@ -182,16 +182,26 @@ func openRaw(ctx context.Context, name string) (seekable, int64, error) {
 
 // packing names how a file is packed, "" where it is not.
 func packing(head *bufio.Reader) string {
-	mark, _ := head.Peek(10) // what there is
 	switch {
-	case bytes.HasPrefix(mark, []byte("\x1f\x8b")):
+	case startsWith(head, "\x1f\x8b"):
 		return "gzip"
-	case bytes.HasPrefix(mark, []byte("\x28\xb5\x2f\xfd")):
+	case startsWith(head, "\x28\xb5\x2f\xfd"):
 		return "zstd"
-	case len(mark) == 10 && string(mark[:3]) == "BZh" && string(mark[4:]) == "1AY&SY":
+	case startsWith(head, "BZh?1AY&SY"):
 		return "bzip2"
 	}
 	return ""
+}
+
+// startsWith reports whether a text begins with a mark, in which ? stands for any byte. It waits for no byte behind the first that differs.
+func startsWith(text *bufio.Reader, mark string) bool {
+	for i := range len(mark) {
+		b, err := text.Peek(i + 1)
+		if err != nil || mark[i] != '?' && b[i] != mark[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // maxWindow bounds the memory that unpacking zstd takes.
@@ -216,7 +226,7 @@ func unpack(in io.Reader, kind string) (*file, error) {
 func unmarked(in io.Reader) *bufio.Reader {
 	br := bufio.NewReader(in)
 	const mark = "\ufeff"
-	if first, _ := br.Peek(len(mark)); string(first) == mark {
+	if startsWith(br, mark) {
 		_, _ = br.Discard(len(mark)) // Peek has already read them
 	}
 	return br

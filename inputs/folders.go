@@ -70,6 +70,21 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") && !strings.Contains(name, "=")
 }
 
+// inHidden reports whether a star of a pattern stands for a hidden folder of a name that it matches, such as Spark's _temporary. A pattern that
+// begins as the folder's name does means it.
+func inHidden(pattern, name string) bool {
+	parts, of := strings.Split(filepath.ToSlash(name), "/"), strings.Split(filepath.ToSlash(pattern), "/")
+	if len(parts) != len(of) {
+		return false
+	}
+	for i, folder := range parts[:len(parts)-1] {
+		if hidden(folder) && !strings.HasPrefix(of[i], folder[:1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // glob returns the files that a pattern matches, sorted. A folder that it matches stands for all files below it.
 func glob(pattern string) ([]string, error) {
 	if parts := strings.Split(filepath.ToSlash(pattern), "/"); slices.Contains(parts, "**") {
@@ -81,6 +96,9 @@ func glob(pattern string) ([]string, error) {
 	}
 	var files []string
 	for _, name := range found {
+		if inHidden(pattern, name) {
+			continue
+		}
 		st, err := os.Stat(name)
 		if err != nil || !st.IsDir() {
 			files = append(files, name) // what cannot be opened is reported where it is

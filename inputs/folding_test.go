@@ -153,7 +153,7 @@ func TestFoldsRefuse(t *testing.T) {
 	}
 	for want, f := range map[string]Folding{
 		"at least 2 folds": {Folds: 1, Stratify: "x"}, `unknown column "y"`: {Folds: 2, Group: "y"}, "exclude each other": {Folds: 2, Group: "x", Time: "x"},
-		`column "x", row 1: value NaN`: {Folds: 2, Stratify: "x"}, "several values": {Folds: 2, Stratify: "v"}, "NaN is no time": {Folds: 2, Time: "x"},
+		`column "x", row 2: value NaN`: {Folds: 2, Stratify: "x"}, "several values": {Folds: 2, Stratify: "v"}, "NaN is no time": {Folds: 2, Time: "x"},
 		`"soon" is no time`: {Folds: 2, Time: "s"}, "a number among dates": {Folds: 2, Time: "m"},
 	} {
 		_, err := drainAll(f.Keep(0, true)(ds))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -19,7 +20,7 @@ import (
 
 // FromRows returns the rows of a query's result, from where they stand. Columns in o choose among those of the query and say role, type,
 // default and vocabulary, as for files; without them all are read in the types that the driver reports: integers as
-// int64, other numbers as float64, text and bytes as strings.
+// int64, other numbers as float64, text, bytes and times (2006-01-02T15:04:05Z) as strings.
 //
 // The rows come once: the first pass reads and closes them, a second one is an error that wraps ErrNoResume, and o.Resume
 // says what a restored position means. FromQuery reads again in each pass. A pass that waits for the database ends
@@ -120,6 +121,7 @@ func queryType(t *sql.ColumnType) (string, error) {
 		{"INTEGER", tensor.Int64}, {"BIGINT", tensor.Int64}, {"SMALLINT", tensor.Int64}, {"MEDIUMINT", tensor.Int64}, {"TINYINT", tensor.Int64},
 		{"INT2", tensor.Int64}, {"INT4", tensor.Int64}, {"INT8", tensor.Int64}, {"INT64", tensor.Int64}, {"SERIAL", tensor.Int64}, {"BOOL", tensor.Bool},
 		{"DOUBLE", tensor.Float64}, {"FLOAT", tensor.Float64}, {"REAL", tensor.Float64}, {"NUMERIC", tensor.Float64}, {"DECIMAL", tensor.Float64},
+		{"TIME", tensor.String}, {"DATE", tensor.String},
 		{"CHAR", tensor.String}, {"TEXT", tensor.String}, {"CLOB", tensor.String}, {"BLOB", tensor.String}, {"BYTEA", tensor.String}, {"BINARY", tensor.String},
 	} {
 		if strings.Contains(name, known.part) || name == "INT" {
@@ -231,7 +233,7 @@ func (r *sqlReader) append(b *array.RecordBuilder) error {
 		return &DataError{Row: r.row, Err: fmt.Errorf("row cannot be read: %w", err)}
 	}
 	for i, f := range r.fields {
-		v, err := jsonValueOf(*r.cells[r.at[i]].(*any), b.Field(i).Type())
+		v, err := sqlValueOf(*r.cells[r.at[i]].(*any), b.Field(i).Type())
 		if err == nil {
 			err = f.json(b.Field(i), v)
 		}
@@ -243,6 +245,18 @@ func (r *sqlReader) append(b *array.RecordBuilder) error {
 		}
 	}
 	return nil
+}
+
+// sqlValueOf is the value of a cell as the value of a JSON object. A time is a text as RFC 3339 has it.
+func sqlValueOf(v any, t arrow.DataType) (any, error) {
+	at, ok := v.(time.Time)
+	switch {
+	case !ok:
+		return jsonValueOf(v, t)
+	case t.ID() == arrow.STRING || t.ID() == arrow.BINARY:
+		return at.Format(time.RFC3339Nano), nil
+	}
+	return nil, errors.New("value is a time, expected a number: give the column dtype: string, or make it a number in the query")
 }
 
 func (r *sqlReader) skip(ctx context.Context, n int64) error {

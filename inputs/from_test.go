@@ -385,7 +385,7 @@ func TestQueryErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		`row 2: column "x": value is NULL: give the column a default`: get(func(t *table) { t.rows[1][0] = nil }),
 		`row 3: column "id": value "seven" is not an int64 number`:    get(func(t *table) { t.rows[2][1] = "seven" }),
-		`row 1: column "x": value is of type time.Time`:               get(func(t *table) { t.rows[0][0] = time.Time{} }),
+		`row 1: column "x": value is a time`:                          get(func(t *table) { t.rows[0][0] = time.Time{} }),
 		`column "x": type "POINT" of the database has no tensor form`: get(func(t *table) { t.types[0] = "POINT" }),
 		`unknown column "y": the query has x, id, word`:               get(func(*table) {}, ColumnSpec{Name: "y"}),
 		`column "word" occurs twice`:                                  get(func(t *table) { t.columns[0] = "word" }),

@@ -195,7 +195,7 @@ func TestMapperErrors(t *testing.T) {
 	src := Pipe(numbers(t, checked(t), 12), Batch(3, false))
 	for want, f := range map[string]func(context.Context, arrow.Record, Rows) (arrow.Record, error){
 		"broken":            func(context.Context, arrow.Record, Rows) (arrow.Record, error) { return nil, errors.New("broken") },
-		"panicked at row 0": func(context.Context, arrow.Record, Rows) (arrow.Record, error) { panic("oh") },
+		"panicked at row 1": func(context.Context, arrow.Record, Rows) (arrow.Record, error) { panic("oh") },
 		"made 1 rows of 3":  func(_ context.Context, in arrow.Record, _ Rows) (arrow.Record, error) { return in.NewSlice(0, 1), nil },
 	} {
 		for _, tr := range []Transform{Map(Mapper{Map: f}), ParallelMap(Mapper{Map: f}, 2)} {

@@ -61,13 +61,13 @@ func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 
 func (f *jsonFormat) reader(ctx context.Context, name string, in io.Reader, closer io.Closer) (*jsonReader, error) {
 	text := unmarked(in)
-	head, _ := text.Peek(headBytes)
+	head := headOf(name, text)
 	if err := checkText(name, "JSON lines in UTF-8", head); err != nil {
 		return nil, err
 	}
 	sc := bufio.NewScanner(text)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	return &jsonReader{format: f, ctx: ctx, name: name, lines: sc, closer: closer}, nil
+	return &jsonReader{format: f, ctx: ctx, name: name, first: ofStream(name, head), lines: sc, closer: closer}, nil
 }
 
 // jsonReader reads the rows of one file.
@@ -75,6 +75,7 @@ type jsonReader struct {
 	format *jsonFormat
 	ctx    context.Context // of the pass
 	name   string
+	first  []byte // of a stream, which cannot be opened again to look at them
 	lines  *bufio.Scanner
 	closer io.Closer // nil in tests
 	line   int
@@ -90,9 +91,14 @@ func (r *jsonReader) next() ([]byte, error) {
 		}
 	}
 	if err := r.lines.Err(); err != nil {
-		return nil, &DataError{File: r.name, Line: r.line + 1, Err: fmt.Errorf("line cannot be read: %w", err)}
+		return nil, r.broken(r.line + 1)
 	}
 	return nil, io.EOF
+}
+
+// broken is the failure of what is read, within a line.
+func (r *jsonReader) broken(line int) error {
+	return &DataError{File: r.name, Line: line, Err: fmt.Errorf("line cannot be read: %w", r.lines.Err())}
 }
 
 func (r *jsonReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -116,9 +122,12 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 		return err
 	}
 	obj, err := jsonObject(line)
+	if err != nil && r.lines.Err() != nil {
+		return r.broken(r.line) // the line was cut
+	}
 	if err != nil {
 		if r.format.damaged == nil && !json.Valid(line) {
-			if other := mistakenFile(r.ctx, r.name, "jsonl", "JSON lines"); other != nil {
+			if other := r.mistaken(); other != nil {
 				return other
 			}
 		}
@@ -130,6 +139,14 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 		}
 	}
 	return nil
+}
+
+// mistaken returns the error of a text that is of another known kind, else nil.
+func (r *jsonReader) mistaken() error {
+	if r.first != nil {
+		return mistaken(r.name, "jsonl", "JSON lines", r.first)
+	}
+	return mistakenFile(r.ctx, r.name, "jsonl", "JSON lines")
 }
 
 func (r *jsonReader) damage(column string, err error) error {

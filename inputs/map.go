@@ -95,7 +95,7 @@ func (m Mapper) bind(n *node, epoch int64) boundMapper {
 func (m boundMapper) apply(ctx context.Context, in arrow.Record, first int64) (out arrow.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("mapper %q panicked at row %d of the pass: %v", m.Name, first, p)
+			err = fmt.Errorf("mapper %q panicked at row %d of the pass: %v", m.Name, first+1, p)
 		}
 	}()
 	out, err = m.Map(ctx, in, Rows{First: first, Allocator: memoryOf(ctx, m.node.mem), key: m.key})

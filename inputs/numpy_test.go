@@ -127,7 +127,7 @@ func TestBadNumPy(t *testing.T) {
 		"no array":      {Spec{Format: "npz", Files: []string{write(t, "a.npz", []byte("PK\x05\x06"+strings.Repeat("\x00", 18)))}}, []string{"a.npz"}},
 		"cut archive":   {Spec{Format: "npz", Files: []string{write(t, "a.npz", kinds[:len(kinds)/2])}}, []string{"a.npz"}},
 		"unknown":       {archive(ColumnSpec{Name: "z"}), []string{"kinds.npz", `unknown column "z"`}},
-		"label":         {archive(ColumnSpec{Name: "vec"}, ColumnSpec{Name: "i8", Role: Label, Vocabulary: []string{"1"}}), []string{"kinds.npz", `column "i8"`, "row 0 of the file", `unknown label "0"`}},
+		"label":         {archive(ColumnSpec{Name: "vec"}, ColumnSpec{Name: "i8", Role: Label, Vocabulary: []string{"1"}}), []string{"kinds.npz", `column "i8"`, "row 1 of the file", `unknown label "0"`}},
 		"other schemas": {Spec{Format: "npz", Files: []string{dir + "kinds.npz", write(t, "b.npz", nil)}}, []string{"b.npz", "empty"}},
 	} {
 		t.Run(name, func(t *testing.T) {

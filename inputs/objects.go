@@ -115,10 +115,13 @@ func expandObjects(ctx context.Context, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", pattern, err)
 	}
-	for i, key := range keys {
-		keys[i] = at.Object(key)
+	var names []string
+	for _, key := range keys {
+		if !inHidden(at.Path, key) {
+			names = append(names, at.Object(key))
+		}
 	}
-	return keys, nil
+	return names, nil
 }
 
 // sizes returns the sizes of files in bytes.

@@ -87,7 +87,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 // cached reports whether a shuffle keeps the rows in memory: those of small files as they are. Steps may make many more of them, or others
 // in each epoch; images are decoded when they are read, and glyphs need not end.
 func (s Spec) cached(ctx context.Context, files []string) bool {
-	return len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
+	return !s.live() && len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
 }
 
 // open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.
@@ -95,6 +95,14 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 	if len(s.Inputs()) > 0 {
 		ds, shardRows, err = s.openSeveral(ctx, ic)
 		return ds, nil, shardRows, err
+	}
+	switch {
+	case s.Format == "sql":
+		ds, shardRows, err = s.query(ctx, ic)
+		return ds, []string{"the query"}, shardRows, err
+	case s.live():
+		ds, err = s.stream(ic)
+		return ds, s.Files, false, err
 	}
 	if files, err = s.expand(ctx); err != nil {
 		return nil, nil, false, err
@@ -107,13 +115,16 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 
 func (s Spec) expand(ctx context.Context) ([]string, error) {
 	switch s.Format {
-	case "glyphs":
+	case "glyphs", "sql":
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil
 	case "images", "audio":
 		return s.Files, nil
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz":
+		if s.live() {
+			return s.Files, nil
+		}
 		return expandAll(ctx, s.Files)
 	}
 	return nil, unknownFormat(s.Format)
@@ -158,8 +169,7 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 	case "audio":
 		return s.audio(ic)
 	case "csv":
-		return openCSV(ctx, files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
-			Comment: s.Comment, Decimal: s.Decimal, Unlabeled: unlabeled, Damaged: damaged, Allocator: ic.Allocator})
+		return openCSV(ctx, files, s.csv(ic, damaged))
 	case "parquet":
 		return openRecords(ctx, "parquet", files, arrow, openParquet)
 	case "arrow":
@@ -174,6 +184,12 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 		return arraysOfNPZ(ctx, files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
+}
+
+// csv are the options of the format.
+func (s Spec) csv(ic Context, damaged *Damaged) CSVOptions {
+	return CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
+		Comment: s.Comment, Decimal: s.Decimal, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator}
 }
 
 // withSplitColumn makes an ignored column by which rows are split one that is read. dropped is its name, "" where it stays.

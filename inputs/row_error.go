@@ -12,9 +12,9 @@ type RowError struct {
 	Err     error  // what is wrong with it
 }
 
-// Error returns "column "age", row 17: value NaN: what is wrong".
+// Error returns "column "age", row 17: value NaN: what is wrong", with rows counted from 1, as in lines of files.
 func (e *RowError) Error() string {
-	row := fmt.Sprintf("row %d", e.Row)
+	row := fmt.Sprintf("row %d", e.Row+1)
 	if e.InBatch {
 		row += " of its batch"
 	}

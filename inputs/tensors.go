@@ -89,7 +89,7 @@ func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 	if n := arr.NullN(); n > 0 {
 		return fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",
-			n, arr.Len(), firstNull(arr))
+			n, arr.Len(), firstNull(arr)+1)
 	}
 	nt.Offsets = nil
 	elems, start, count := arr, 0, arr.Len()

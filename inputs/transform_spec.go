@@ -120,7 +120,7 @@ func (t TransformSpec) given() map[string]any {
 				delete(all, key)
 			}
 		case string, int, int64, bool:
-			if x == "" || x == 0 || x == int64(0) || x == false {
+			if key != "value" && (x == "" || x == 0 || x == int64(0) || x == false) { // of values, 0 is one
 				delete(all, key)
 			}
 		}

@@ -89,6 +89,8 @@ func (s Spec) validateSource(vs *violation.List) {
 		vs.Require(len(s.Columns) > 0, "columns", nil, "expected the columns of the file")
 	}
 	s.validateDamaged(vs)
+	s.validateStream(vs)
+	s.validateSQL(vs)
 	vs.Require(s.delimits(), "delimiter", s.Delimiter, "expected one character, tab or whitespace")
 	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
 }

@@ -23,6 +23,7 @@ type app struct {
 	gpus   gpus.Source
 	inputs *registry.Registry[estimator.InputFn]
 	steps  *registry.Registry[inputs.TransformFunc]
+	stdin  *inputs.Stream
 	stdout io.Writer
 	stderr *console
 	log    *slog.Logger
@@ -83,7 +84,8 @@ func Main(opts ...Option) {
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) (code int) {
 	a := &app{name: "goestimator", gpus: gpus.CUDA(), models: registry.New[estimator.ModelFn]("model", nil),
-		inputs: registry.New[estimator.InputFn]("input", nil), steps: registry.New[inputs.TransformFunc]("transform", nil), stdout: stdout, stderr: &console{out: stderr}}
+		inputs: registry.New[estimator.InputFn]("input", nil), steps: registry.New[inputs.TransformFunc]("transform", nil),
+		stdin: inputs.NewStream(os.Stdin), stdout: stdout, stderr: &console{out: stderr}}
 	a.logs.color = colorful(stderr)
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 )
 
 // formats are what input.format may be.
@@ -12,6 +14,20 @@ func (a *app) formats() []string {
 	names := append(inputs.Formats(), a.inputs.Names()...)
 	slices.Sort(names)
 	return names
+}
+
+// checkStdin refuses training that would need standard input more than once.
+func (j *job) checkStdin() error {
+	const why = ": standard input comes once: write it to a file"
+	switch {
+	case j.cfg.Eval.Input.Stdin():
+		return errors.New("eval.input: evaluations while training read it again and again" + why)
+	case j.cfg.Train.Input.Stdin() && feature.Adapts(j.cfg.FeatureColumns):
+		return errors.New("train.input: feature columns that adapt to the data take a pass before training" + why)
+	case j.cfg.Train.Input.Stdin() && j.cfg.Train.Epochs > 1:
+		return fmt.Errorf("train.epochs: expected 1, got %d%s", j.cfg.Train.Epochs, why)
+	}
+	return nil
 }
 
 // transforms are the registered kinds of input.transforms.

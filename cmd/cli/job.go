@@ -142,7 +142,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	}
 	damaged := j.damaged(section, in)
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		ic.GlobalBatch, ic.Damaged = in.BatchSize, damaged
+		ic.GlobalBatch, ic.Damaged, ic.Stdin = in.BatchSize, damaged, j.app.stdin
 		if notRegistered == nil {
 			own := in // an input_fn may change it
 			ic.Spec = &own

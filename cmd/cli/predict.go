@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 
+	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/spf13/cobra"
@@ -32,7 +34,10 @@ needed. predict.keys chooses among the model's predictions.
 
 With --input, the examples come from that file, all of them: split, skip and
 take of the config do not apply. A .csv, .parquet, .arrow, .jsonl, .tfrecord,
-.npy or .npz file is taken as its extension says.
+.npy or .npz file is taken as its extension says. --input - reads standard
+input, as CSV or lines of JSON, whichever the config says, and writes the
+predictions of each batch as soon as it is complete; batch_size sets how many
+rows that takes. --output -.csv writes CSV to standard output.
 
 Columns of the input that predict.columns names, for example an id, are written
 before the predictions. predict.top_k writes the most probable classes.
@@ -43,6 +48,7 @@ there already are passed over: the same command goes on where another one was
 interrupted.`,
 		Example: `  goestimator predict --config configs/iris.yaml --input flowers.csv
   goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids
+  tail -f flowers.csv | goestimator predict --config configs/iris.yaml --input - --set eval.input.batch_size=1
   goestimator predict --config configs/iris.yaml --input 'days/*.csv' --output 'predicted/*.csv' --set predict.top_k=2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,7 +99,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 		}
 		total += n
 	}
-	if f.output == "" {
+	if stdoutFormat(f.output) != nil {
 		return nil
 	}
 	return a.printPredicted(f, total, j.skipped.counts())
@@ -113,11 +119,13 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 	if err != nil {
 		return 0, err
 	}
-	rows := predictedRows{columns, j.cfg.Predict.Keys, j.cfg.Predict.TopK}.of(ctx, j.est, input, prefix)
-	if file.output == "" {
-		return writePredictions(newJSONLines(j.app.stdout), rows)
+	rows := func(input estimator.InputFn) iter.Seq2[[]namedValue, error] {
+		return predictedRows{columns, j.cfg.Predict.Keys, j.cfg.Predict.TopK}.of(ctx, j.est, input, prefix)
 	}
-	n, err := writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows) })
+	if format := stdoutFormat(file.output); format != nil {
+		return j.app.toStdout(format(j.app.stdout), input, rows, in.Stdin())
+	}
+	n, err := writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows(input)) })
 	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // has as many predictions
 		j.app.log.Warn("no examples", "input", file.input)
 		return writeFile(file.output, func(w predictionWriter) (int64, error) { return 0, w.Close() })
@@ -148,7 +156,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 	if file == "" {
 		return in, nil
 	}
-	if a.inputs.Has(in.Format) || in.Format == "glyphs" {
+	if a.inputs.Has(in.Format) || in.Format == "glyphs" || in.Format == "sql" {
 		return in, fmt.Errorf("--input %s: the input %s reads no file: set predict.input.format", file, in.Format)
 	}
 	in.Split, in.Skip, in.Take = inputs.SplitSpec{}, 0, 0

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -30,13 +31,19 @@ type namedValue struct {
 var outputFormats = map[string]func(w io.WriteSeeker) predictionWriter{
 	".jsonl":   func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
 	".json":    func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
-	".csv":     newCSVPredictions,
+	".csv":     func(w io.WriteSeeker) predictionWriter { return newCSVPredictions(w) },
 	".arrow":   newArrowPredictions,
 	".parquet": newParquetPredictions,
 }
 
 // checkOutput refuses a file name of an unknown extension.
 func checkOutput(path string) error {
+	if path == inputs.StdinFile {
+		return nil
+	}
+	if ext, ok := strings.CutPrefix(path, inputs.StdinFile); ok && outputFormats[ext] != nil && stdoutFormats[ext] == nil {
+		return fmt.Errorf("--output %s: standard output takes %s: name a file", path, strings.Join(sortedNames(stdoutFormats), ", "))
+	}
 	if _, ok := outputFormats[filepath.Ext(path)]; path != "" && !ok {
 		return fmt.Errorf("--output %s: expected the extension %s", path, strings.Join(sortedNames(outputFormats), ", "))
 	}

@@ -19,7 +19,7 @@ type csvPredictions struct {
 	cells []string
 }
 
-func newCSVPredictions(w io.WriteSeeker) predictionWriter {
+func newCSVPredictions(w io.Writer) flushingWriter {
 	out := bufio.NewWriter(w)
 	return &csvPredictions{out: out, lines: csv.NewWriter(out)}
 }
@@ -60,7 +60,10 @@ func (w *csvPredictions) header(row []namedValue) error {
 	return w.lines.Write(names)
 }
 
-func (w *csvPredictions) Close() error {
+func (w *csvPredictions) Close() error { return w.Flush() }
+
+// Flush passes on what is buffered.
+func (w *csvPredictions) Flush() error {
 	w.lines.Flush()
 	if err := w.lines.Error(); err != nil {
 		return err

@@ -19,7 +19,7 @@ type jsonLines struct {
 	line []byte
 }
 
-func newJSONLines(w io.Writer) predictionWriter { return &jsonLines{out: bufio.NewWriter(w)} }
+func newJSONLines(w io.Writer) flushingWriter { return &jsonLines{out: bufio.NewWriter(w)} }
 
 func (w *jsonLines) Write(row []namedValue) error {
 	b := append(w.line[:0], '{')
@@ -38,7 +38,10 @@ func (w *jsonLines) Write(row []namedValue) error {
 	return err
 }
 
-func (w *jsonLines) Close() error { return w.out.Flush() }
+func (w *jsonLines) Close() error { return w.Flush() }
+
+// Flush passes on what is buffered.
+func (w *jsonLines) Flush() error { return w.out.Flush() }
 
 // appendTensor appends the part of t that begins at element first and has that shape.
 func appendTensor(b []byte, t *tensor.Tensor, shape []int, first int) ([]byte, error) {

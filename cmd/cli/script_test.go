@@ -23,6 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts in testdata 
 //
 //	-- file NAME          the lines up to the next "--" are the file's content
 //	-- set NAME=VALUE     sets an environment variable
+//	-- stdin NAME         makes a file the standard input of the command lines that follow
 //	-- cut NAME BYTES     shortens a file; NAME may be a glob, all matches are cut
 //	-- run ARGUMENTS      runs a command line; the lines that follow are
 //	> line                of standard output
@@ -114,6 +115,13 @@ func (s *script) block(lines []string) {
 	case "set":
 		name, value, _ := strings.Cut(strings.TrimPrefix(lines[0], "-- set "), "=")
 		s.t.Setenv(name, value)
+	case "stdin":
+		in, err := os.Open(fields[2])
+		s.check(err)
+		s.t.Cleanup(func() { in.Close() })
+		before := os.Stdin
+		os.Stdin = in
+		s.t.Cleanup(func() { os.Stdin = before })
 	case "cut":
 		n, err := strconv.ParseInt(fields[3], 10, 64)
 		s.check(err)

@@ -127,6 +127,9 @@ func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err e
 	defer func() { err = errors.Join(err, j.hparams.failed(err), j.metrics.close()) }()
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
+	if err := j.checkStdin(); err != nil {
+		return estimator.Result{}, usage(err)
+	}
 	j.warnEndless()
 	trainInput, err := j.trainInput(in)
 	if err != nil {

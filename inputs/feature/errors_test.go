@@ -117,11 +117,11 @@ func TestRowsRefused(t *testing.T) {
 		row    int64 // -1: the error is not of a row
 		want   string
 	}{
-		{&Numeric{Key: "x"}, 2, `column "x", row 2: value NaN: not a number`},
+		{&Numeric{Key: "x"}, 2, `column "x", row 3: value NaN: not a number`},
 		{&Bucketized{Of: &Numeric{Key: "x"}, Boundaries: []float64{0}}, 2, "value NaN"},
 		{&Numeric{Key: "i", Normalizer: Normalizer{Log: true}}, 2, "value -4: the normalizer makes it NaN"},
-		{&Identity{Key: "i", Size: 9}, 1, `column "i", row 1: value 9: expected an id below 9`},
-		{&Weighted{Of: &HashBucket{Key: "s", Size: 5}, WeightKey: "w"}, 1, `column "s_weighted_by_w", row 1: 0 ids but 2 weights`},
+		{&Identity{Key: "i", Size: 9}, 1, `column "i", row 2: value 9: expected an id below 9`},
+		{&Weighted{Of: &HashBucket{Key: "s", Size: 5}, WeightKey: "w"}, 1, `column "s_weighted_by_w", row 2: 0 ids but 2 weights`},
 		{&HashBucket{Key: "nothing", Size: 5}, -1, `unknown column "nothing": the data has x, i, s, w, u`},
 		{&HashBucket{Key: "i", Size: 5}, -1, `feature "i": expected strings, the data has i int64`},
 		{&HashBucket{Key: "s", Size: 5, DType: tensor.Int64}, -1, `feature "s": expected integers`},
@@ -156,11 +156,11 @@ func TestInfiniteNumbers(t *testing.T) {
 		column Column
 		want   string // "": no error
 	}{
-		{&Numeric{Key: "x"}, `column "x", row 2: value -Inf: not a finite number: filter such rows, or set allow_nan`},
+		{&Numeric{Key: "x"}, `column "x", row 3: value -Inf: not a finite number: filter such rows, or set allow_nan`},
 		{&Numeric{Key: "x", AllowNaN: true}, ""},
 		{&Numeric{Key: "x", AllowNaN: true, Normalizer: Normalizer{Log: true}}, ""},
 		{&Numeric{Key: "x", Normalizer: Normalizer{Log: true, Func: func(x []float32) { x[2] = 0 }, Name: "f"}},
-			`column "x", row 1: value 0: the normalizer makes it infinite: correct the value or the normalizer`},
+			`column "x", row 2: value 0: the normalizer makes it infinite: correct the value or the normalizer`},
 		{&Bucketized{Of: &Numeric{Key: "x"}, Boundaries: []float64{0}}, ""},
 	} {
 		plan, err := New(Columns{Linear: []Column{c.column}})

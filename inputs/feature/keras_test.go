@@ -227,14 +227,14 @@ func TestLayersRefuse(t *testing.T) {
 	}{
 		{strs, &StringLookup{}, "no vocabulary"},
 		{strs, &StringLookup{Vocabulary: []string{"a", "a"}}, `entry "a" occurs twice`},
-		{strs, &StringLookup{Vocabulary: []string{"a"}, OOV: -1}, `column "x", row 1: value "b": not in the vocabulary`},
+		{strs, &StringLookup{Vocabulary: []string{"a"}, OOV: -1}, `column "x", row 2: value "b": not in the vocabulary`},
 		{strs, &IntegerLookup{Vocabulary: []int64{1}}, "expected integers"},
 		{large.NewArray(), &IntegerLookup{Vocabulary: []int64{1}}, "value 9223372036854775808 (number 1 of its batch) does not fit int64"},
 		{three, &Normalization{Mean: []float32{1, 2}, Variance: []float32{1, 1}}, "2 means and 2 variances: expected as many of both, one or 3"},
 		{strs, &Normalization{Mean: []float32{1}, Variance: []float32{1}}, "expected numbers"},
 		{strs, &Hashing{}, "bins must be at least 1"},
 		{strs, &Hashing{Bins: 3, Mode: "x"}, `got "x"`},
-		{ints, &CategoryEncoding{Tokens: 5}, `column "x", row 1: value 7: expected an id in [0, 5)`},
+		{ints, &CategoryEncoding{Tokens: 5}, `column "x", row 2: value 7: expected an id in [0, 5)`},
 		{ints, &Normalization{Mean: []float32{1}}, "1 means and 0 variances"},
 	} {
 		ds := inputs.Map(Preprocess("x", c.l))(oneDataset(t, oneColumn("x", c.a)))

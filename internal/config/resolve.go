@@ -70,7 +70,7 @@ func (c *Config) Local() Config {
 
 // InputPath resolves a file name, glob or URL of an input against data_dir.
 func (c *Config) InputPath(name string) string {
-	if name == "" {
+	if name == "" || name == inputs.StdinFile {
 		return name
 	}
 	return inputs.Join(c.DataDir, name)

@@ -15,6 +15,7 @@ func ExampleList() {
 	// s3 nobuckets
 	// gcs gcs
 	// azure azure
+	// sqlite sqlite
 	// serve noserve
 	// gpu nogpu
 	// trace notrace

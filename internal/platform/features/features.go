@@ -18,6 +18,7 @@ var all = []Feature{
 	{Name: "s3", What: "models and data in S3 (s3://)", Tag: "nobuckets"},
 	{Name: "gcs", What: "models and data in Google Cloud Storage (gs://)", Tag: "gcs", Adds: true},
 	{Name: "azure", What: "models and data in Azure Blob Storage (azblob://)", Tag: "azure", Adds: true},
+	{Name: "sqlite", What: "data in SQLite files (format: sql)", Tag: "sqlite", Adds: true},
 	{Name: "serve", What: "the model server", Tag: "noserve"},
 	{Name: "gpu", What: "training and serving on NVIDIA's GPUs", Tag: "nogpu"},
 	{Name: "trace", What: "OpenTelemetry's spans of served requests", Tag: "notrace"},

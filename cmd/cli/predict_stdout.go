@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// stdoutFormats make the writers of standard output, by the extension of --output -.EXT.
+var stdoutFormats = map[string]func(w io.Writer) flushingWriter{".jsonl": newJSONLines, ".json": newJSONLines, ".csv": newCSVPredictions}
+
+// flushingWriter is a predictionWriter that passes on what it has buffered.
+type flushingWriter interface {
+	predictionWriter
+	Flush() error
+}
+
+// stdoutFormat is the format of what goes to standard output, nil where --output is a file.
+func stdoutFormat(output string) func(w io.Writer) flushingWriter {
+	switch ext, ok := strings.CutPrefix(output, inputs.StdinFile); {
+	case output == "", output == inputs.StdinFile:
+		return newJSONLines
+	case ok:
+		return stdoutFormats[ext]
+	}
+	return nil
+}
+
+// predictionsOf yields the predictions for an input.
+type predictionsOf func(input estimator.InputFn) iter.Seq2[[]namedValue, error]
+
+// toStdout writes predictions to standard output. Before it waits for the rows of standard input, it passes on what it has. That nobody
+// reads any more, as after head, is a good end.
+func (a *app) toStdout(w flushingWriter, input estimator.InputFn, rows predictionsOf, live bool) (int64, error) {
+	signal.Ignore(syscall.SIGPIPE) // the write fails in its place
+	defer signal.Reset(syscall.SIGPIPE)
+	if live {
+		input = flushing(input, w.Flush)
+	}
+	n, err := writePredictions(w, rows(input))
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		a.log.Debug("standard output was closed before all predictions were written", "predictions", n)
+		return n, nil
+	}
+	return n, err
+}
+
+// flushing is an input_fn of which each batch is read after a call of flush.
+func flushing(fn estimator.InputFn, flush func() error) estimator.InputFn {
+	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := fn.Input(ctx, ic)
+		if err != nil {
+			return nil, err
+		}
+		return flushingDataset{ds, flush}, nil
+	})
+}
+
+type flushingDataset struct {
+	inputs.Dataset
+	flush func() error
+}
+
+// Iterate starts a pass.
+func (d flushingDataset) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := d.Dataset.Iterate(ctx)
+	return flushingIterator{it, d.flush}, err
+}
+
+type flushingIterator struct {
+	inputs.Iterator
+	flush func() error
+}
+
+// Next returns the next batch.
+func (it flushingIterator) Next(ctx context.Context) (arrow.Record, error) {
+	if err := it.flush(); err != nil {
+		return nil, err
+	}
+	return it.Iterator.Next(ctx)
+}

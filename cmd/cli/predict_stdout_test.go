@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// endless yields rows until nobody takes them.
+func endless(estimator.InputFn) iter.Seq2[[]namedValue, error] {
+	return func(yield func([]namedValue, error) bool) {
+		for yield([]namedValue{{"x", tensor.New(tensor.Float32)}}, nil) {
+		}
+	}
+}
+
+// TestClosedStdout: that nobody reads the predictions any more, as after head, is a good end.
+func TestClosedStdout(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{log: slog.New(slog.DiscardHandler)}
+	if _, err := a.toStdout(newJSONLines(w), nil, endless, false); err != nil {
+		t.Errorf("got %v", err)
+	}
+	full, err := os.Open(os.DevNull) // cannot be written to
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	if _, err := a.toStdout(newCSVPredictions(full), nil, endless, false); err == nil {
+		t.Error("rows that could not be written are not an error")
+	}
+}
+
+// TestFlushing: what was written is passed on before each batch is waited for, and a failure of that ends the pass.
+func TestFlushing(t *testing.T) {
+	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flushed, broken := 0, errors.New("broken")
+	fn := flushing(estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
+		return inputs.Pipe(ds, inputs.Batch(1, false)), nil
+	}), func() error {
+		if flushed++; flushed == 3 {
+			return broken
+		}
+		return nil
+	})
+	got, err := fn.Input(t.Context(), inputs.Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := got.Iterate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	for range 2 {
+		rec, err := it.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+	}
+	if _, err := it.Next(t.Context()); !errors.Is(err, broken) || flushed != 3 {
+		t.Errorf("got %v after %d calls", err, flushed)
+	}
+}

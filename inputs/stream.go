@@ -1,0 +1,230 @@
+package inputs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/goestimator/goestimator/runconfig/violation"
+)
+
+// StdinFile is the name by which the files of an input name standard input. A file of that name is ./-.
+const StdinFile = "-"
+
+// stdinName is standard input in messages.
+const stdinName = "standard input"
+
+// streamed are the formats that are read from standard input.
+var streamed = []string{"csv", "jsonl"}
+
+// A Stream is text that comes only once, as that of standard input. The first pass over a data set of it takes it.
+//
+// A read of the text cannot be interrupted: it runs in the background, where a pass that is closed leaves it, until bytes come or
+// the text ends. What it has read is then lost.
+type Stream struct {
+	in    io.Reader
+	taken atomic.Bool
+}
+
+// NewStream returns the stream of a reader, which nobody else reads from.
+func NewStream(in io.Reader) *Stream { return &Stream{in: in} }
+
+// processStdin is the stream of a Context that names none.
+var processStdin = sync.OnceValue(func() *Stream { return NewStream(os.Stdin) })
+
+// text returns the text, unpacked where it is packed, the first time only.
+func (s *Stream) text() (*file, error) {
+	if s.taken.Swap(true) {
+		return nil, fmt.Errorf("%w: %s was read before: let one input read it in one pass, or write it to a file", ErrNoResume, stdinName)
+	}
+	br := bufio.NewReaderSize(s.in, 64<<10)
+	kind := packing(br)
+	if kind == "" {
+		return &file{Reader: br}, nil
+	}
+	f, err := unpack(br, kind)
+	if err != nil {
+		return nil, fileError(stdinName, "damaged %s data: %w", kind, err)
+	}
+	return f, nil
+}
+
+// streamNode is the data set of a stream, whose rows a reader of text reads.
+func streamNode(n *node, s *Stream, resume Resume, damaged *Damaged, rows func(ctx context.Context, in io.Reader) (rowReader, error)) *node {
+	open := func(ctx context.Context) (rowReader, error) {
+		return &streamReader{ctx: ctx, damaged: damaged, open: func() (rowReader, error) {
+			text, err := s.text()
+			if err != nil {
+				return nil, err
+			}
+			r, err := rows(ctx, text)
+			if err != nil && text.end != nil {
+				text.end()
+			}
+			return streamRows{r, text}, err
+		}}, nil
+	}
+	return liveNode(n, stdinName, resume, open)
+}
+
+// streamRows ends unpacking with the rows. What is read stays open: it is the caller's.
+type streamRows struct {
+	rowReader
+	text *file
+}
+
+func (r streamRows) close() error {
+	err := r.rowReader.close()
+	if r.text.end != nil {
+		r.text.end()
+	}
+	return err
+}
+
+// streamReader reads rows in the background, so that waiting for them ends with a context. Rows that come after that are those
+// of the next call.
+type streamReader struct {
+	ctx     context.Context // of the pass
+	open    func() (rowReader, error)
+	damaged *Damaged
+	running chan streamRead // of a read that runs or has ended; nil: none
+	rows    rowReader       // not while one runs
+	given   bool            // a row was delivered
+	cutter
+}
+
+// streamRead is what one read gave.
+type streamRead struct {
+	reader rowReader
+	rec    arrow.Record
+	err    error
+}
+
+func (r *streamReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	rec, err := r.pull(ctx, limit, func(ctx context.Context) (arrow.Record, error) { return r.next(ctx, limit) })
+	switch {
+	case err == nil:
+		r.given = true
+	case !eof(err):
+	case !r.given:
+		return nil, r.damaged.empty(stdinName)
+	case r.damaged != nil:
+		r.damaged.ended()
+	}
+	return rec, err
+}
+
+// next returns the rows of the read that runs, or of a new one.
+func (r *streamReader) next(ctx context.Context, limit int) (arrow.Record, error) {
+	if r.running == nil {
+		r.running = make(chan streamRead, 1)
+		go readStream(r.ctx, r.rows, r.open, limit, r.running)
+	}
+	select {
+	case got := <-r.running:
+		r.running, r.rows = nil, got.reader
+		return got.rec, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+}
+
+// readStream reads once from rows, which it opens where they are nil.
+func readStream(ctx context.Context, rows rowReader, open func() (rowReader, error), limit int, to chan<- streamRead) {
+	if rows == nil {
+		var err error
+		if rows, err = open(); err != nil {
+			to <- streamRead{err: err}
+			return
+		}
+	}
+	rec, err := rows.read(ctx, limit)
+	to <- streamRead{rows, rec, err}
+}
+
+func (r *streamReader) skip(ctx context.Context, n int64) error { return readPast(ctx, r, n) }
+
+// close leaves a read that runs to a goroutine, which frees what it gives.
+func (r *streamReader) close() error {
+	r.discard()
+	if r.running != nil {
+		running := r.running
+		r.running = nil
+		go func() { _ = (<-running).release() }() // nobody is left to be told
+		return nil
+	}
+	return streamRead{reader: r.rows}.release()
+}
+
+func (s streamRead) release() error {
+	if s.rec != nil {
+		s.rec.Release()
+	}
+	if s.reader == nil {
+		return nil
+	}
+	return s.reader.close()
+}
+
+// streams reports whether the input, or one that it is made of, reads standard input.
+func (s Spec) streams() bool {
+	return slices.Contains(s.Files, StdinFile) || slices.ContainsFunc(s.Inputs(), Spec.streams)
+}
+
+// Stdin reports whether the input, or one that it is made of, reads standard input, which comes once.
+func (s Spec) Stdin() bool { return s.streams() }
+
+func (s Spec) validateStream(vs *violation.List) {
+	vs.OneOf("resume", s.Resume, "", string(ResumeError), string(ResumeSkip), string(ResumeRestart))
+	vs.Require(s.Resume == "" || s.live(), "resume", s.Resume, "expected none: all rows of files can be read again")
+	if !s.streams() {
+		return
+	}
+	own := slices.Contains(s.Files, StdinFile)
+	vs.Require(!own || len(s.Files) == 1, "files", s.Files, "expected - (standard input) alone, or names of files")
+	vs.Require(!own || slices.Contains(streamed, s.Format), "files", s.Files, "expected names of files: - (standard input) is for the formats "+strings.Join(streamed, ", "))
+	vs.Require(!s.Repeat, "repeat", s.Repeat, "expected false: "+stdinName+" comes once; write it to a file to read it several times")
+	vs.Require(s.Epochs <= 1, "epochs", s.Epochs, "expected 1: "+stdinName+" comes once; write it to a file to read it several times")
+	vs.Require(s.Split.Time == "", "split.time", s.Split.Time, "expected none: it takes a pass of its own, and "+stdinName+" comes once; write it to a file")
+}
+
+// live reports whether the rows of the source cannot be read again from any place.
+func (s Spec) live() bool { return s.Format == "sql" || slices.Contains(s.Files, StdinFile) }
+
+// stream is the data set of standard input.
+func (s Spec) stream(ic Context) (Dataset, error) {
+	if ic.NumPipelines > 1 && s.Shard != "off" {
+		return nil, fmt.Errorf("%s cannot be shared among %d workers: set shard: off where each has rows of its own there, or write them to files", stdinName, ic.NumPipelines)
+	}
+	in := ic.Stdin
+	if in == nil {
+		in = processStdin()
+	}
+	damaged := s.damaged(ic)
+	if s.Format == "jsonl" {
+		f, err := newJSONFormat(ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator})
+		if err != nil {
+			return nil, err
+		}
+		return streamNode(&node{schema: f.schema, mem: f.mem}, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
+			return f.reader(ctx, stdinName, text, nil)
+		}), nil
+	}
+	f, err := newCSVFormat(s.csv(ic, damaged))
+	if err != nil {
+		return nil, err
+	}
+	return streamNode(&node{schema: f.schema, mem: f.mem}, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
+		return f.reader(ctx, stdinName, text)
+	}), nil
+}

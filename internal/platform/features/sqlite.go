@@ -1,0 +1,5 @@
+//go:build sqlite
+
+package features
+
+func init() { held["sqlite"] = true }
