@@ -89,6 +89,9 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	if t.checkpoints.plateau != nil {
 		hs = append([]hooks.Hook{t.checkpoints.plateau}, hs...)
 	}
+	if t.checkpoints.best = t.newBestWeights(o); t.checkpoints.best != nil {
+		hs = append(hs, t.checkpoints.best)
+	}
 	t.checkpoints.setStateful(hs)
 	t.session.fetch("loss", t.session.program.loss)
 	if err := t.loop.begin(hs); err != nil {
