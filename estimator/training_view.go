@@ -3,8 +3,10 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/training/update"
 )
@@ -23,6 +25,7 @@ var (
 	_ hooks.SummarySource = trainingView{}
 	_ hooks.WorkerTimer   = trainingView{}
 	_ hooks.UpdateSkipper = trainingView{}
+	_ hooks.InputWaiter   = trainingView{}
 )
 
 // Events is the chief's event file.
@@ -41,6 +44,12 @@ func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, erro
 	}
 	return out, err
 }
+
+// InputWait is the time in which batches were read for steps.
+func (v trainingView) InputWait() time.Duration { return v.saves.input.waited }
+
+// InputSteps are those of the input, as its meter has them.
+func (v trainingView) InputSteps() []inputs.StepTime { return v.saves.input.meter.Steps() }
 
 // SkippedUpdates reads the counts of the optimizer.
 func (v trainingView) SkippedUpdates() (hooks.Skipped, error) {
