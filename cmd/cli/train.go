@@ -124,7 +124,9 @@ func blownUp(res estimator.TrainResult) error {
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err error) {
-	defer func() { err = errors.Join(err, j.hparams.failed(err), j.metrics.close()) }()
+	defer func() {
+		err = errors.Join(err, j.hparams.ended(errors.Join(err, blownUp(res.TrainResult))), j.metrics.close())
+	}()
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
 	j.warnEndless()
