@@ -41,6 +41,9 @@ func (c *construction) assemble() (*Graph, error) {
 	if c.train != nil && len(update.AverageSlots(c.train.op)) > 0 {
 		return nil, errors.New("averages of weights in a session's graph: expected none, an Estimator and package distribute keep them")
 	}
+	if c.train != nil && c.train.op.SkipNonFinite > 0 {
+		return nil, errors.New("skip_nonfinite in a session's graph: expected 0, an Estimator and package distribute leave updates out")
+	}
 	if c.train != nil {
 		if _, waits, _ := c.train.op.Plateau(); waits {
 			return nil, errors.New("a learning rate that waits for a plateau of evaluations: expected another schedule in a session's graph, an Estimator has such ones")

@@ -214,6 +214,7 @@ func (f *Function) training() strategies.TrainProgram {
 	t := f.traced
 	p := t.effects.Program(f.program(), t.outputs.Train)
 	p.GlobalStep, p.Loss = t.Step, t.fetches[len(t.fetches)-1]
+	p = trace.Guarded(p)
 	p.Terms = f.strategy.terms()
 	if p.Rows = 1; p.Train.Step != nil {
 		p.Rows = 0 // a step function gets what each replica made

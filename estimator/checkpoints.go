@@ -24,9 +24,10 @@ type checkpoints struct {
 	input    *trainingInput
 	files    *trainingFiles
 	stateful []hooks.Stateful
-	plateau  *plateau // nil: the learning rate waits for none
-	saved    int64    // step of the newest checkpoint, -1 for none
-	prefix   string   // of that checkpoint
+	plateau  *plateau     // nil: the learning rate waits for none
+	best     *bestWeights // nil: training ends with its last weights
+	saved    int64        // step of the newest checkpoint, -1 for none
+	prefix   string       // of that checkpoint
 }
 
 // setStateful sets the hooks with states to restore and save.

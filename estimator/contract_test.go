@@ -447,8 +447,8 @@ func TestTrainAndEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"5 false", "10 false", "12 true"}; !slices.Equal(at, want) {
-		t.Errorf("evaluated checkpoints %v, expected %v", at, want)
+	if want := []string{"3 false", "5 false", "6 false", "9 false", "10 false", "12 false", "12 true"}; !slices.Equal(at, want) {
+		t.Errorf("evaluated %v, expected %v", at, want)
 	}
 	if res.GlobalStep != 12 || res.Eval == nil || res.Eval.GlobalStep != 12 {
 		t.Errorf("got %+v, expected step 12 with its evaluation", res)

@@ -22,6 +22,7 @@ type InMemoryEvaluator struct {
 	during bool // only between the beginning and the end
 	// caller is the context whose end cuts an evaluation short, nil for the loop's.
 	caller context.Context
+	after  func(ctx context.Context, res EvalResult, final bool) error // called with each evaluation; nil: nothing is
 	opts   runOptions
 	last   EvalResult
 	latest int64
@@ -104,7 +105,13 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if err := h.est.writeEvalEvents(h.opts.name, h.last); err != nil {
 		return err
 	}
-	return observed(r, h.opts.name, res)
+	if err := observed(ctx, r, h.opts.name, res); err != nil {
+		return err
+	}
+	if h.after == nil {
+		return nil
+	}
+	return h.after(ctx, res, false)
 }
 
 // copyFrom sets all variables to the values of a session that trains, or to their averages.

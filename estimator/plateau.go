@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/distribute"
@@ -121,14 +120,7 @@ func (h *plateau) AfterCreateSession(_ context.Context, r hooks.Run) error {
 func (h *plateau) observe(name string, res EvalResult) error {
 	v, ok := res.Scalar(h.schedule.Metric)
 	if !ok {
-		var known []string
-		for name, v := range res.Metrics {
-			if _, number := v.Scalar(); number {
-				known = append(known, name)
-			}
-		}
-		slices.Sort(known)
-		return &UnknownMetricError{By: "learning rate", Metric: h.schedule.Metric, Known: known}
+		return unknownMetric("learning rate", h.schedule.Metric, res)
 	}
 	h.state.Eval = name
 	return h.count(res.GlobalStep, v)
@@ -180,10 +172,18 @@ func (h *plateau) better(value float64) bool {
 }
 
 // observed tells a training loop of one of its evaluations, by its name; nil: there is no loop.
-func observed(r hooks.Run, name string, res EvalResult) error {
+func observed(ctx context.Context, r hooks.Run, name string, res EvalResult) error {
 	v, ok := r.(trainingView)
-	if !ok || v.saves.plateau == nil {
+	if !ok {
 		return nil
 	}
-	return v.saves.plateau.observe(name, res)
+	if p := v.saves.plateau; p != nil {
+		if err := p.observe(name, res); err != nil {
+			return err
+		}
+	}
+	if b := v.saves.best; b != nil {
+		return b.observe(ctx, res)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/trace"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
@@ -144,11 +145,19 @@ func (s *session) compile() (distribute.Stepper, error) {
 	return s.strategy.Train(t)
 }
 
+// skipLimit is how many updates in a row are left out where they are not finite; 0: none is.
+func (s *session) skipLimit() int64 {
+	if op := s.program.spec.TrainOp; op != nil {
+		return op.SkipNonFinite
+	}
+	return 0
+}
+
 // training adds the parts of an update to the computed outputs.
 func (p *program) training(computed distribute.Program) distribute.TrainProgram {
 	t := p.effects.Program(computed, p.spec.TrainOp)
 	t.GlobalStep, t.Loss = p.step, p.loss
-	return t
+	return trace.Guarded(t)
 }
 
 // closeStepper frees the program. It no longer reads any batch.

@@ -107,7 +107,7 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 			return false, 0, err
 		}
 	}
-	if step := r.Step(); o.maxStepsSet && step >= o.maxSteps {
+	if step := r.Step(); o.maxStepsSet && step >= o.maxSteps && !e.restorePending(o, step) {
 		e.log.Info("skipping training since max_steps has already saved", "global_step", step, "max_steps", o.maxSteps)
 		return true, step, nil
 	}

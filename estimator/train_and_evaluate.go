@@ -19,6 +19,9 @@ type TrainSpec struct {
 	MaxSteps  int64 // 0: until the input ends or a hook stops training
 	Hooks     []hooks.Hook
 	Listeners []hooks.CheckpointListener
+	// RestoreBest lets training end with the weights of its best evaluation: its last checkpoint has them, and so the last
+	// evaluation and the exports of the end. nil: with the weights of the last step. It needs training in one process.
+	RestoreBest *RestoreBest
 }
 
 // EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are evaluated
@@ -100,7 +103,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 }
 
 func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
-	if err := errors.Join(train.validate(), eval.validate()); err != nil {
+	if err := errors.Join(train.validate(), eval.validate(), e.checkRestorable(train)); err != nil {
 		return Result{}, err
 	}
 	if err := e.checkWatched(ctx, train, eval); err != nil {
@@ -110,7 +113,7 @@ func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval 
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
-	l := &evalListener{ctx: ctx, est: e, spec: eval, loop: &loopWatcher{},
+	l := &evalListener{ctx: ctx, est: e, spec: eval, loop: &loopWatcher{}, restore: train.RestoreBest,
 		timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}), evaluated: -1}
 	opts := []TrainOption{WithHooks(train.Hooks...), WithHooks(l.loop), WithSavingListeners(train.Listeners...), WithSavingListeners(l)}
 	if eval.EverySteps > 0 {
@@ -118,7 +121,7 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		if err != nil {
 			return Result{}, err
 		}
-		h.during, h.caller = true, ctx
+		h.during, h.caller, h.after = true, ctx, eval.AfterEval
 		opts = append(opts, WithHooks(h))
 	}
 	if train.MaxSteps > 0 {
@@ -143,7 +146,10 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 	if err != nil || prefix == "" {
 		return errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", l.est.modelDir))
 	}
-	if res := l.est.recordedEvaluation(l.spec.Name, step, prefix); res != nil {
+	if l.restore != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, step, context.Cause(ctx))
+	}
+	if res := l.est.recordedEvaluation(l.spec.Name, step, prefix); res != nil && l.current(*res) {
 		if err := l.est.checkModel(ctx, l.spec.Input); err != nil {
 			return err
 		}
@@ -186,6 +192,7 @@ type evalListener struct {
 	ctx       context.Context // of TrainAndEvaluate: unlike the loop's, its end cuts an evaluation short
 	est       *Estimator
 	spec      EvalSpec
+	restore   *RestoreBest // nil: training ends with its last weights
 	timer     *hooks.Timer
 	loop      *loopWatcher
 	evaluated int64
@@ -219,25 +226,57 @@ func (l *evalListener) AfterSave(_ context.Context, prefix string, step int64) (
 		l.skipped = true
 		return false, nil
 	}
-	if l.spec.Throttle > 0 && !l.timer.ShouldTrigger(step) {
+	ending := l.loop.run.StopRequested()
+	if l.spec.Throttle > 0 && !l.timer.ShouldTrigger(step) || ending && l.restore != nil { // then End evaluates
 		return false, nil
 	}
 	l.timer.Trigger(step)
-	return false, l.evaluateInLoop(l.loop.run.StopRequested())
+	return false, l.uncut(l.evaluate(l.ctx, prefix, ending))
 }
 
 // End evaluates the last checkpoint, unless that was done already.
 func (l *evalListener) End(_ context.Context, step int64) error {
-	if l.evaluated == step {
+	switch {
+	case l.restore != nil:
+		return l.uncut(l.endWithBest(step))
+	case l.evaluated == step:
 		return nil
 	}
-	return l.evaluateInLoop(true)
+	return l.uncut(l.evaluate(l.ctx, l.prefix, true))
 }
 
-// evaluateInLoop evaluates the newest checkpoint. An interrupted evaluation is not
-// an error: the loop ends by itself, and another run repeats the evaluation.
-func (l *evalListener) evaluateInLoop(final bool) error {
-	err := l.evaluate(l.ctx, l.prefix, final)
+// endWithBest evaluates the last step, and then the best weights where they are others.
+func (l *evalListener) endWithBest(step int64) error {
+	view, ok := l.loop.run.(trainingView)
+	if !ok {
+		return errors.New("restore best: expected a training loop")
+	}
+	res, err := l.est.Evaluate(l.ctx, l.spec.Input, append(l.spec.options(), CheckpointPath(l.prefix))...)
+	if err != nil {
+		return err
+	}
+	if err := observed(l.ctx, view, l.spec.Name, res); err != nil {
+		return err
+	}
+	prefix, err := view.saves.best.restore(context.WithoutCancel(l.ctx))
+	if err != nil {
+		return err
+	}
+	if prefix == "" {
+		return l.report(l.ctx, res, true)
+	}
+	if l.spec.AfterEval != nil {
+		if err := l.spec.AfterEval(l.ctx, res, false); err != nil {
+			return err
+		}
+	}
+	l.prefix = prefix
+	return l.evaluate(l.ctx, prefix, true)
+}
+
+// uncut is the error of an evaluation in the loop. An interrupted one is not an error: the loop ends by itself, and another run
+// repeats the evaluation.
+func (l *evalListener) uncut(err error) error {
 	if l.ctx.Err() != nil && err != nil && follows(err) {
 		return nil
 	}
@@ -255,7 +294,7 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 // report passes an evaluation to AfterEval and the exporters.
 func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
-	if err := observed(l.loop.run, l.spec.Name, res); err != nil {
+	if err := observed(ctx, l.loop.run, l.spec.Name, res); err != nil {
 		return err
 	}
 	dirs, err := l.spec.after(ctx, l.est, res, final)

@@ -51,7 +51,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	}
 	s.terms = e.terms(ds, o)
 	t.session, t.whole, t.lastLoss, t.unread = s, context.WithoutCancel(ctx), math.NaN(), unreadSteps{never: o.bare}
-	t.input = &trainingInput{session: s, ds: ds, now: s.newStager()}
+	t.input = &trainingInput{session: s, ds: ds, now: s.newStager(), meter: inputs.NewMeter()}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state
 	t.checkpoints = &checkpoints{session: s, progress: t.progress, input: t.input, files: t.files, saved: -1}
@@ -88,6 +88,9 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	}
 	if t.checkpoints.plateau != nil {
 		hs = append([]hooks.Hook{t.checkpoints.plateau}, hs...)
+	}
+	if t.checkpoints.best = t.newBestWeights(o); t.checkpoints.best != nil {
+		hs = append(hs, t.checkpoints.best)
 	}
 	t.checkpoints.setStateful(hs)
 	t.session.fetch("loss", t.session.program.loss)

@@ -25,6 +25,9 @@ func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error
 	if !has[*hooks.NaN](hs) {
 		hs = append(hs, hooks.NewNaN("loss"))
 	}
+	if s.skipLimit() > 0 {
+		hs = append(hs, hooks.NewSkippedUpdates(e.log))
+	}
 	if n := rc.LogStepCountSteps(); n > 0 && !has[*hooks.Logging](hs) {
 		hs = append(hs, hooks.NewLogging(e.log, int64(n), "loss"))
 	}

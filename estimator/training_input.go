@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/inputs"
@@ -23,6 +24,8 @@ type trainingInput struct {
 	free     []*stager
 	list     []*stager // of all
 	position []byte    // after the batches of the last step; nil: the current position
+	meter    *inputs.Meter
+	waited   time.Duration // for records
 }
 
 // readAhead is the batches of a later step.
@@ -38,7 +41,7 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 		return err
 	}
 	var err error
-	if in.it, err = in.ds.Iterate(in.session.withPinnedMemory(ctx)); err != nil || position == nil {
+	if in.it, err = in.ds.Iterate(inputs.WithMeter(in.session.withPinnedMemory(ctx), in.meter)); err != nil || position == nil {
 		return err
 	}
 	return in.it.Restore(position)
@@ -130,7 +133,9 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 // record returns the next record that has rows, nil at the end of the input.
 func (in *trainingInput) record(ctx context.Context) (arrow.Record, error) {
 	for {
+		began := time.Now()
 		rec, err := in.it.Next(ctx)
+		in.waited += time.Since(began)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil, nil

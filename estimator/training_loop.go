@@ -127,11 +127,9 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 		return true, fmt.Errorf("step %d: %w", t.progress.step, err)
 	}
 	if t.progress.ran && out.Applied && !t.progress.unread {
-		loss, err := t.loop.view.Value("loss")
-		if err != nil {
+		if err := t.readLoss(); err != nil {
 			return true, err
 		}
-		t.lastLoss, t.lossRead = loss.Float(0), true
 	}
 	switch {
 	case out.Stop == distribute.Interrupted:
@@ -150,6 +148,23 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 		return true, nil
 	}
 	return false, nil
+}
+
+// readLoss takes the loss of the last step, unless its update was left out.
+func (t *training) readLoss() error {
+	v, err := t.loop.view.Value("loss")
+	if err != nil {
+		return err
+	}
+	loss, skips := v.Float(0), t.session.skipLimit() > 0
+	switch {
+	case skips && t.progress.reason == hooks.StopNaNLoss:
+		loss = math.NaN() // though gradients may be to blame alone
+	case skips && (math.IsNaN(loss) || math.IsInf(loss, 0)):
+		return nil
+	}
+	t.lastLoss, t.lossRead = loss, true
+	return nil
 }
 
 // prefetch reads the batches of the next steps and passes them to the stepper.

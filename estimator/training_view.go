@@ -3,9 +3,12 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/training/update"
 )
 
 // trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.
@@ -21,6 +24,8 @@ var (
 	_ hooks.Summarizer    = trainingView{}
 	_ hooks.SummarySource = trainingView{}
 	_ hooks.WorkerTimer   = trainingView{}
+	_ hooks.UpdateSkipper = trainingView{}
+	_ hooks.InputWaiter   = trainingView{}
 )
 
 // Events is the chief's event file.
@@ -38,6 +43,28 @@ func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, erro
 		out = append(out, hooks.WorkerStep{Worker: fmt.Sprintf("%s_%d", p.Worker.Job, p.Worker.Index), Secs: p.Secs})
 	}
 	return out, err
+}
+
+// InputWait is the time in which batches were read for steps.
+func (v trainingView) InputWait() time.Duration { return v.saves.input.waited }
+
+// InputSteps are those of the input, as its meter has them.
+func (v trainingView) InputSteps() []inputs.StepTime { return v.saves.input.meter.Steps() }
+
+// SkippedUpdates reads the counts of the optimizer.
+func (v trainingView) SkippedUpdates() (hooks.Skipped, error) {
+	s := hooks.Skipped{Limit: v.session.skipLimit()}
+	if s.Limit == 0 {
+		return s, nil
+	}
+	for name, to := range map[string]*int64{update.SkippedInARow: &s.InARow, update.Skipped: &s.Total} {
+		t, err := v.session.strategy.Variables().Get(name)
+		if err != nil {
+			return s, err
+		}
+		*to = t.Int(0)
+	}
+	return s, nil
 }
 
 // Variables are the model's, without the optimizer's slots.

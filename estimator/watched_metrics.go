@@ -31,6 +31,18 @@ func (e *UnknownMetricError) Error() string {
 	return fmt.Sprintf("%s: evaluations have no metric %q%s: expected one of %s", e.By, e.Metric, meant, strings.Join(e.Known, ", "))
 }
 
+// unknownMetric is the error of an evaluation without a metric that by needs.
+func unknownMetric(by, metric string, res EvalResult) error {
+	var known []string
+	for name, v := range res.Metrics {
+		if _, number := v.Scalar(); number {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return &UnknownMetricError{By: by, Metric: metric, Known: known}
+}
+
 // watchedMetric is a metric that decides something, and what it decides.
 type watchedMetric struct{ by, name string }
 
@@ -45,6 +57,9 @@ func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetr
 		if watch, ok := w.Watches(); ok && watch.EvalDir == e.EvalDir(eval.Name) {
 			out = append(out, watchedMetric{"early stopping", watch.Metric})
 		}
+	}
+	if b := train.RestoreBest; b != nil {
+		out = append(out, watchedMetric{"restore best", b.Metric})
 	}
 	for _, x := range eval.Exporters {
 		if own, ok := x.(*exporter); ok && own.best != nil {

@@ -112,6 +112,7 @@ func Compose(ms ...Mapper) Mapper {
 	all := Mapper{Name: "compose"}
 	for _, m := range ms {
 		all.Name += fmt.Sprintf(" %s,%d", m.Name, m.Seed)
+		all.parts = append(all.parts, nameOf(m.Name))
 	}
 	all.Schema = func(s *Schema) (*Schema, error) {
 		for _, m := range ms {

@@ -50,6 +50,7 @@ type foreign struct {
 func openForeign(ctx context.Context, ds Dataset, n *node, epoch int64) (stage, error) {
 	var it Iterator
 	var err error
+	ctx = unmeasured(ctx)
 	if e, ok := ds.(Epoched); ok {
 		it, err = e.IterateEpoch(ctx, epoch)
 	} else {
@@ -62,7 +63,7 @@ func openForeign(ctx context.Context, ds Dataset, n *node, epoch int64) (stage, 
 }
 
 func (s *foreign) pull(ctx context.Context, limit int) (arrow.Record, error) {
-	return s.cutter.pull(ctx, limit, s.it.Next)
+	return s.cutter.pull(unmeasured(ctx), limit, s.it.Next)
 }
 
 func (s *foreign) save(w *stateWriter) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -24,6 +25,8 @@ type Mapper struct {
 	Map func(ctx context.Context, in arrow.Record, rows Rows) (arrow.Record, error)
 	// Seed seeds Rows.Seed.
 	Seed int64
+
+	parts []string // the names of those that Compose has made it of
 }
 
 // Rows tells a Mapper which rows of the stream a record holds.
@@ -58,6 +61,10 @@ func Map(m Mapper) Transform {
 // node returns the node of a mapped dataset, without its start.
 func (m Mapper) node(up *node) *node {
 	d := up.derive(fmt.Sprintf("map(%s,%d)", m.Name, m.Seed), nil)
+	d.label = "map " + nameOf(m.Name)
+	if len(m.parts) > 0 {
+		d.label = "map " + strings.Join(m.parts, "+")
+	}
 	d.again = func(ctx context.Context, rec arrow.Record, seen *int64) (arrow.Record, error) {
 		defer rec.Release()
 		first := *seen

@@ -35,6 +35,7 @@ func Prefetch(n int) Transform {
 		}
 		d := up.derive("prefetch", nil)
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			ctx = inBackground(ctx, d)
 			st, err := up.open(ctx, epoch)
 			if err != nil {
 				return nil, err
@@ -56,6 +57,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 		d := m.node(up)
 		d.desc += "*"
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			ctx = inBackground(ctx, d)
 			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {
 				return nil, err
@@ -78,6 +80,7 @@ type aheadStage struct {
 	depth   int
 	workers int
 	copier  *batchCopier // nil: records are not copied
+	clock   *stepClock   // of the workers; nil: they are not measured
 	cutter
 
 	run   *aheadRun

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -33,7 +34,7 @@ func (s *aheadStage) begin() error {
 	if s.m != nil {
 		run.jobs = make(chan *aheadItem, s.workers)
 		for range s.workers {
-			run.wg.Go(func() { run.work(s.m) })
+			run.wg.Go(func() { run.work(s.m, s.clock, s.workers) })
 		}
 	}
 	row, skip := at.count(math.MaxInt64), s.since
@@ -152,14 +153,18 @@ func (r *aheadRun) send(item *aheadItem) bool {
 	}
 }
 
-// work maps items until there are no more.
-func (r *aheadRun) work(m *boundMapper) {
+// work maps items until there are no more, as one of several workers.
+func (r *aheadRun) work(m *boundMapper, clock *stepClock, workers int) {
 	for item := range r.jobs {
+		began := time.Now()
 		in := item.rec
 		item.rec, item.err = m.apply(r.ctx, in, item.first)
 		in.Release()
 		if item.err == nil {
 			item.rec, item.err = r.copier.copyRecord(item.rec)
+		}
+		if clock != nil {
+			clock.busy.Add(int64(time.Since(began)) / int64(workers))
 		}
 		item.done <- struct{}{}
 	}

@@ -71,7 +71,7 @@ func (s *repeatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 		if s.rows == 0 && s.epochs == math.MaxInt64 {
 			return nil, fmt.Errorf("%w: it cannot be repeated endlessly; check its files, filters, skip and shard", ErrEmpty)
 		}
-		if up, ok := s.up.(*rangeStage); ok && s.epoch+1 < s.epochs { // passes do not differ
+		if up, ok := unmetered(s.up).(*rangeStage); ok && s.epoch+1 < s.epochs { // passes do not differ
 			up.pos, s.rows = 0, 0
 			s.epoch++
 			continue

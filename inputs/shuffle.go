@@ -27,6 +27,9 @@ func Shuffle(buffer int, seed int64) Transform {
 		if ix, ok := ds.(Indexed); ok {
 			index = func(context.Context) (Indexed, error) { return ix, nil }
 		}
+		if index != nil {
+			d.label = "shuffle of " + up.stepName() // whose rows it gathers
+		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			s := &shuffleStage{node: d, buffer: buffer, rng: splitmix.Source(splitmix.Mix(uint64(seed), uint64(epoch), 0x5f))}
 			if index != nil && up.err == nil {

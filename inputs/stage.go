@@ -30,6 +30,7 @@ type node struct {
 	schema *Schema
 	mem    memory.Allocator
 	desc   string // description that distinguishes this pipeline from others, for its state
+	label  string // the name of its step for people; "": as the description has it
 	start  func(ctx context.Context, epoch int64) (stage, error)
 	index  func(ctx context.Context) (Indexed, error) // random access that is available once the data was read; else nil
 	err    error                                      // an invalid argument; reported by Iterate
@@ -58,7 +59,7 @@ func (n *node) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &iterator{ctx: ctx, st: st, desc: n.desc, mem: BatchMemoryOf(ctx)}, nil
+	return &iterator{ctx: ctx, st: st, desc: n.desc, mem: BatchMemoryOf(ctx), part: partOf(ctx)}, nil
 }
 
 func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
@@ -72,7 +73,7 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 	if err != nil {
 		return nil, err // ignore io.EOF that came with the bytes
 	}
-	return st, nil
+	return metered(ctx, n, st), nil
 }
 
 // self is how adopt finds the node within an indexedNode.
@@ -142,6 +143,7 @@ type iterator struct {
 	st   stage
 	desc string
 	mem  BatchMemory // of Iterate; nil: none
+	part *part       // likewise: of the steps that are opened on the way
 	err  error       // sticks: a failed Restore, or ErrClosed
 }
 
@@ -154,6 +156,9 @@ func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	if it.mem != nil {
 		ctx = WithBatchMemory(ctx, it.mem)
+	}
+	if it.part != nil {
+		ctx = withPart(ctx, it.part)
 	}
 	return it.st.pull(ctx, 0)
 }

@@ -36,11 +36,6 @@ func (h *hparams) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	return h.write(r, v)
 }
 
-// End tells that training is over.
-func (h *hparams) End(_ context.Context, r hooks.Run) error {
-	return h.write(r, eventfiles.HParamsEnd(eventfiles.StatusSuccess, now()))
-}
-
 // write adds to the event file, which only the chief has.
 func (h *hparams) write(r hooks.Run, v *eventfiles.Value) error {
 	s, ok := r.(hooks.Summarizer)
@@ -50,13 +45,17 @@ func (h *hparams) write(r hooks.Run, v *eventfiles.Value) error {
 	return s.Events().Values(0, v)
 }
 
-// failed tells that training ended with an error; that it was interrupted is not its end.
-func (h *hparams) failed(err error) error {
-	if h == nil || !h.began || err == nil || errors.Is(err, estimator.ErrInterrupted) || !h.job.est.Config().IsChief() {
+// ended tells how training ended, once that is known for good; that it was interrupted is not its end.
+func (h *hparams) ended(err error) error {
+	if h == nil || !h.began || errors.Is(err, estimator.ErrInterrupted) || !h.job.est.Config().IsChief() {
 		return nil
 	}
+	status := eventfiles.StatusSuccess
+	if err != nil {
+		status = eventfiles.StatusFailure
+	}
 	w := eventfiles.NewFileWriter(h.job.est.ModelDir(), eventfiles.Options{Suffix: ".hparams"})
-	return errors.Join(w.Values(0, eventfiles.HParamsEnd(eventfiles.StatusFailure, now())), w.Close())
+	return errors.Join(w.Values(0, eventfiles.HParamsEnd(status, now())), w.Close())
 }
 
 func now() float64 { return float64(time.Now().UnixMicro()) / 1e6 }

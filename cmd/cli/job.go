@@ -24,6 +24,7 @@ type job struct {
 	profile bool // train tells where its time goes
 	skipped skippedRows
 	metrics *metricsLog // nil: none
+	told    toldEval
 	hparams *hparams
 }
 

@@ -168,7 +168,7 @@ func (s *script) run(args, lines []string) {
 
 var (
 	fraction = regexp.MustCompile(`-?\b\d+\.\d+(e[-+]\d+)?\b|-?\b\d+e[-+]\d+\b`)
-	measured = regexp.MustCompile(`((?:examples/sec|loss|accuracy)(?:=|":))-?[\d.]+(?:e[-+]?\d+)?`)
+	measured = regexp.MustCompile(`((?:examples/sec|data_wait|loss|accuracy)(?:=|":))-?[\d.]+(?:e[-+]?\d+)?`)
 	unique   = regexp.MustCompile(`\.tmp-[-\d]+`)
 )
 

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	eventfiles "github.com/goestimator/goestimator/internal/format/summary"
 )
 
 // sweptConfig has a rate that decides how well 30 steps go.
@@ -97,6 +100,49 @@ func TestSweepFails(t *testing.T) {
 	code, _, errs = run(t.Context(), "--dir", "other", "--set", "sweep.parameters=[{key: train.input.files, values: [[x.csv], [y.csv], [z.csv], [u.csv]]}]")
 	if code != 1 || !strings.Contains(errs, "the first 3 trials failed") || !strings.Contains(errs, "z.csv") && !strings.Contains(errs, "u.csv") {
 		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+// TestSweepHParams: TensorBoard's HPARAMS page finds in the folder of each trial what it tried, and how it ended.
+func TestSweepHParams(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	// A loss that is NaN is an error of the training, one that is infinite is seen behind its end.
+	code, _, errs := run(t.Context(), "--set", "sweep.parameters=[{key: optimizer.learning_rate, values: [0.1, 1e30, 1e19]}]", "--set", "train.max_steps=2")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	for i, want := range []struct {
+		rate   float64
+		status eventfiles.Status
+	}{{0.1, eventfiles.StatusSuccess}, {1e30, eventfiles.StatusFailure}, {1e19, eventfiles.StatusFailure}} {
+		began, ended := [][]byte(nil), [][]byte(nil)
+		for e, err := range eventfiles.Read(fmt.Sprintf("run_sweep/trials/%04d", i)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range e.GetSummary().GetValue() {
+				switch content := v.GetMetadata().GetPluginData().GetContent(); v.Tag {
+				case "_hparams_/session_start_info":
+					began = append(began, content)
+				case "_hparams_/session_end_info":
+					ended = append(ended, content)
+				}
+			}
+		}
+		rate, err := eventfiles.HParams(map[string]any{"optimizer.learning_rate": want.rate}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The entry of the map is in the message as it stands in that of the rate alone: behind the lengths of two messages.
+		entry := rate.Metadata.PluginData.Content
+		entry = entry[4 : len(entry)-9]
+		if len(began) != 1 || !bytes.Contains(began[0], entry) {
+			t.Errorf("trial %d: %q, expected the rate %g", i, began, want.rate)
+		}
+		end := eventfiles.HParamsEnd(want.status, 0).Metadata.PluginData.Content
+		if len(ended) != 1 || !bytes.HasPrefix(ended[0][2:], end[2:4]) {
+			t.Errorf("trial %d: %x, expected the end %v", i, ended, want.status)
+		}
 	}
 }
 

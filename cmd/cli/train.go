@@ -124,7 +124,9 @@ func blownUp(res estimator.TrainResult) error {
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err error) {
-	defer func() { err = errors.Join(err, j.hparams.failed(err), j.metrics.close()) }()
+	defer func() {
+		err = errors.Join(err, j.hparams.ended(errors.Join(err, blownUp(res.TrainResult))), j.metrics.close())
+	}()
 	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
 	if err := j.checkStdin(); err != nil {
@@ -151,6 +153,9 @@ func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err e
 		return estimator.Result{}, err
 	}
 	train := estimator.TrainSpec{Input: trainInput, MaxSteps: j.cfg.Train.MaxSteps, Hooks: hs}
+	if s := j.cfg.Train.EarlyStopping; s.RestoreBest {
+		train.RestoreBest = &estimator.RestoreBest{Metric: s.Metric, HigherIsBetter: s.HigherIsBetter, MinSteps: s.MinSteps}
+	}
 	eval := estimator.EvalSpec{Input: evalInput, Steps: j.cfg.Eval.Steps, Name: j.cfg.Eval.Name,
 		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
 		AfterEval: j.tellEval, Exporters: exporters}
@@ -185,21 +190,6 @@ func (j *job) warnEndless() {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// tellEval logs an evaluation in one line.
-func (j *job) tellEval(ctx context.Context, res estimator.EvalResult, _ bool) error {
-	attrs := []slog.Attr{slog.Int64("step", res.GlobalStep)}
-	for _, name := range sortedNames(res.Metrics) {
-		if v, ok := res.Scalar(name); ok {
-			attrs = append(attrs, slog.Float64(name, v))
-		}
-	}
-	j.app.log.LogAttrs(ctx, slog.LevelInfo, "eval", attrs...)
-	if j.metrics != nil {
-		return j.metrics.evaluated(res)
-	}
-	return nil
-}
 
 // hooks are those that the config asks for besides the estimator's own.
 func (j *job) hooks() ([]hooks.Hook, error) {
@@ -285,9 +275,6 @@ func (j *job) earlyStopping() ([]hooks.Hook, error) {
 			return nil, err
 		}
 		hs = append(hs, h)
-	}
-	if len(hs) == 0 {
-		return nil, errors.New("train.early_stopping has a metric but no rule: set max_steps_without_improvement or threshold")
 	}
 	return hs, nil
 }

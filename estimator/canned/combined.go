@@ -146,7 +146,7 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 // are not copied: in tf.estimator they belong to one part alone.
 func beside(def choice, given *optimizers.Optimizer) choice {
 	o := *def.Optimizer
-	o.SlotNames, o.AccumulateSteps, o.LossScale = given.SlotNames, given.AccumulateSteps, given.LossScale
+	o.SlotNames, o.AccumulateSteps, o.LossScale, o.SkipNonFinite = given.SlotNames, given.AccumulateSteps, given.LossScale, given.SkipNonFinite
 	return choice{&o, true}
 }
 
@@ -174,8 +174,8 @@ func (c *combined) check() error {
 		return err
 	}
 	names := func(o *optimizers.Optimizer) optimizers.SlotNames { return cmp.Or(o.SlotNames, optimizers.V1Names) }
-	if names(w) != names(d) || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale {
-		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips, accumulate_steps and loss_scale, as a step has one of each")
+	if names(w) != names(d) || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale || w.SkipNonFinite != d.SkipNonFinite {
+		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips, skip_nonfinite, accumulate_steps and loss_scale, as a step has one of each")
 	}
 	return nil
 }

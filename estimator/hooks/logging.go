@@ -11,8 +11,10 @@ import (
 )
 
 // Logging writes a line every so many steps: the step, the values of scalar
-// tensors, examples per second and the learning rate, for example
-// "step=500 loss=0.3412 examples/sec=51234 learning_rate=0.001".
+// tensors, examples per second, the share of the time in which the loop waited for its
+// input, and the learning rate, for example
+// "step=500 loss=0.3412 examples/sec=51234 data_wait=0.012 learning_rate=0.001". Where it waited
+// for more than a fifth of the last second or more, bottleneck is the step of the input that is to blame.
 type Logging struct {
 	Base
 	log     *slog.Logger
@@ -26,6 +28,7 @@ type Logging struct {
 	begun    bool
 	examples int64
 	since    time.Time
+	waits    dataWait
 }
 
 var (
@@ -36,7 +39,7 @@ var (
 
 // NewLogging returns a hook that logs the first step and then every n-th.
 func NewLogging(log *slog.Logger, every int64, tensors ...string) *Logging {
-	return &Logging{log: log, tensors: tensors, every: every, now: time.Now}
+	return &Logging{log: log, tensors: tensors, every: every, now: time.Now, waits: dataWait{now: time.Now}}
 }
 
 // Structured makes lines for programs: the message is the loop's mode ("train"),
@@ -102,6 +105,14 @@ func (h *Logging) line(r Run) error {
 	now := h.now()
 	if secs := now.Sub(h.since).Seconds(); h.begun && secs > 0 {
 		values = append(values, slog.Int64("examples/sec", int64(math.Round(float64(h.examples)/secs))))
+		if share, bottleneck, ok := h.waits.since(r); ok {
+			values = append(values, slog.Float64("data_wait", share))
+			if bottleneck != "" {
+				values = append(values, slog.String("bottleneck", bottleneck))
+			}
+		}
+	} else {
+		h.waits.begin(r)
 	}
 	if v, err := r.Value("learning_rate"); err == nil {
 		values = append(values, slog.Float64("learning_rate", v.Float(0)))

@@ -11,11 +11,16 @@ type NaNLossError struct {
 	Tensor string
 	Step   int64
 	Cause  error // the value of the input that is to blame; nil where none is known
+	// Skipped is how many updates in a row were left out, this one included, before training ended; 0: none is left out.
+	Skipped int64
 }
 
 // Error begins as TensorFlow's NanLossDuringTrainingError.
 func (e *NaNLossError) Error() string {
 	text := fmt.Sprintf("NaN loss during training: %s is NaN at step %d: ", e.Tensor, e.Step)
+	if e.Skipped > 0 {
+		text = fmt.Sprintf("NaN loss during training: the gradients or %s are not finite at step %d; updates in a row that are not finite: %d: ", e.Tensor, e.Step, e.Skipped)
+	}
 	if e.Cause != nil {
 		return text + e.Cause.Error()
 	}
@@ -25,9 +30,14 @@ func (e *NaNLossError) Error() string {
 // Unwrap returns the cause.
 func (e *NaNLossError) Unwrap() error { return e.Cause }
 
+// StopNaNLoss is the reason that a NaN guard gives which does not fail.
+const StopNaNLoss = "nan_loss"
+
 // NaN guards a scalar tensor: a NaN, not an infinity, ends training with a
 // NaNLossError or, where FailOnNaN is false, without an error. On a GPU it looks
 // when other hooks read tensors, before checkpoints, and every hundred steps.
+// Where the optimizer leaves out updates that are not finite, only more of them in
+// a row than its limit end training, whatever the tensor is.
 type NaN struct {
 	Base
 	Tensor    string
@@ -57,6 +67,14 @@ func (h *NaN) AfterRun(_ context.Context, r Run) error {
 	if Unread(r) {
 		return nil
 	}
+	switch s, err := skipped(r); {
+	case err != nil:
+		return err
+	case s.Limit > 0 && s.InARow <= s.Limit:
+		return nil
+	case s.Limit > 0:
+		return h.found(r, s.InARow)
+	}
 	v, err := r.Value(h.Tensor)
 	if err != nil {
 		return err
@@ -64,9 +82,14 @@ func (h *NaN) AfterRun(_ context.Context, r Run) error {
 	if v.Len() == 0 || !math.IsNaN(v.Float(0)) {
 		return nil
 	}
+	return h.found(r, 0)
+}
+
+// found ends training.
+func (h *NaN) found(r Run, skipped int64) error {
 	if h.FailOnNaN {
-		return &NaNLossError{Tensor: h.Tensor, Step: r.GlobalStep()}
+		return &NaNLossError{Tensor: h.Tensor, Step: r.GlobalStep(), Skipped: skipped}
 	}
-	r.RequestStop("nan_loss")
+	r.RequestStop(StopNaNLoss)
 	return nil
 }

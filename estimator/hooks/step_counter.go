@@ -1,11 +1,18 @@
 package hooks
 
-import "context"
+import (
+	"context"
+	"time"
 
-// StepCounter writes the summary "global_step/sec".
+	"github.com/goestimator/goestimator/internal/format/summary"
+)
+
+// StepCounter writes the summaries "global_step/sec" and, of training, "data_wait", the share of the time in which the loop
+// waited for its input. Where that is much, the text "data_wait/bottleneck" names the step of the input that is to blame.
 type StepCounter struct {
 	Base
 	timer *Timer
+	waits dataWait
 }
 
 var (
@@ -16,11 +23,17 @@ var (
 
 // NewStepCounter returns a hook that measures over every n steps.
 func NewStepCounter(every int64) *StepCounter {
-	return &StepCounter{timer: NewTimer(Every{Steps: every})}
+	return &StepCounter{timer: NewTimer(Every{Steps: every}), waits: dataWait{now: time.Now}}
 }
 
 // Priority is that of writers.
 func (h *StepCounter) Priority() int { return PriorityWrite }
+
+// AfterCreateSession begins to measure.
+func (h *StepCounter) AfterCreateSession(_ context.Context, r Run) error {
+	h.waits.begin(r)
+	return nil
+}
 
 // Reads is false: steps are only counted.
 func (h *StepCounter) Reads(Run) bool { return false }
@@ -36,5 +49,12 @@ func (h *StepCounter) AfterRun(_ context.Context, r Run) error {
 	if !ok || steps == 0 || elapsed <= 0 {
 		return nil
 	}
-	return s.Events().Scalar(step, "global_step/sec", float64(steps)/elapsed.Seconds())
+	values := []*summary.Value{summary.Scalar("global_step/sec", float64(steps)/elapsed.Seconds())}
+	if share, bottleneck, ok := h.waits.since(r); ok {
+		values = append(values, summary.Scalar("data_wait", share))
+		if bottleneck != "" {
+			values = append(values, summary.Text("data_wait/bottleneck", bottleneck))
+		}
+	}
+	return s.Events().Values(step, values...)
 }

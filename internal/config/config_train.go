@@ -30,7 +30,10 @@ type EarlyStopping struct {
 	MaxStepsWithoutImprovement int64 `yaml:"max_steps_without_improvement,omitempty"`
 	// Stop when the metric is better than this value.
 	Threshold *float64 `yaml:"threshold,omitempty"`
-	// Never stop before this step.
+	// End with the weights of the best evaluation by the metric, also where max_steps or the input ends training: the last checkpoint, what is
+	// exported at the end, and later evaluations have them. No other rule is needed beside it. For training in one process.
+	RestoreBest bool `yaml:"restore_best,omitempty"`
+	// Never stop before this step; evaluations of earlier steps do not count.
 	MinSteps int64 `yaml:"min_steps,omitempty"`
 	// Seconds between two looks at the evaluations. Not used where check_every_steps is set.
 	CheckEverySecs float64 `yaml:"check_every_secs"`

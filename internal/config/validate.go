@@ -91,8 +91,8 @@ func (t Train) validate(vs *violation.List) {
 	vs.Require(e.MinSteps >= 0, key+"min_steps", e.MinSteps, "expected >= 0")
 	vs.Require(e.CheckEverySecs >= 0, key+"check_every_secs", e.CheckEverySecs, "expected >= 0")
 	vs.Require(e.CheckEverySteps >= 0, key+"check_every_steps", e.CheckEverySteps, "expected >= 0")
-	hasRule := e.MaxStepsWithoutImprovement > 0 || e.Threshold != nil
-	vs.Require(e.Metric == "" || hasRule, key+"metric", e.Metric, "expected max_steps_without_improvement or threshold beside it")
+	hasRule := e.stops() || e.RestoreBest
+	vs.Require(e.Metric == "" || hasRule, key+"metric", e.Metric, "expected max_steps_without_improvement, threshold or restore_best beside it")
 	vs.Require(e.Metric != "" || !hasRule, key+"metric", e.Metric, "expected the name of a metric beside the rule")
 }
 
@@ -136,8 +136,11 @@ func (e Export) validate(vs *violation.List) {
 	vs.Require(e.WarmUpRequests >= 0 && e.WarmUpRequests <= 1000, "export.warm_up_requests", e.WarmUpRequests, "expected 0 to 1000")
 }
 
+// stops reports whether there is a rule by which evaluations end training.
+func (e EarlyStopping) stops() bool { return e.MaxStepsWithoutImprovement > 0 || e.Threshold != nil }
+
 // Endless reports whether nothing but a signal ends this training.
 func (t Train) Endless() bool {
-	limited := t.MaxSteps > 0 || t.MaxSecs > 0 || t.Epochs > 0 || t.EarlyStopping.Metric != ""
+	limited := t.MaxSteps > 0 || t.MaxSecs > 0 || t.Epochs > 0 || t.EarlyStopping.stops()
 	return !limited && t.Input.Format != "" && !t.Input.Ends()
 }

@@ -20,7 +20,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{[]string{"train.max_steps=-1"}, "train.max_steps: got -1, expected > 0, or 0 for no limit (--set train.max_steps)"},
 		{[]string{"train.epochs=2", "train.input.format=glyphs"}, "train.epochs: got 2, expected train.max_steps instead"},
-		{[]string{"train.early_stopping.metric=loss"}, "train.early_stopping.metric: got \"loss\", expected max_steps_without_improvement or threshold"},
+		{[]string{"train.early_stopping.metric=loss"}, "train.early_stopping.metric: got \"loss\", expected max_steps_without_improvement, threshold or restore_best"},
 		{[]string{"train.early_stopping.threshold=1"}, "train.early_stopping.metric: got \"\", expected the name of a metric"},
 		{[]string{"train.early_stopping={metric: loss, threshold: 1}"}, "train.early_stopping.metric: got \"loss\", expected eval.input, too"},
 		{[]string{"eval.exporters=[{name: a, kind: best}]"}, "eval.exporters: got [a], expected eval.input, too"},

@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/training/rule"
 	"github.com/goestimator/goestimator/internal/training/update"
 	"slices"
 
@@ -55,15 +56,15 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	}
 	stepType := graph.Type{DType: tensor.Int64}
 	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
-	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: step, Gradients: grads, RateFactor: factor})
-	if err != nil {
-		return nil, err
-	}
 	updates := slices.Clone(p.Updates)
 	for i := range updates {
 		updates[i].Value = dense[l.updates[i]]
 	}
-	targets := append(applied.Targets, finish(b, updates)...)
+	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: step, Gradients: grads, Changes: values(updates), RateFactor: factor})
+	if err != nil {
+		return nil, err
+	}
+	targets := append(applied.Targets, finish(b, updates, applied.Finite)...)
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
@@ -103,18 +104,30 @@ func gradientOf(b *graph.Builder, places []place, table graph.Shape, dense, spar
 // optimizers.ErrStepFunction where the optimizer is a step function.
 func (p TrainProgram) Emit() (update.Applied, error) {
 	b := graph.NewBuilder(p.Graph)
-	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
+	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients, Changes: values(p.Updates)})
 	if err != nil {
 		return applied, err
 	}
-	applied.Targets = append(applied.Targets, finish(b, p.Updates)...)
+	applied.Targets = append(applied.Targets, finish(b, p.Updates, applied.Finite)...)
 	return applied, b.Err()
 }
 
-// finish adds what a step changes besides the optimizer.
-func finish(b *graph.Builder, updates []Update) []*graph.Node {
+// values are what updates give their variables.
+func values(updates []Update) []graph.Output {
+	var out []graph.Output
+	for _, u := range updates {
+		out = append(out, u.Value)
+	}
+	return out
+}
+
+// finish adds what a step changes besides the optimizer: the global step, and the rest where it is to be changed.
+func finish(b *graph.Builder, updates []Update, finite graph.Output) []*graph.Node {
 	var targets []*graph.Node
 	for _, u := range updates {
+		if t := u.Value.Type(); finite.Valid() {
+			u.Value = rule.Choose(b, finite, u.Variable+"/", t, u.Value, b.Read(b.Variable(u.Variable, t), t))
+		}
 		targets = append(targets, assign(b, u.Variable, u.Value))
 	}
 	return append(targets, advance(b))

@@ -122,6 +122,7 @@ func describeUpdate(t *optimizers.TrainOp, add func(name string, value any)) {
 	add("clip", orNone(strings.Join(clips, ", ")))
 	add("accumulate_steps", max(t.AccumulateSteps, 1))
 	add("loss_scale", plain(t.LossScale))
+	add("skip_nonfinite", t.SkipNonFinite)
 	add("slot_names", orNone(string(t.SlotNames)))
 }
 

@@ -36,6 +36,9 @@ type workerStep struct {
 }
 
 func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
+	if t.Train.SkipNonFinite > 0 {
+		return nil, runconfig.Mistake(errors.New("optimizer.skip_nonfinite needs one decision over all gradients, which parameter servers do not make: leave it out, or use multi_worker_mirrored"))
+	}
 	t, scale, err := unscale(t)
 	if err != nil {
 		return nil, err

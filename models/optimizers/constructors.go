@@ -116,6 +116,9 @@ func WithSchedule(s Schedule) Option { return then(func(o *Optimizer) { o.Learni
 // WithLossScale sets a factor on the loss while it is differentiated.
 func WithLossScale(l LossScale) Option { return then(func(o *Optimizer) { o.LossScale = l }) }
 
+// WithSkipNonFinite leaves out updates that are not finite, up to n in a row.
+func WithSkipNonFinite(n int64) Option { return then(func(o *Optimizer) { o.SkipNonFinite = n }) }
+
 // WithKeras takes the rule of tf.keras.optimizers in place of tf.compat.v1.train's,
 // with Keras' defaults: SGD, which then has WithMomentum, Adam, AdamW, Adagrad, RMSProp, Ftrl.
 func WithKeras() Option { return func(c *construction) { c.prefix = "keras_" } }

@@ -21,6 +21,7 @@ func (s Spec) parameters() map[string]any {
 	put(p, string(ClipGlobalNorm), s.GlobalClipNorm)
 	put(p, "accumulate_steps", s.AccumulateSteps)
 	put(p, "loss_scale", s.LossScale)
+	put(p, "skip_nonfinite", s.SkipNonFinite)
 	if s.Averaging.Kind != noAveraging && s.Averaging.Kind != "" {
 		p["averaging"] = s.Averaging.parameters()
 	}

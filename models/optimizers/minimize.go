@@ -62,6 +62,9 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec,
 	if err := o.Averaging.Check(); err != nil {
 		return nil, err
 	}
+	if o.SkipNonFinite < 0 {
+		return nil, fmt.Errorf("skip_nonfinite: got %d: expected updates in a row >= 0", o.SkipNonFinite)
+	}
 	vars, unreached, err := reached(b, loss, of)
 	if err != nil {
 		return nil, err
@@ -93,7 +96,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec,
 		groups[i].Gradients, grads = grads[:n:n], grads[n:]
 	}
 	return &TrainOp{Loss: loss, Groups: groups, Unreached: unreached, Transforms: o.Transforms,
-		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames, LossScale: o.LossScale, Scale: scale}, nil
+		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames, LossScale: o.LossScale, Scale: scale, SkipNonFinite: o.SkipNonFinite}, nil
 }
 
 // groups partitions the variables; the Optimizer's own group is the last.

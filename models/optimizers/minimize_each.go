@@ -103,6 +103,7 @@ func (t *TrainOp) agrees(o *TrainOp) error {
 	}{
 		{"transforms", append([]Transform{}, t.Transforms...), append([]Transform{}, o.Transforms...)}, {"accumulate_steps", max(t.AccumulateSteps, 1), max(o.AccumulateSteps, 1)},
 		{"slot_names", cmp.Or(t.SlotNames, V1Names), cmp.Or(o.SlotNames, V1Names)}, {"loss_scale", t.LossScale, o.LossScale},
+		{"skip_nonfinite", t.SkipNonFinite, o.SkipNonFinite},
 	} {
 		if !reflect.DeepEqual(x.a, x.b) {
 			return fmt.Errorf("%s %v, but %v of the first objective: expected one for all", x.name, x.b, x.a)

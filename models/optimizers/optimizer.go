@@ -19,6 +19,10 @@ type Optimizer struct {
 	SlotNames SlotNames
 	// LossScale is a factor on the loss while it is differentiated.
 	LossScale LossScale
+	// SkipNonFinite > 0 leaves out an update whose gradients or loss are NaN or infinite, of all replicas together: no
+	// variable, slot or average changes, the global step advances. More than that many in a row end training with
+	// a hooks.NaNLossError. With 0 no update is left out for this. Parameter servers and step functions have none.
+	SkipNonFinite int64
 	// Averaging keeps averages of the variables, of all groups.
 	Averaging Averaging
 

@@ -61,7 +61,7 @@ func Names() []string { return rules.Names() }
 // New returns the optimizer of the named rule. Parameters are the keys of the optimizer section of a config
 // file: learning_rate (a number, or a map, see NewSchedule), the rule's hyper-parameters, weight_decay,
 // no_decay, at most one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps, slot_names,
-// loss_scale (none, dynamic or a number) and averaging (see NewAveraging). Parameters that are left out take their defaults. Unknown names
+// loss_scale (none, dynamic or a number), skip_nonfinite and averaging (see NewAveraging). Parameters that are left out take their defaults. Unknown names
 // and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
 	r, err := rules.Lookup(name)
@@ -75,7 +75,7 @@ func New(name string, parameters map[string]any) (*Optimizer, error) {
 func (r registered) optimizer(name string, parameters map[string]any) (*Optimizer, error) {
 	p := params.Read("optimizer "+name, parameters)
 	o := &Optimizer{Rule: r.rule(p), LearningRate: Constant(r.rate), WeightDecay: p.Float("weight_decay", r.weightDecay),
-		NoDecay: p.String("no_decay", ""), AccumulateSteps: p.Int("accumulate_steps", 1, 1),
+		NoDecay: p.String("no_decay", ""), AccumulateSteps: p.Int("accumulate_steps", 1, 1), SkipNonFinite: int64(p.Int("skip_nonfinite", 0, 0)),
 		SlotNames: SlotNames(p.String("slot_names", string(V1Names)))}
 	if rate := p.Any("learning_rate"); rate != nil {
 		s, err := NewSchedule(rate)

@@ -50,6 +50,9 @@ type Spec struct {
 	AccumulateSteps int `yaml:"accumulate_steps"`
 	// Factor on the loss while it is differentiated: none, a number, or dynamic - 32768 at first, doubled after 2000 updates with finite gradients, halved, with the update left out, where some are not.
 	LossScale string `yaml:"loss_scale"`
+	// Leave out updates whose gradients or loss are NaN or infinite, up to this many in a row; more end training as a NaN loss does. Nothing but the
+	// global step changes in such a step. 0: none is left out. Not for parameter servers.
+	SkipNonFinite int `yaml:"skip_nonfinite,omitempty"`
 	// Averages of the weights, with which evaluation, prediction and exports are made (model.averages).
 	Averaging AveragingSpec `yaml:"averaging,omitempty"`
 	// Names of the slots in checkpoints: v1 or keras.

@@ -136,8 +136,8 @@ func (t *TrainOp) Check() error {
 		return nil
 	case len(t.Groups) > 0:
 		return fmt.Errorf("train op: step function %q beside %d groups of variables: expected one or the other", t.Step.Function, len(t.Groups))
-	case len(t.Transforms) > 0 || t.accumulates() || !t.LossScale.None():
-		return fmt.Errorf("train op: step function %q has no gradients: expected no transforms, accumulate_steps and loss_scale", t.Step.Function)
+	case len(t.Transforms) > 0 || t.accumulates() || !t.LossScale.None() || t.SkipNonFinite != 0:
+		return fmt.Errorf("train op: step function %q has no gradients: expected no transforms, accumulate_steps, loss_scale and skip_nonfinite", t.Step.Function)
 	}
 	return t.Step.check()
 }

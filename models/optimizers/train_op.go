@@ -16,6 +16,7 @@ type TrainOp struct {
 	SlotNames       SlotNames
 	LossScale       LossScale   // that the gradients have
 	Scale           *ScaleState // where LossScale changes, else nil
+	SkipNonFinite   int64       // updates in a row; see Optimizer
 	Step            *StepOp
 	// Earlier are groups of other functions over the same variables, whose state is named before this one's.
 	Earlier []Group

@@ -78,6 +78,7 @@ func (s Spec) Validate() error {
 	vs.Require(s.AccumulateSteps >= 1, "accumulate_steps", s.AccumulateSteps, "expected >= 1")
 	_, err := NewLossScale(s.LossScale)
 	vs.Require(err == nil, "loss_scale", s.LossScale, "expected none, dynamic or a number from 1.18e-38 to 3.4e+38")
+	vs.Require(s.SkipNonFinite >= 0, "skip_nonfinite", s.SkipNonFinite, "expected updates in a row, or 0 to leave none out")
 	vs.Include("averaging", s.Averaging.Validate())
 	vs.Include("learning_rate", s.LearningRate.Validate())
 	vs.Regexp("weight_decay_exclude", s.WeightDecayExclude)

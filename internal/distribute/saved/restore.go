@@ -25,7 +25,7 @@ func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.Tra
 			averaged[average] = v
 		}
 	}
-	return restore(r, s, func(name string) string {
+	return restore(r, s, s.Variables().Names(), func(name string) string {
 		_, there := r.Lookup(name)
 		if v := averaged[name]; v != "" && !there {
 			return v // averaging begins with this training
@@ -41,7 +41,12 @@ func RestoreAverages(r *checkpoint.Reader, s distribute.Strategy) (problems []st
 	if err != nil {
 		return nil, err
 	}
-	return restore(r, s, a.Name)
+	return restore(r, s, s.Variables().Names(), a.Name)
+}
+
+// RestoreThese is Restore of these variables alone, from a checkpoint of the same training.
+func RestoreThese(r *checkpoint.Reader, s distribute.Strategy, names []string) (problems []string, err error) {
+	return restore(r, s, names, func(name string) string { return name })
 }
 
 // Averages are what a checkpoint has of averages of weights.
@@ -72,12 +77,12 @@ func (a Averages) Name(variable string) string {
 	return variable
 }
 
-// restore sets all variables from what the checkpoint has under their stored names.
-func restore(r *checkpoint.Reader, s distribute.Strategy, stored func(name string) string) (problems []string, err error) {
+// restore sets variables from what the checkpoint has under their stored names.
+func restore(r *checkpoint.Reader, s distribute.Strategy, names []string, stored func(name string) string) (problems []string, err error) {
 	vars := s.Variables()
 	values := map[string]distribute.Fill{}
 	_, shared := s.(distribute.Shared)
-	for _, name := range vars.Names() {
+	for _, name := range names {
 		want, _ := vars.Type(name)
 		from := stored(name)
 		if _, there := r.Lookup(from); !there && strings.HasPrefix(name, PrivatePrefix) {

@@ -6,8 +6,10 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/lower"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/training/update"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Effects are what a training step changes variables by.
@@ -43,6 +45,15 @@ func (t *Tracing) Effects(b *models.Builder, op *optimizers.TrainOp) Effects {
 // Program adds what an update needs to what is computed.
 func (e Effects) Program(p distribute.Program, op *optimizers.TrainOp) distribute.TrainProgram {
 	return distribute.TrainProgram{Program: p, Train: op, Args: e.Args, Updates: e.Updates, Gradients: e.Values()}
+}
+
+// Guarded adds to a step's changes its loss, for an update that is left out where the loss is not finite.
+func Guarded(t distribute.TrainProgram) distribute.TrainProgram {
+	if t.Train.SkipNonFinite > 0 && t.Loss.Valid() {
+		loss := graph.NewBuilder(t.Graph).Cast(update.FiniteLoss+"/Cast", t.Loss, tensor.Float32)
+		t.Updates = append(t.Updates[:len(t.Updates):len(t.Updates)], distribute.Update{Variable: update.FiniteLoss, Value: loss})
+	}
+	return t
 }
 
 // Values are the gradients of a graph that was lowered.

@@ -22,6 +22,7 @@ type RunState struct {
 	Failed       *Failed   `json:"failed,omitempty"`
 	Failures     *Failures `json:"failures,omitempty"`
 	Session      string    `json:"session,omitempty"` // of the parameter servers
+	Best         *Best     `json:"best,omitempty"`
 }
 
 // ReasonMaxSteps is Finished.Reason where training has made the steps that it was asked for.
@@ -46,6 +47,16 @@ type Failed struct {
 type Failures struct {
 	GlobalStep int64    `json:"global_step"` // of that checkpoint, -1 for none
 	Reasons    []string `json:"reasons"`
+}
+
+// Best is the best evaluation of a training that ends with its weights.
+type Best struct {
+	Metric         string  `json:"metric"`
+	HigherIsBetter bool    `json:"higher_is_better,omitempty"`
+	Value          float64 `json:"value"`
+	GlobalStep     int64   `json:"global_step"`
+	// Restored is the step of the checkpoint that has these weights in place of its own, 0 for none.
+	Restored int64 `json:"restored,omitempty"`
 }
 
 // LoadRunState reads a model_dir's RunState; the zero one where there is no file

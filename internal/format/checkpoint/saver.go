@@ -57,6 +57,7 @@ type Saver struct {
 	kept          []Entry // the list, oldest first
 	lastPreserved time.Time
 	deleting      []string // prefixes that fell off the list to be deleted
+	spare         spared
 }
 
 // NewSaver opens a directory for writing, creating it where necessary. It takes
@@ -367,6 +368,10 @@ func (s *Saver) expire() {
 		s.kept = s.kept[1:]
 		if span > 0 && e.Time.Sub(s.lastPreserved) >= span {
 			s.lastPreserved = e.Time
+			continue
+		}
+		if e.Prefix == s.spare.prefix {
+			s.spare.unlisted = true
 			continue
 		}
 		s.deleting = append(s.deleting, e.Prefix)

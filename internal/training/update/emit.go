@@ -18,15 +18,17 @@ import (
 
 // Env is what an update is emitted into a graph with.
 type Env struct {
-	GlobalStep graph.Output  // int64 scalar: the value at the start of the step
-	Gradients  []lower.Value // of every variable, in the order of the groups; dense or sparse
-	RateFactor graph.Output  // float64 scalar, by which each group's rate is multiplied; not Valid: 1
+	GlobalStep graph.Output   // int64 scalar: the value at the start of the step
+	Gradients  []lower.Value  // of every variable, in the order of the groups; dense or sparse
+	Changes    []graph.Output // what the step gives other variables than the optimizer's
+	RateFactor graph.Output   // float64 scalar, by which each group's rate is multiplied; not Valid: 1
 }
 
 // Applied is an emitted update.
 type Applied struct {
 	Targets      []*graph.Node // to be run in each step
 	LearningRate graph.Output  // float64 scalar: the first group's rate in this step
+	Finite       graph.Output  // bool: Env.Changes are to be made too; not Valid: always
 }
 
 // Emit adds the update to b: accumulation, loss scale, transforms, and each
@@ -54,6 +56,7 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	if err != nil {
 		return Applied{}, err
 	}
+	scale.finite = em.allAre(scale.finite, grads, e.Changes)
 	if grads, err = em.transform(grads); err != nil {
 		return Applied{}, err
 	}
@@ -65,6 +68,7 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 		grads = grads[n:]
 	}
 	em.holdBack(scale.finite)
+	em.countSkipped(scale.finite)
 	for _, n := range em.rescaled(scale) {
 		v := b.Variable(n.Variable, n.Value.Type())
 		em.targets = append(em.targets, rule.Assign(b, "AssignVariableOp", scaleScope+"AssignVariableOp", v, n.Value))
@@ -72,7 +76,11 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	if err := b.Err(); err != nil {
 		return Applied{}, fmt.Errorf("emit update: %w", err)
 	}
-	return Applied{Targets: em.targets, LearningRate: em.rate}, nil
+	out := Applied{Targets: em.targets, LearningRate: em.rate}
+	if t.SkipNonFinite > 0 {
+		out.Finite = scale.finite
+	}
+	return out, nil
 }
 
 func check(t *optimizers.TrainOp, e Env) error {

@@ -78,7 +78,7 @@ func (em *emission) allFinite(x graph.Output) graph.Output {
 
 // wild marks a value that is not finite where gradients overflow, if that is looked after.
 func (em *emission) wild(x graph.Output) graph.Output {
-	if em.Scale != nil && x.Valid() {
+	if guards(em.TrainOp) && x.Valid() {
 		x.Node.Attrs[graph.MayOverflow] = true
 	}
 	return x

@@ -50,6 +50,9 @@ func Slots(t *optimizers.TrainOp) []Slot {
 	if _, waits, _ := t.Plateau(); waits {
 		out = append(out, Slot{Name: PlateauShare, Type: rule.Scalar, Init: initializers.Constant{Value: 1}})
 	}
+	if t.SkipNonFinite > 0 {
+		out = append(out, skipSlots()...)
+	}
 	if accumulates(t) {
 		for _, g := range t.Groups {
 			for _, v := range g.Variables {

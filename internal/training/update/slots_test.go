@@ -87,7 +87,7 @@ func TestNewErrors(t *testing.T) {
 		want   string
 	}{
 		{"adm", nil, `unknown optimizer "adm": expected one of adadelta, adagrad, adam, adamax, adamw, amsgrad, ftrl, keras_adagrad`},
-		{"sgd", map[string]any{"momentum": 0.9}, "optimizer sgd: unknown parameter momentum: known are accumulate_steps, averaging, clip_norm, clip_value, global_clip_norm, learning_rate, loss_scale, no_decay, slot_names, weight_decay"},
+		{"sgd", map[string]any{"momentum": 0.9}, "optimizer sgd: unknown parameter momentum: known are accumulate_steps, averaging, clip_norm, clip_value, global_clip_norm, learning_rate, loss_scale, no_decay, skip_nonfinite, slot_names, weight_decay"},
 		{"adam", map[string]any{"beta1": 1.0}, "beta1: got 1, expected >= 0 and < 1"},
 		{"adam", map[string]any{"beta1": "high"}, "optimizer adam: beta1: expected a number, got high (string)"},
 		{"adam", map[string]any{"epsilon": -1}, "epsilon: got -1, expected >= 0"},

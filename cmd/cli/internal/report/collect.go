@@ -129,6 +129,8 @@ func order(tag string) string {
 		return "1"
 	case "global_step/sec":
 		return "~1"
+	case "data_wait":
+		return "~2"
 	case "learning_rate":
 		return "~0"
 	}

@@ -1,0 +1,31 @@
+package checkpoint
+
+import "slices"
+
+// spared is the checkpoint that a Saver does not delete however many are newer.
+type spared struct {
+	prefix   string // "" for none
+	unlisted bool   // it fell off the list, and is deleted once another is spared
+}
+
+// Spare keeps a checkpoint, such as that of the best evaluation, however many are newer. It is one at a time: the one
+// before is deleted if its turn has come. A Saver does not remember it for the next one of the directory.
+func (s *Saver) Spare(prefix string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.spare
+	if prefix == before.prefix {
+		return nil
+	}
+	listed := slices.ContainsFunc(s.kept, func(e Entry) bool { return e.Prefix == prefix })
+	// One that an earlier run left off the list may be there for Options.KeepEveryNHours, too.
+	s.spare = spared{prefix: prefix, unlisted: prefix != "" && !listed && s.opts.KeepEveryNHours == 0 && s.opts.MaxToKeep > 0}
+	if !before.unlisted {
+		return nil
+	}
+	s.deleting = append(s.deleting, before.prefix)
+	if err := s.writeState(); err != nil {
+		return err
+	}
+	return s.deleteExpired()
+}
