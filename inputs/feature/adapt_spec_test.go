@@ -278,7 +278,7 @@ func TestWideColumns(t *testing.T) {
 		}
 		stats, _ := statisticsFor(specs, ds.Schema())
 		_, _ = stats.read(t.Context(), ds)
-		n := stats.numbers("x")
+		n := stats.numbers("x", Reading{})
 		if len(n.sketches) > 0 || (len(n.counts) > 0) != (how == missingFrequent) {
 			t.Errorf("%s: %d sketches and %d counters", how, len(n.sketches), len(n.counts))
 		}

@@ -10,7 +10,7 @@ import (
 // fields are the types of columns, as the documents list them, and the keys of a Spec
 // that count for each, but for name and type.
 var fields = []struct{ typ, keys string }{
-	{"numeric", "key shape default defaults missing normalize allow_nan sequence"},
+	{"numeric", "key shape read date_order decimal default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
 	{"words", "key buckets"},
@@ -89,7 +89,7 @@ func (s Spec) numeric() ([]Column, error) {
 		return nil, fmt.Errorf("default and defaults exclude each other")
 	}
 	if !s.Sequence {
-		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault}
+		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault, Read: s.reading()}
 		if s.Default != nil {
 			c.Default = []float32{float32(*s.Default)}
 		}
@@ -97,6 +97,9 @@ func (s Spec) numeric() ([]Column, error) {
 			c.Default = convert[float32](s.Defaults)
 		}
 		return []Column{c}, nil
+	}
+	if s.reading() != (Reading{}) {
+		return nil, fmt.Errorf("read says nothing about a sequence: leave it out")
 	}
 	if len(s.Defaults) > 0 {
 		return nil, fmt.Errorf("a sequence has one default, not defaults")

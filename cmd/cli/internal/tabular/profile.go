@@ -138,6 +138,11 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 		p.Columns = append(p.Columns, c)
 		named[w.name] = true
 	}
+	for i, c := range p.Columns {
+		if c.Kind == Number && c.Reading.Part != "" {
+			p.measure(i)
+		}
+	}
 	p.Sampled = len(p.sample)
 	if o.Label == "" {
 		return p, nil
