@@ -115,6 +115,9 @@ func (d *draft) width() int {
 		switch u {
 		case tabular.Numeric:
 			n++
+			if d.p.Columns[i].Missing > 0 {
+				n++
+			}
 		case tabular.Dates:
 			n += len(d.p.Parts(i))
 		case tabular.Category:

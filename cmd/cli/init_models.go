@@ -133,7 +133,7 @@ func (c *candidate) mean(folds int) {
 // network reports whether a candidate is one.
 func (c candidate) network() bool { return c.forest.trees == 0 }
 
-// labelScale are the lines that bring numbers of any size to what a network learns well.
+// labelScale are the lines that bring numbers of any size to what a model learns well.
 func (d *draft) labelScale() []string {
 	c := d.label()
 	if !d.regression() || !(c.Std > 0) {
@@ -154,6 +154,11 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 		switch u {
 		case tabular.Numeric:
 			add(name, "type: numeric, key: %s%s, %s", key, readKeys(c.Reading), numericKeys(m))
+			if c.Missing > 0 && !m.network() { // trees choose on which side of a split missing numbers are
+				names = append(names, name)
+				name += " missing last"
+				add(name, "type: numeric, key: %s%s, missing: largest", key, readKeys(c.Reading))
+			}
 		case tabular.Dates:
 			for _, part := range d.p.Parts(i) {
 				r := c.Reading
@@ -234,9 +239,7 @@ func (d *draft) params(m candidate, names []string) []string {
 	if w := d.balanced(); w != nil {
 		out = append(out, "# Some class is rare. With these weights, of balanced classes, more of it is found, and accuracy is less:", "# class_weights: "+numbersText(w))
 	}
-	if m.network() {
-		out = append(out, d.labelScale()...)
-	}
+	out = append(out, d.labelScale()...)
 	adam := func(rate float64) string {
 		return fmt.Sprintf("{name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", rate, d.netSteps(m))
 	}

@@ -28,7 +28,7 @@ func (d *draft) config(m candidate, on part) string {
 	say("seed: 1\n")
 	d.sayLeftOut(say)
 	if !m.network() {
-		say("# A number that is missing is NaN, which trees put on the side of the small ones. Vocabularies are those of the training")
+		say("# A number that is missing is NaN, which trees put on the side of the small ones, or, by a second column, on that of the large ones. Vocabularies are those of the training")
 		say("# rows, the most frequent values first; they are kept in checkpoints and exported. Rarer values share a bucket.")
 	} else {
 		say("# Means, deviations, medians and vocabularies are those of the training rows; they are kept in checkpoints and")

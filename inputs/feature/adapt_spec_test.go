@@ -146,7 +146,7 @@ func TestFilledNumbers(t *testing.T) {
 
 func TestAdaptRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent or default",
+		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent, default or largest",
 		"- {type: numeric, key: age, missing: default}":                                             "nothing stands for it",
 		"- {type: numeric, key: age, missing: mean, default: 3}":                                    "missing: mean excludes default",
 		"- {type: numeric, key: age, normalize: {adapt: true, mean: [3]}}":                          "normalize.adapt excludes mean and std",

@@ -2,6 +2,7 @@ package feature
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -79,8 +80,11 @@ func (s *Set) build(spec Spec) ([]Column, error) {
 
 func (s Spec) numeric() ([]Column, error) {
 	n := Normalizer{Scale: float32(s.Normalize.Scale), Log: s.Normalize.Log, Mean: convert[float32](s.Normalize.Mean), Std: convert[float32](s.Normalize.Std)}
-	if s.Missing != "" && s.Missing != missingDefault {
-		return nil, fmt.Errorf("missing must be mean, median, most_frequent or default, got %q", s.Missing)
+	if s.Missing != "" && s.Missing != missingDefault && s.Missing != missingLargest {
+		return nil, fmt.Errorf("missing must be mean, median, most_frequent, default or largest, got %q", s.Missing)
+	}
+	if s.Missing == missingLargest && (s.Default != nil || len(s.Defaults) > 0 || s.AllowNaN) {
+		return nil, fmt.Errorf("missing: largest excludes default, defaults and allow_nan")
 	}
 	if s.Missing != "" && s.Sequence {
 		return nil, fmt.Errorf("missing says nothing about a sequence: leave it out")
@@ -90,6 +94,9 @@ func (s Spec) numeric() ([]Column, error) {
 	}
 	if !s.Sequence {
 		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault, Read: s.reading()}
+		if s.Missing == missingLargest {
+			c.FillNaN, c.Default, c.Alias = true, []float32{math.MaxFloat32}, s.Key+"_missing_last"
+		}
 		if s.Default != nil {
 			c.Default = []float32{float32(*s.Default)}
 		}

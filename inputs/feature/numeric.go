@@ -21,6 +21,8 @@ type Numeric struct {
 	// Read says what numbers texts are read as; its zero value is for features that are numbers. A text that is not
 	// written so is NaN.
 	Read Reading
+	// Alias is the name in place of the usual one, so that two columns can read a feature differently.
+	Alias string
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
@@ -36,8 +38,11 @@ type Normalizer struct {
 	Name string
 }
 
-// Name is the key; of a part of a date, the key and the part.
+// Name is the alias, or the key; of a part of a date, the key and the part.
 func (c *Numeric) Name() string {
+	if c.Alias != "" {
+		return c.Alias
+	}
 	if p := c.Read.Part; p != "" && p != string(textvalue.Number) {
 		return c.Key + "_" + p
 	}
@@ -201,7 +206,7 @@ func (c *Numeric) reads() []read {
 		return []read{{key: c.Key, kind: text, size: 1, shape: shape, spec: ExampleSpec{Key: c.Key, DType: tensor.String, Shape: shape, Optional: true}}}
 	}
 	spec := ExampleSpec{Key: c.Key, DType: tensor.Float32, Shape: shape}
-	if c.Default != nil {
+	if c.Default != nil && c.Alias == "" { // beside another column the feature is parsed as that one has it
 		spec.Default = spread(c.Default, 0, c.Width())
 	}
 	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec}}
