@@ -53,7 +53,7 @@ type Column struct {
 	Words float64
 	// Steady says that whole numbers follow each other by a step of one.
 	Steady bool
-	// Duplicate says that an earlier column has the name.
+	// Duplicate says that another column has the name.
 	Duplicate bool
 	// Reading says what its texts are read as: numbers with units, or dates.
 	Reading textvalue.Reading

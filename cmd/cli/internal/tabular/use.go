@@ -43,7 +43,7 @@ func (c Column) use() (Use, string) {
 	case c.Name == "":
 		return LeftOut, "it has no name"
 	case c.Duplicate:
-		return LeftOut, "an earlier column has this name"
+		return LeftOut, "another column has this name: rename one of them in the file"
 	case c.Kind == Unreadable:
 		return LeftOut, "it cannot be read: " + c.Unreadable
 	case c.Kind == Empty:

@@ -53,7 +53,6 @@ func TestUses(t *testing.T) {
 		{"booleans", "b", 100, func(r int) string { return fmt.Sprint(r%3 == 0) }, tabular.Text, tabular.Category, ""},
 		{"numbers and a word for missing", "x", 200, mostly, tabular.Number, tabular.Numeric, ""},
 		{"no name", "", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "no name"},
-		{"duplicate", "y", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "earlier column"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := read(t, "t.csv", table(c.rows, "y,"+c.column, format("%d", 1, 2), c.cell), tabular.Options{Label: "y"})
