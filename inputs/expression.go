@@ -19,7 +19,7 @@ import (
 // A name is a column, col("a name") one whose name is no identifier. Columns have one number, text or bool in each row; len also takes
 // ragged ones. Numbers are float64; whole numbers of columns are compared exactly. Operators are + - * / %, == != < <= > >=, && || !.
 // Functions are abs, ceil, exp, floor, log, log10, log1p, round, sqrt (x); max, min, pow (x, y); clip (x, low, high); where (condition, a, b);
-// isnan (x); len, lower (text); contains, prefix, suffix (text, text); and of times, which are text as 2024-12-31 or 2024-12-31T23:59:59, or
+// isnan (x); len, lower (text); number (text), of $1,234.50, 12 kg or 3.5 %, NaN of others, or with its decimal mark (text, ","); contains, prefix, suffix (text, text); and of times, which are text as 2024-12-31 or 2024-12-31T23:59:59, or
 // seconds since 1970 in UTC: year, month, day, weekday (0 is Sunday), hour.
 type Expression struct {
 	text string

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
 )
 
 // functions are the functions of expressions: by name, then by the kinds of their arguments.
@@ -23,6 +25,12 @@ var functions = map[string]map[string]func(a []term) term{
 	"len": {"t": func(a []term) term {
 		return wholeNumber(func(c []NamedTensor, i int) int64 { return int64(len(a[0].text(c, i))) })
 	}},
+	"number": {
+		"t": func(a []term) term { return written(a[0], ".") },
+		"tt": func(a []term) term {
+			return number64(func(c []NamedTensor, i int) float64 { return written(a[0], a[1].text(c, i)).num(c, i) })
+		},
+	},
 	"lower": {"t": func(a []term) term {
 		return term{text: func(c []NamedTensor, i int) string { return strings.ToLower(a[0].text(c, i)) }}
 	}},
@@ -62,6 +70,12 @@ func ofTexts(f func(x, y string) bool) map[string]func([]term) term {
 	return map[string]func([]term) term{"tt": func(a []term) term {
 		return term{truth: func(c []NamedTensor, i int) bool { return f(a[0].text(c, i), a[1].text(c, i)) }}
 	}}
+}
+
+// written is the number that a text is written as, with a decimal mark.
+func written(x term, decimal string) term {
+	r := textvalue.Reading{Part: textvalue.Number, Decimal: decimal}
+	return number64(func(c []NamedTensor, i int) float64 { return r.Parse([]byte(x.text(c, i))) })
 }
 
 // ofTime is NaN for what is no time.

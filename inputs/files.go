@@ -125,6 +125,10 @@ func (f *file) Close() error {
 	return f.f.Close()
 }
 
+// OpenFile opens a file of this machine or an object by its URL, as inputs read it: unpacked, where it is packed with gzip, zstd or bzip2.
+// Reading an object ends with the context.
+func OpenFile(ctx context.Context, name string) (io.ReadCloser, error) { return openFile(ctx, name) }
+
 // openFile opens a file; gzip, zstd and bzip2 are detected by its first bytes, not by the name. Reading an object ends with the context.
 func openFile(ctx context.Context, name string) (*file, error) { return openUnless(ctx, name, nil) }
 

@@ -180,7 +180,7 @@ func (s Spec) transforms(ic Context) []Transform {
 	for i, t := range s.Transforms {
 		kind := transformKinds[t.Kind]
 		if ic.Mode == Predict {
-			if kind.training || t.Kind == "rename" && ic.unlabeled() && s.isLabel(t.Column) {
+			if kind.training || (t.Kind == "rename" || t.Kind == "compute") && ic.unlabeled() && s.isLabel(t.Column) {
 				continue
 			}
 		}

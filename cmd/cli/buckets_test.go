@@ -59,3 +59,28 @@ func TestBuckets(t *testing.T) {
 		t.Errorf("code %d: %s", code, text)
 	}
 }
+
+// TestInitOfObject: init looks at an object, and its config reads the object.
+func TestInitOfObject(t *testing.T) {
+	web := s3server.New(t, "cli-init")
+	var b strings.Builder
+	b.WriteString("a,y\n")
+	for r := range 40 {
+		fmt.Fprintf(&b, "%d,%s\n", r*7%30, []string{"low", "high"}[r*7%30/15])
+	}
+	web.Put("tables/t.csv", b.String())
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"init", "s3://cli-init/tables/t.csv?use_path_style=true", "--label", "y", "--no-search"},
+		{"data", "describe", "s3://cli-init/tables/t.csv?use_path_style=true", "--label", "y"},
+		{"train", "--config", "config.yaml", "--set", "model.params.n_trees=2"},
+	} {
+		var out, errs bytes.Buffer
+		if code := Run(context.Background(), args, &out, &errs); code != 0 {
+			t.Fatalf("%s: %s", args[0], errs.String())
+		}
+	}
+	if _, err := os.Stat("runs/t/export/final"); err != nil {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/spf13/cobra"
 )
@@ -25,7 +26,8 @@ func (a *app) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init {FILE --label COLUMN | DIR}",
 		Short: "write a config that trains a model of a table or of a folder of images",
-		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow): separators, types, missing
+		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, or the URL of an
+object such as s3://bucket/houses.csv): separators, types, missing
 values, categories, ids. Then it tries a few models on a part that it holds out, and
 writes a config of the best one, with comments that say why. Nothing has to be
 edited before "goestimator train". With --label alone it infers the task: words and
@@ -100,7 +102,7 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 
 // tableName is the name of a file without its endings.
 func tableName(path string) string {
-	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	name, _, _ := strings.Cut(inputs.BaseName(path), ".")
 	if name == "" {
 		return "model"
 	}

@@ -58,7 +58,7 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 
 // isFeature reports whether a model reads columns of a use.
 func isFeature(u tabular.Use) bool {
-	return u == tabular.Numeric || u == tabular.Category || u == tabular.Texts
+	return u == tabular.Numeric || u == tabular.Category || u == tabular.Texts || u == tabular.Dates
 }
 
 func (d *draft) label() tabular.Column { return d.p.Columns[d.p.Label.Column] }
@@ -115,6 +115,11 @@ func (d *draft) width() int {
 		switch u {
 		case tabular.Numeric:
 			n++
+			if d.p.Columns[i].Missing > 0 {
+				n++
+			}
+		case tabular.Dates:
+			n += len(d.p.Parts(i))
 		case tabular.Category:
 			n += min(d.p.Columns[i].Distinct, treeValues) + 1
 		case tabular.Texts:
@@ -131,7 +136,7 @@ func (d *draft) inMemory() int { return max(min(d.trainRows(), mostNumbers/d.wid
 func (d *draft) marks() []string {
 	var out []string
 	for i, u := range d.uses {
-		if !isFeature(u) {
+		if !isFeature(u) || d.p.Columns[i].Reading.Part != "" {
 			continue
 		}
 		for _, m := range d.p.Columns[i].Marks {

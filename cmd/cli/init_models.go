@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
 )
 
 // candidate is a model that init tries.
@@ -115,7 +116,7 @@ func (d *draft) linear() candidate {
 // wide is the candidate of a linear model of words.
 func (d *draft) wide() candidate {
 	c := candidate{name: "linear_" + d.kind(), what: "linear model of words", rate: 0.03, wide: true}
-	if slices.Contains(d.uses, tabular.Numeric) || slices.Contains(d.uses, tabular.Category) {
+	if slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) && u != tabular.Texts }) {
 		c.name, c.what, c.units = "dnn_linear_combined_"+d.kind(), "linear model of words, and a network (hidden layers of 64 and 32 units)", []int{64, 32}
 	}
 	return c
@@ -132,7 +133,7 @@ func (c *candidate) mean(folds int) {
 // network reports whether a candidate is one.
 func (c candidate) network() bool { return c.forest.trees == 0 }
 
-// labelScale are the lines that bring numbers of any size to what a network learns well.
+// labelScale are the lines that bring numbers of any size to what a model learns well.
 func (d *draft) labelScale() []string {
 	c := d.label()
 	if !d.regression() || !(c.Std > 0) {
@@ -152,11 +153,21 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 		key, name := yamlText(c.Name), c.Name
 		switch u {
 		case tabular.Numeric:
-			if m.network() {
-				add(name, "type: numeric, key: %s, missing: median, normalize: {adapt: true}", key)
-			} else {
-				add(name, "type: numeric, key: %s, allow_nan: true", key)
+			add(name, "type: numeric, key: %s%s, %s", key, readKeys(c.Reading), numericKeys(m))
+			if c.Missing > 0 && !m.network() { // trees choose on which side of a split missing numbers are
+				names = append(names, name)
+				name += " missing last"
+				add(name, "type: numeric, key: %s%s, missing: largest", key, readKeys(c.Reading))
 			}
+		case tabular.Dates:
+			for _, part := range d.p.Parts(i) {
+				r := c.Reading
+				r.Part = part
+				name := c.Name + " " + string(part)
+				add(name, "type: numeric, key: %s%s, %s", key, readKeys(r), numericKeys(m))
+				names = append(names, name)
+			}
+			continue
 		case tabular.Category:
 			size := treeValues
 			if m.network() {
@@ -196,6 +207,29 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 	return lines, names
 }
 
+// readKeys are the keys that say what a text is read as.
+func readKeys(r textvalue.Reading) string {
+	if r.Part == "" {
+		return ""
+	}
+	s := ", read: " + string(r.Part)
+	if r.Order != "" {
+		s += ", date_order: " + string(r.Order)
+	}
+	if r.Decimal != "" {
+		s += fmt.Sprintf(", decimal: %q", r.Decimal)
+	}
+	return s
+}
+
+// numericKeys say what a model does with numbers.
+func numericKeys(m candidate) string {
+	if m.network() {
+		return "missing: median, normalize: {adapt: true}"
+	}
+	return "allow_nan: true"
+}
+
 // params are the lines of model.params.
 func (d *draft) params(m candidate, names []string) []string {
 	var out []string
@@ -205,9 +239,7 @@ func (d *draft) params(m candidate, names []string) []string {
 	if w := d.balanced(); w != nil {
 		out = append(out, "# Some class is rare. With these weights, of balanced classes, more of it is found, and accuracy is less:", "# class_weights: "+numbersText(w))
 	}
-	if m.network() {
-		out = append(out, d.labelScale()...)
-	}
+	out = append(out, d.labelScale()...)
 	adam := func(rate float64) string {
 		return fmt.Sprintf("{name: Adam, learning_rate: {schedule: cosine, initial: %g, decay_steps: %d}}", rate, d.netSteps(m))
 	}

@@ -28,7 +28,7 @@ func (d *draft) config(m candidate, on part) string {
 	say("seed: 1\n")
 	d.sayLeftOut(say)
 	if !m.network() {
-		say("# A number that is missing is NaN, which trees put on the side of the small ones. Vocabularies are those of the training")
+		say("# A number that is missing is NaN, which trees put on the side of the small ones, or, by a second column, on that of the large ones. Vocabularies are those of the training")
 		say("# rows, the most frequent values first; they are kept in checkpoints and exported. Rarer values share a bucket.")
 	} else {
 		say("# Means, deviations, medians and vocabularies are those of the training rows; they are kept in checkpoints and")
@@ -140,6 +140,7 @@ func (d *draft) saySource(say func(string, ...any), indent string, define bool) 
 			say("%smissing_values: %s", indent, yamlList(m))
 		}
 	}
+	defer d.sayTransforms(say, indent)
 	if !define {
 		say("%scolumns: *columns", indent)
 		return
@@ -152,6 +153,19 @@ func (d *draft) saySource(say func(string, ...any), indent string, define bool) 
 	}
 }
 
+// sayTransforms writes the step that reads a label such as $1,234.50.
+func (d *draft) sayTransforms(say func(string, ...any), indent string) {
+	c := d.label()
+	if !d.regression() || c.Reading.Part == "" {
+		return
+	}
+	expression := fmt.Sprintf("number(col(%q))", c.Name)
+	if c.Reading.Decimal != "" {
+		expression = fmt.Sprintf("number(col(%q), %q)", c.Name, c.Reading.Decimal)
+	}
+	say("%stransforms:\n%s  - {kind: compute, column: %s, expression: %s}", indent, indent, yamlText(c.Name), quotedYAML(expression))
+}
+
 // column is the declaration of a column of the file, empty where it needs none.
 func (d *draft) column(i int, u tabular.Use) string {
 	c := d.p.Columns[i]
@@ -161,11 +175,15 @@ func (d *draft) column(i int, u tabular.Use) string {
 		dtype = ", dtype: float64"
 	}
 	switch u {
-	case tabular.Numeric:
-		return fmt.Sprintf("{name: %s%s, default: .nan}", name, dtype)
-	case tabular.Category, tabular.Texts:
+	case tabular.Numeric, tabular.Category, tabular.Texts, tabular.Dates:
+		if u == tabular.Numeric && c.Reading.Part == "" {
+			return fmt.Sprintf("{name: %s%s, default: .nan}", name, dtype)
+		}
 		return fmt.Sprintf("{name: %s, dtype: string, default: \"\"}", name)
 	case tabular.LabelUse:
+		if d.regression() && c.Reading.Part != "" { // a transform makes a number of it
+			return fmt.Sprintf("{name: %s, dtype: string, role: label}", name)
+		}
 		if d.regression() {
 			return fmt.Sprintf("{name: %s%s, role: label}", name, dtype)
 		}

@@ -83,7 +83,7 @@ func (t target) numbers(mc *estimator.ModelContext, dimension int) *G.Node {
 	return ops.ExpandDims(mc, n, -1)
 }
 
-// LabelsOf returns labels as the loss of a head takes them: words are ids, and what the head refuses is an error that names
+// LabelsOf returns labels as the loss of a head takes them: words are ids, numbers are scaled, and what the head refuses is an error that names
 // the row.
 func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node, error) {
 	l, ok := h.(interface {
@@ -92,7 +92,11 @@ func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node
 	if !ok {
 		return nil, fmt.Errorf("a head %T: expected one of a single label", h)
 	}
-	return l.labels(mc, labels)
+	y, err := l.labels(mc, labels)
+	if r, scaled := h.(RegressionHead); scaled && err == nil {
+		y = r.scaled(mc, y)
+	}
+	return y, err
 }
 
 // encoding says what values labels may have and what they become.

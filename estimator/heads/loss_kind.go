@@ -36,7 +36,7 @@ func KindOfLoss(h Head) LossKind {
 
 // kindUnless is k where there is no loss_fn.
 func (b base) kindUnless(k LossKind) LossKind {
-	if b.lossFn != nil || b.scale != nil {
+	if b.lossFn != nil {
 		return OtherLoss
 	}
 	return k

@@ -20,7 +20,7 @@ func (s statistics) fill(c *AdaptedColumn, filled map[string]Spec) error {
 
 func (s statistics) fillNumbers(c *AdaptedColumn) {
 	d := c.Declared
-	n := s.numbers(d.Key)
+	n := s.numbers(d.Key, d.reading())
 	c.Missing = n.missing
 	c.Approximate = d.Missing == missingFrequent && !n.exact()
 	if d.imputes() {
@@ -30,7 +30,7 @@ func (s statistics) fillNumbers(c *AdaptedColumn) {
 		return
 	}
 	for _, x := range s[d.Key] {
-		if m, ok := x.(*moments); ok && m.normalizer.String() == d.Normalize.before().String() {
+		if m, ok := x.(*moments); ok && m.read == d.reading() && m.normalizer.String() == d.Normalize.before().String() {
 			c.Filled.Normalize.Adapt = false
 			c.Filled.Normalize.Mean, c.Filled.Normalize.Std = m.mean, m.deviations()
 			return
@@ -61,7 +61,7 @@ func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 
 // fillBuckets sets the boundaries to quantiles of the numbers of column of, as its normalizer makes them.
 func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
-	n := s.numbers(of.Key)
+	n := s.numbers(of.Key, of.reading())
 	c.Missing = n.missing
 	normalizer := Normalizer{Scale: float32(of.Normalize.Scale), Log: of.Normalize.Log, Mean: convert[float32](of.Normalize.Mean), Std: convert[float32](of.Normalize.Std)}
 	if err := normalizer.check(1); err != nil {

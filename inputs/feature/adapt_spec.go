@@ -21,6 +21,7 @@ const (
 	missingMedian   = "median"
 	missingFrequent = "most_frequent"
 	missingDefault  = "default"
+	missingLargest  = "largest"
 )
 
 var errNotAdapted = errors.New("what it takes from the training data is not known: Adapt computes it, and a checkpoint of training holds it")

@@ -146,7 +146,7 @@ func TestFilledNumbers(t *testing.T) {
 
 func TestAdaptRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent or default",
+		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent, default or largest",
 		"- {type: numeric, key: age, missing: default}":                                             "nothing stands for it",
 		"- {type: numeric, key: age, missing: mean, default: 3}":                                    "missing: mean excludes default",
 		"- {type: numeric, key: age, normalize: {adapt: true, mean: [3]}}":                          "normalize.adapt excludes mean and std",
@@ -278,7 +278,7 @@ func TestWideColumns(t *testing.T) {
 		}
 		stats, _ := statisticsFor(specs, ds.Schema())
 		_, _ = stats.read(t.Context(), ds)
-		n := stats.numbers("x")
+		n := stats.numbers("x", Reading{})
 		if len(n.sketches) > 0 || (len(n.counts) > 0) != (how == missingFrequent) {
 			t.Errorf("%s: %d sketches and %d counters", how, len(n.sketches), len(n.counts))
 		}

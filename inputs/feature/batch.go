@@ -22,6 +22,7 @@ type batch struct {
 	raw     memo[string, *cells]
 	whole   memo[string, []int64]
 	real    memo[string, []float32]
+	parsed  memo[readOf, []float32]
 	hash    memo[string, []uint64]
 	regular memo[int, []int32]
 	tokened memo[tokensOf, *tokens]
@@ -99,6 +100,20 @@ func (b *batch) floats(key string) ([]float32, error) {
 			return nil, err
 		}
 		return c.floats()
+	})
+}
+
+// numbers returns the values of a feature as a numeric column reads them.
+func (b *batch) numbers(key string, r Reading) ([]float32, error) {
+	if r.Part == "" {
+		return b.floats(key)
+	}
+	return b.parsed.get(b.turn, readOf{key, r}, func(old []float32) ([]float32, error) {
+		c, err := b.cells(key)
+		if err != nil {
+			return nil, err
+		}
+		return r.numbers(c, old)
 	})
 }
 

@@ -2,6 +2,7 @@ package feature
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 // fields are the types of columns, as the documents list them, and the keys of a Spec
 // that count for each, but for name and type.
 var fields = []struct{ typ, keys string }{
-	{"numeric", "key shape default defaults missing normalize allow_nan sequence"},
+	{"numeric", "key shape read date_order decimal default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
 	{"words", "key buckets"},
@@ -79,8 +80,11 @@ func (s *Set) build(spec Spec) ([]Column, error) {
 
 func (s Spec) numeric() ([]Column, error) {
 	n := Normalizer{Scale: float32(s.Normalize.Scale), Log: s.Normalize.Log, Mean: convert[float32](s.Normalize.Mean), Std: convert[float32](s.Normalize.Std)}
-	if s.Missing != "" && s.Missing != missingDefault {
-		return nil, fmt.Errorf("missing must be mean, median, most_frequent or default, got %q", s.Missing)
+	if s.Missing != "" && s.Missing != missingDefault && s.Missing != missingLargest {
+		return nil, fmt.Errorf("missing must be mean, median, most_frequent, default or largest, got %q", s.Missing)
+	}
+	if s.Missing == missingLargest && (s.Default != nil || len(s.Defaults) > 0 || s.AllowNaN) {
+		return nil, fmt.Errorf("missing: largest excludes default, defaults and allow_nan")
 	}
 	if s.Missing != "" && s.Sequence {
 		return nil, fmt.Errorf("missing says nothing about a sequence: leave it out")
@@ -89,7 +93,10 @@ func (s Spec) numeric() ([]Column, error) {
 		return nil, fmt.Errorf("default and defaults exclude each other")
 	}
 	if !s.Sequence {
-		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault}
+		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault, Read: s.reading()}
+		if s.Missing == missingLargest {
+			c.FillNaN, c.Default, c.Alias = true, []float32{math.MaxFloat32}, s.Key+"_missing_last"
+		}
 		if s.Default != nil {
 			c.Default = []float32{float32(*s.Default)}
 		}
@@ -97,6 +104,9 @@ func (s Spec) numeric() ([]Column, error) {
 			c.Default = convert[float32](s.Defaults)
 		}
 		return []Column{c}, nil
+	}
+	if s.reading() != (Reading{}) {
+		return nil, fmt.Errorf("read says nothing about a sequence: leave it out")
 	}
 	if len(s.Defaults) > 0 {
 		return nil, fmt.Errorf("a sequence has one default, not defaults")

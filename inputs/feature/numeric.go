@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -17,6 +18,11 @@ type Numeric struct {
 	Normalizer Normalizer
 	AllowNaN   bool // NaN and infinite numbers pass, instead of being an inputs.RowError
 	FillNaN    bool // NaN counts as missing: Default, which must be set, stands for it
+	// Read says what numbers texts are read as; its zero value is for features that are numbers. A text that is not
+	// written so is NaN.
+	Read Reading
+	// Alias is the name in place of the usual one, so that two columns can read a feature differently.
+	Alias string
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
@@ -32,8 +38,16 @@ type Normalizer struct {
 	Name string
 }
 
-// Name is the key.
-func (c *Numeric) Name() string { return c.Key }
+// Name is the alias, or the key; of a part of a date, the key and the part.
+func (c *Numeric) Name() string {
+	if c.Alias != "" {
+		return c.Alias
+	}
+	if p := c.Read.Part; p != "" && p != string(textvalue.Number) {
+		return c.Key + "_" + p
+	}
+	return c.Key
+}
 
 // Width is the number of numbers of an example.
 func (c *Numeric) Width() int { return shapeSize(c.Shape) }
@@ -43,6 +57,9 @@ func (c *Numeric) String() string {
 	s := "numeric(" + c.Key + shapeText(c.Shape)
 	if c.Default != nil {
 		s += fmt.Sprintf(", default=%v", c.Default)
+	}
+	if c.Read.Part != "" {
+		s += ", read=" + c.Read.String()
 	}
 	if c.FillNaN {
 		s += ", fill_nan"
@@ -172,6 +189,9 @@ func (c *Numeric) check() error {
 	if c.FillNaN && len(c.Default) == 0 {
 		return fmt.Errorf("NaN counts as missing, and nothing stands for it: set Default")
 	}
+	if err := c.Read.check(c.Width()); err != nil {
+		return err
+	}
 	return c.Normalizer.check(c.Width())
 }
 
@@ -182,8 +202,11 @@ func (c *Numeric) reads() []read {
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
+	if c.Read.Part != "" {
+		return []read{{key: c.Key, kind: text, size: 1, shape: shape, spec: ExampleSpec{Key: c.Key, DType: tensor.String, Shape: shape, Optional: true}}}
+	}
 	spec := ExampleSpec{Key: c.Key, DType: tensor.Float32, Shape: shape}
-	if c.Default != nil {
+	if c.Default != nil && c.Alias == "" { // beside another column the feature is parsed as that one has it
 		spec.Default = spread(c.Default, 0, c.Width())
 	}
 	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec}}
@@ -209,7 +232,7 @@ func (c *Numeric) dense(b *batch, out []float32) error {
 
 // read writes the normalised numbers, which may be infinite: buckets are for these, too.
 func (c *Numeric) read(b *batch, out []float32) error {
-	x, err := b.floats(c.Key)
+	x, err := b.numbers(c.Key, c.Read)
 	if err != nil {
 		return err
 	}
@@ -225,6 +248,8 @@ func (c *Numeric) read(b *batch, out []float32) error {
 	for i, missing := range cells.missing {
 		switch {
 		case !missing:
+		case c.Default == nil && c.AllowNaN && c.Read.Part != "":
+			out[i] = float32(math.NaN())
 		case c.Default == nil:
 			e := c.at(b, i, "null")
 			e.Err = errMissing

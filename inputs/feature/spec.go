@@ -15,7 +15,7 @@ import (
 // error. What a column takes from data instead of the declaration (adapt, quantiles,
 // missing) is computed of the training data by [Adapt] and kept in checkpoints:
 //
-//	numeric            key, shape, default or defaults or missing, normalize, allow_nan, sequence
+//	numeric            key, shape, read (date_order, decimal), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
 //	words              key, buckets
@@ -44,8 +44,14 @@ type Spec struct {
 	Default *float64 `yaml:"default,omitempty" json:"default"`
 	// Numbers that stand for missing ones, as many as the shape has.
 	Defaults []float64 `yaml:"defaults,omitempty" json:"defaults"`
-	// What stands for a missing number, a null or NaN: mean, median or most_frequent of the training data, or default. Empty: default stands for a null, and NaN is an error.
+	// What stands for a missing number, a null or NaN: mean, median or most_frequent of the training data, default, or largest, the largest number that there is: beside a column with allow_nan, whose missing numbers boosted trees take for small, they can then put them on either side. Empty: default stands for a null, and NaN is an error.
 	Missing string `yaml:"missing,omitempty" json:"missing"`
+	// What number a text is read as: number ($1,234.50, 12 kg, 3.5 %), or of a date days (since 1970), year, month, day, weekday (0 is Sunday) or hour (with minutes as its fraction). A text that is not written so is NaN. Empty: the feature is a number.
+	Read string `yaml:"read,omitempty" json:"read"`
+	// read of a date: ymd, dmy or mdy. Empty: ymd.
+	DateOrder string `yaml:"date_order,omitempty" json:"date_order"`
+	// read number: the mark before the fraction, "." or ",". Empty: ".".
+	Decimal string `yaml:"decimal,omitempty" json:"decimal"`
 	// The values of an example are the steps of a sequence.
 	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`
 	// NaN passes, instead of being an error.

@@ -47,7 +47,14 @@ func statisticsFor(specs []Spec, schema *inputs.Schema) (statistics, error) {
 		if err != nil {
 			return nil, fmt.Errorf("adapt: feature column %d (%s): %w", i+1, s.label(), err)
 		}
-		out.want(s, key)
+		of := s
+		if s.Quantiles > 0 {
+			of = numeric[s.Of]
+		}
+		if err := of.reading().check(shapeSize(of.Shape)); err != nil {
+			return nil, fmt.Errorf("adapt: feature column %d (%s): %w", i+1, s.label(), err)
+		}
+		out.want(s, key, of.reading())
 	}
 	return out, nil
 }
@@ -97,7 +104,7 @@ func (s Spec) finite() bool {
 }
 
 // want adds what a declaration needs.
-func (s statistics) want(spec Spec, key string) {
+func (s statistics) want(spec Spec, key string, r Reading) {
 	if spec.Type == "vocabulary" {
 		if find[*valueCounts](s[key]) == nil {
 			s[key] = append(s[key], &valueCounts{counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
@@ -105,24 +112,26 @@ func (s statistics) want(spec Spec, key string) {
 		return
 	}
 	if spec.Quantiles > 0 || spec.Missing == missingMedian {
-		s.numbers(key).sketched = true
+		s.numbers(key, r).sketched = true
 	}
 	if spec.Missing == missingFrequent {
-		s.numbers(key).counted = true
+		s.numbers(key, r).counted = true
 	}
 	if spec.Normalize.Adapt {
-		s[key] = append(s[key], &moments{normalizer: spec.Normalize.before()})
+		s[key] = append(s[key], &moments{read: r, normalizer: spec.Normalize.before()})
 	}
-	s.numbers(key)
+	s.numbers(key, r)
 }
 
-// numbers is the summary of a feature's numbers.
-func (s statistics) numbers(key string) *numberSummary {
-	n := find[*numberSummary](s[key])
-	if n == nil {
-		n = &numberSummary{moments: moments{}}
-		s[key] = append(s[key], n)
+// numbers is the summary of a feature's numbers, as a column reads them.
+func (s statistics) numbers(key string, r Reading) *numberSummary {
+	for _, x := range s[key] {
+		if n, ok := x.(*numberSummary); ok && n.moments.read == r {
+			return n
+		}
 	}
+	n := &numberSummary{moments: moments{read: r}}
+	s[key] = append(s[key], n)
 	return n
 }
 
@@ -141,13 +150,14 @@ func (n NormalizeSpec) before() Normalizer { return Normalizer{Scale: float32(n.
 
 // moments are mean and variance of each number of an example.
 type moments struct {
+	read       Reading
 	normalizer Normalizer // before it
 	n          []float64
 	mean, m2   []float64
 }
 
 func (m *moments) add(c *cells) error {
-	x, err := denseNumbers(c)
+	x, err := denseNumbers(c, m.read)
 	if err != nil {
 		return err
 	}
@@ -156,9 +166,12 @@ func (m *moments) add(c *cells) error {
 }
 
 // denseNumbers are the numbers of a feature that is not ragged.
-func denseNumbers(c *cells) ([]float32, error) {
+func denseNumbers(c *cells, r Reading) ([]float32, error) {
 	if c.offsets != nil {
 		return nil, fmt.Errorf("a ragged feature is not adapted to data: write its numbers out")
+	}
+	if r.Part != "" {
+		return r.numbers(c, nil)
 	}
 	return c.floats()
 }
@@ -211,7 +224,7 @@ type numberSummary struct {
 }
 
 func (n *numberSummary) add(c *cells) error {
-	x, err := denseNumbers(c)
+	x, err := denseNumbers(c, n.moments.read)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,11 @@ func (e *emitter) values(c *feature.Numeric) graph.Output {
 	type valuesOf string
 	return emitOnce(e, valuesOf(c.String()), func() graph.Output {
 		e := e.at(c.Key)
-		x := e.cast("float32", e.matrix(c.Key), tensor.Float32)
+		x := e.matrix(c.Key)
+		if c.Read.Part != "" {
+			x = e.read(x, c.Read)
+		}
+		x = e.cast("float32", x, tensor.Float32)
 		if s := x.Shape(); s.Dims[1] != graph.Fixed(c.Width()) {
 			x = e.reshape("numbers", x, graph.Shape{Dims: []graph.Dim{s.Dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
 		}

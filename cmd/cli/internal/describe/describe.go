@@ -79,7 +79,7 @@ type Label struct {
 const bars = 24
 
 // uses are the words for uses of columns.
-var uses = map[tabular.Use]string{tabular.LeftOut: "left out", tabular.Numeric: "number", tabular.Category: "category", tabular.Texts: "texts", tabular.LabelUse: "label"}
+var uses = map[tabular.Use]string{tabular.LeftOut: "left out", tabular.Numeric: "number", tabular.Category: "category", tabular.Texts: "texts", tabular.Dates: "date", tabular.LabelUse: "label"}
 
 // New describes a table.
 func New(p *tabular.Profile) *Description {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/frequent"
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 )
 
@@ -53,8 +53,10 @@ type Column struct {
 	Words float64
 	// Steady says that whole numbers follow each other by a step of one.
 	Steady bool
-	// Duplicate says that an earlier column has the name.
+	// Duplicate says that another column has the name.
 	Duplicate bool
+	// Reading says what its texts are read as: numbers with units, or dates.
+	Reading textvalue.Reading
 	// Unreadable says why the values cannot be read; empty: they can.
 	Unreadable string
 }
@@ -66,8 +68,10 @@ type watcher struct {
 	decimal            string
 	rows, empty        int64
 	marks              map[string]int64
-	numbers, dates     int64
+	numbers            int64
 	others             int64
+	written            *written
+	slashes            bool // some texts have one
 	words              int64
 	strangers          *frequent.Counter[string] // values that are neither numbers nor marks
 	stranger           string                    // the last of them
@@ -87,7 +91,7 @@ func newWatcher(name string, told Kind, decimal string, columns int) *watcher {
 	if columns > 64 {
 		epsilon = 0.05
 	}
-	return &watcher{name: name, told: told, decimal: decimal, marks: map[string]int64{}, strangers: frequent.New[string](64),
+	return &watcher{name: name, told: told, decimal: decimal, marks: map[string]int64{}, strangers: frequent.New[string](64), written: newWritten(decimal),
 		values: frequent.New[string](limit), limit: limit, integers: true, steady: true, min: math.Inf(1), max: math.Inf(-1), sketch: trees.NewSketch(epsilon)}
 }
 
@@ -135,11 +139,11 @@ func (w *watcher) add(cell string) {
 			words = len(strings.Fields(cell))
 		}
 		w.words += int64(words)
-		if isDate(cell) {
-			w.dates++
-		}
+		w.written.add(cell)
+		w.slashes = w.slashes || strings.Contains(cell, "/")
 		return
 	}
+	w.written.plain(cell)
 	w.number(v)
 }
 
@@ -160,21 +164,6 @@ func (w *watcher) number(v float64) {
 	w.mean += d / float64(w.numbers)
 	w.m2 += d * (v - w.mean)
 	w.sketch.Push([]float32{float32(v)}, 1, nil)
-}
-
-// layouts are how dates and times are written.
-var layouts = []string{"2006-01-02", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006/01/02", "02.01.2006", "01/02/2006", "02/01/2006", "1/2/2006", "2006-01", "15:04:05", "15:04"}
-
-func isDate(cell string) bool {
-	if len(cell) < 4 || len(cell) > 40 || cell[0] < '0' || cell[0] > '9' {
-		return false
-	}
-	for _, l := range layouts {
-		if _, err := time.Parse(l, cell); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // column is what was seen.
@@ -203,16 +192,20 @@ func (w *watcher) column(duplicate bool) Column {
 	} else {
 		c.Distinct, c.Exact = w.limit, false
 	}
-	if c.Kind != Number {
-		return c
+	if c.Kind == Number && c.Reading.Part == "" {
+		w.measured(&c)
 	}
+	return c
+}
+
+// measured sets what is known of the numbers.
+func (w *watcher) measured(c *Column) {
 	c.Integers, c.Steady = w.integers, w.steady && w.integers && w.numbers > 2
 	c.Min, c.Max, c.Mean = w.min, w.max, w.mean
 	c.Std = math.Sqrt(w.m2 / float64(max(w.numbers, 1)))
 	for i, q := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
 		c.Quantiles[i] = w.sketch.Quantile(q)
 	}
-	return c
 }
 
 // kind decides what the values are. A few kinds of words among many numbers mean missing numbers.
@@ -222,7 +215,10 @@ func (w *watcher) kind(c *Column) Kind {
 		return w.told
 	case w.numbers == 0 && w.others == 0:
 		return Empty
-	case w.dates == w.others && w.numbers == 0:
+	case w.told != Number && w.others > 0 && w.isRead(c):
+		if c.Reading.Part == textvalue.Number {
+			return Number
+		}
 		return Date
 	case w.told == Text:
 		return Text
@@ -236,6 +232,12 @@ func (w *watcher) kind(c *Column) Kind {
 		return Number
 	}
 	return Text
+}
+
+// isRead reports whether the texts are numbers with units, or dates, and says in c what they are read as.
+func (w *watcher) isRead(c *Column) bool {
+	c.Reading = w.written.reading(w.numbers, w.others, w.slashes)
+	return c.Reading.Part != ""
 }
 
 // few reports whether the numbers are so few that they are names of categories.

@@ -89,7 +89,7 @@ func (p *Profile) labels() []float64 {
 			out[r] = numbers[v]
 			continue
 		}
-		out[r], _ = parseNumber(cell, p.Form.Decimal)
+		out[r], _ = p.number(p.Label.Column, cell)
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func (p *Profile) correlation(column int, label []float64) float64 {
 	var n, sx, sy, sxx, syy, sxy float64
 	mean := p.Columns[column].Mean
 	for r, row := range p.sample {
-		x, ok := parseNumber(row[column], p.Form.Decimal)
+		x, ok := p.number(column, row[column])
 		if !ok {
 			continue
 		}
@@ -209,7 +209,7 @@ func (p *Profile) keys(column int) []string {
 	}
 	var list []number
 	for r, row := range p.sample {
-		if v, ok := parseNumber(row[column], p.Form.Decimal); ok {
+		if v, ok := p.number(column, row[column]); ok {
 			list = append(list, number{v, r})
 		}
 	}

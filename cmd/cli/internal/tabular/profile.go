@@ -98,7 +98,7 @@ type Options struct {
 
 // Read looks at a table, in one pass.
 func Read(ctx context.Context, path string, o Options) (*Profile, error) {
-	form, err := formOf(path, o.Label)
+	form, err := formOf(ctx, path, o.Label)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +130,20 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 	if p.Rows == 0 {
 		return nil, fmt.Errorf("%s has no rows: expected some below the names", p.Path)
 	}
-	named := map[string]bool{}
+	named := map[string]int{}
+	for _, n := range src.names {
+		named[n]++
+	}
 	for i, w := range watchers {
 		w.told = src.kinds[i]
-		c := w.column(named[w.name])
+		c := w.column(named[w.name] > 1)
 		c.Unreadable = src.unreadable[w.name]
 		p.Columns = append(p.Columns, c)
-		named[w.name] = true
+	}
+	for i, c := range p.Columns {
+		if c.Kind == Number && c.Reading.Part != "" {
+			p.measure(i)
+		}
 	}
 	p.Sampled = len(p.sample)
 	if o.Label == "" {
@@ -145,6 +152,9 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 	at := slices.Index(src.names, o.Label)
 	if at < 0 {
 		return p, &UnknownLabelError{o.Label, p.Names()}
+	}
+	if named[o.Label] > 1 {
+		return p, fmt.Errorf("label %q: two columns have this name: rename one of them in the file", o.Label)
 	}
 	p.Label, err = labelOf(p.Columns[at], watchers[at], o.Task)
 	if p.Label != nil {

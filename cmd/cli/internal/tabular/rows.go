@@ -34,7 +34,7 @@ func open(ctx context.Context, path string, f Form) (*rowSource, error) {
 }
 
 func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
-	t, err := openText(path)
+	t, err := openText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,9 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 		}
 		if len(row) != len(s.names) {
 			line, _ := r.FieldPos(0)
+			if len(s.names) == 1 && strings.HasPrefix(kept[0], "#") {
+				return nil, fmt.Errorf("%s: line %d has %d cells, and the first line, %.40q, is a comment: remove the lines above the names", path, line, len(row), kept[0])
+			}
 			return nil, fmt.Errorf("%s: line %d has %d cells, expected %d as in the first line: correct the line, or quote cells that hold %q", path, line, len(row), len(s.names), f.Delimiter)
 		}
 		for i := range row {
@@ -92,7 +95,7 @@ const sampleLines = 1000
 
 func openJSONL(ctx context.Context, path string) (*rowSource, error) {
 	s := &rowSource{}
-	t, err := openText(path)
+	t, err := openText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +126,7 @@ func openJSONL(ctx context.Context, path string) (*rowSource, error) {
 	if err := t.Close(); err != nil {
 		return nil, err
 	}
-	if t, err = openText(path); err != nil {
+	if t, err = openText(ctx, path); err != nil {
 		return nil, err
 	}
 	b = &bounded{ctx: ctx, in: t, path: path}

@@ -3,18 +3,19 @@ package tabular
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/inputs"
 )
 
 // headBytes are what the form of a text is inferred from.
@@ -32,15 +33,15 @@ type Form struct {
 var delimiters = []string{",", ";", "\t", "|"}
 
 // formOf infers the form of a file by name and content. label, where given, is a column that a header must have.
-func formOf(path, label string) (Form, error) {
-	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
+func formOf(ctx context.Context, path, label string) (Form, error) {
+	name := strings.TrimSuffix(strings.ToLower(inputs.BaseName(path)), ".gz")
 	switch filepath.Ext(name) {
 	case ".parquet", ".pq":
 		return Form{Format: "parquet"}, nil
 	case ".arrow", ".feather", ".ipc":
 		return Form{Format: "arrow"}, nil
 	}
-	head, whole, err := headOf(path)
+	head, whole, err := headOf(ctx, path)
 	if err != nil {
 		return Form{}, err
 	}
@@ -56,6 +57,8 @@ func formOf(path, label string) (Form, error) {
 		return Form{Format: "jsonl"}, nil
 	case isJSONArray(trimmed, whole):
 		return Form{}, fmt.Errorf("%s is a JSON array: expected JSON lines, one object on each line: convert it, for example by jq -c '.[]'", path)
+	case isUTF16(head):
+		return Form{}, fmt.Errorf("%s is UTF-16, expected UTF-8: convert it, for example by iconv -f utf-16 -t utf-8", path)
 	case bytes.IndexByte(head, 0) >= 0:
 		return Form{}, fmt.Errorf("%s is not a text, Parquet or Arrow file: expected CSV, JSON lines, Parquet or Arrow", path)
 	case !utf8.Valid(trimUTF8(head, whole)):
@@ -65,8 +68,8 @@ func formOf(path, label string) (Form, error) {
 }
 
 // headOf returns the beginning of a file, unpacked, and whether it is all.
-func headOf(path string) (head []byte, whole bool, err error) {
-	f, err := openText(path)
+func headOf(ctx context.Context, path string) (head []byte, whole bool, err error) {
+	f, err := openText(ctx, path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -82,28 +85,34 @@ func headOf(path string) (head []byte, whole bool, err error) {
 // text is a file that is read from its beginning, without a byte order mark.
 type text struct {
 	io.Reader
-	file *os.File
+	io.Closer
 }
 
-// Close closes the file.
-func (t text) Close() error { return t.file.Close() }
-
-func openText(path string) (text, error) {
-	f, err := os.Open(path)
+// openText opens a file or an object, unpacked.
+func openText(ctx context.Context, path string) (text, error) {
+	f, err := inputs.OpenFile(ctx, path)
 	if err != nil {
 		return text{}, err
 	}
-	var in io.Reader = f
-	if strings.HasSuffix(strings.ToLower(path), ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			return text{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-		}
-	}
-	b := bufio.NewReaderSize(in, 1<<16)
+	b := bufio.NewReaderSize(f, 1<<16)
 	if mark, _ := b.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		_, _ = b.Discard(3)
 	}
 	return text{b, f}, nil
+}
+
+// isUTF16 reports whether a text begins with the mark of UTF-16, or has a zero in each second byte.
+func isUTF16(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return true
+	}
+	zeros, n := [2]int{}, min(len(head), 1000)
+	for i, b := range head[:n] {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	return n > 3 && (zeros[0] == 0 && zeros[1] > n/3 || zeros[1] == 0 && zeros[0] > n/3)
 }
 
 // trimUTF8 leaves out a character that is cut at the end of a part of a file.

@@ -16,6 +16,7 @@ const (
 	Category
 	LabelUse
 	Texts // of several words, which differ from row to row
+	Dates
 )
 
 // identifiers are names of columns that number or name rows.
@@ -29,7 +30,9 @@ func (p *Profile) Uses() (uses []Use, reasons []string) {
 			uses[i] = LabelUse
 			continue
 		}
-		uses[i], reasons[i] = c.use()
+		if uses[i], reasons[i] = c.use(); uses[i] == Dates && len(p.Parts(i)) == 0 {
+			uses[i], reasons[i] = LeftOut, "its dates are always the same"
+		}
 	}
 	return uses, reasons
 }
@@ -40,7 +43,7 @@ func (c Column) use() (Use, string) {
 	case c.Name == "":
 		return LeftOut, "it has no name"
 	case c.Duplicate:
-		return LeftOut, "an earlier column has this name"
+		return LeftOut, "another column has this name: rename one of them in the file"
 	case c.Kind == Unreadable:
 		return LeftOut, "it cannot be read: " + c.Unreadable
 	case c.Kind == Empty:
@@ -48,7 +51,7 @@ func (c Column) use() (Use, string) {
 	case c.Kind == Nested:
 		return LeftOut, "it holds lists or objects"
 	case c.Kind == Date:
-		return LeftOut, "it holds dates: add numbers such as year, month or days since an event"
+		return Dates, ""
 	case c.Distinct == 1 && c.Exact && c.Missing == 0:
 		return LeftOut, "it is always " + quoted(c.Top[0].Value)
 	}

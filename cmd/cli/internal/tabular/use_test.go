@@ -34,8 +34,14 @@ func TestUses(t *testing.T) {
 		{"text id of more rows than values are counted", "code", 40_000, format("k%d", 1, 0), tabular.Text, tabular.LeftOut, "32768 different values"},
 		{"constant number", "c", 100, format("%d", 0, 0), tabular.Number, tabular.LeftOut, `always "0"`},
 		{"constant text", "c", 100, format("x%d", 0, 0), tabular.Text, tabular.LeftOut, `always "x0"`},
-		{"dates", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-%02d", 1+r%28) }, tabular.Date, tabular.LeftOut, "dates"},
-		{"times", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-02T15:04:%02dZ", r%60) }, tabular.Date, tabular.LeftOut, "dates"},
+		{"dates", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-%02d", 1+r%28) }, tabular.Date, tabular.Dates, ""},
+		{"times", "d", 50, func(r int) string { return fmt.Sprintf("2020-01-02T15:04:%02dZ", r%60) }, tabular.Date, tabular.LeftOut, "always the same"},
+		{"days before months", "d", 50, func(r int) string { return fmt.Sprintf("%02d/%02d/21", 1+r%28, 1+r%12) }, tabular.Date, tabular.Dates, ""},
+		{"prices", "p", 100, func(r int) string { return fmt.Sprintf(`"$1,%03d.50"`, r*7%100) }, tabular.Number, tabular.Numeric, ""},
+		{"units and plain numbers", "w", 100, func(r int) string { return fmt.Sprint(r*7%50, []string{"", " kg"}[r%2]) }, tabular.Number, tabular.Numeric, ""},
+		{"several units", "w", 100, func(r int) string { return fmt.Sprint(r*7%50, []string{"", " kg", " g"}[r%3]) }, tabular.Text, tabular.LeftOut, "different values"},
+		{"ordinals", "w", 100, func(r int) string { return []string{"1st", "2nd", "3rd"}[r%3] }, tabular.Text, tabular.Category, ""},
+		{"quarters", "w", 100, func(r int) string { return fmt.Sprint("Q", 1+r%4) }, tabular.Text, tabular.Category, ""},
 		{"long texts", "review", 50, words, tabular.Text, tabular.Texts, ""},
 		{"very long texts", "review", 50, func(r int) string { return fmt.Sprint(r, strings.Repeat(" word", 99)) }, tabular.Text, tabular.Texts, ""},
 		{"names of few rows", "cabin", 100, func(r int) string { return map[bool]string{true: fmt.Sprint("C", r)}[r%3 == 0] }, tabular.Text, tabular.Category, ""},
@@ -47,7 +53,6 @@ func TestUses(t *testing.T) {
 		{"booleans", "b", 100, func(r int) string { return fmt.Sprint(r%3 == 0) }, tabular.Text, tabular.Category, ""},
 		{"numbers and a word for missing", "x", 200, mostly, tabular.Number, tabular.Numeric, ""},
 		{"no name", "", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "no name"},
-		{"duplicate", "y", 100, format("%d", 3, 7), tabular.Number, tabular.LeftOut, "earlier column"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := read(t, "t.csv", table(c.rows, "y,"+c.column, format("%d", 1, 2), c.cell), tabular.Options{Label: "y"})

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
+// the label is not there.
+func TestInitWritten(t *testing.T) {
+	table := tableFile(t, "when,weight,price", 200, func(r int) string {
+		day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, r*7%400)
+		weight := r * 11 % 90
+		return fmt.Sprintf("%s,%d kg,\"$%d,%03d.50\"", day.Format("02/01/2006"), weight, 1+int(day.Weekday())%2, weight*10)
+	})
+	_, config := initOf(t, table, "--label", "price", "--no-search")
+	for _, want := range []string{"key: when, read: weekday, date_order: dmy", "key: weight, read: number", `expression: "number(col(\"price\"))"`} {
+		if !strings.Contains(config, want) {
+			t.Fatalf("expected %q in\n%s", want, config)
+		}
+	}
+	dir := t.TempDir()
+	path, rows, predictions := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "rows.csv"), filepath.Join(dir, "predictions.csv")
+	for name, text := range map[string]string{path: config, rows: "when,weight\n06/01/2020,40 kg\n08/01/2020,40 kg\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range [][]string{{"train", "--config", path}, {"evaluate", "--config", path}, {"predict", "--config", path, "--input", rows, "--output", predictions}} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), command, &stdout, &stderr); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", command[0], code, stderr.String())
+		}
+	}
+	got, err := os.ReadFile(predictions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var monday, wednesday float64
+	if _, err := fmt.Sscanf(strings.ReplaceAll(string(got), "\n", " "), "predictions %f %f", &monday, &wednesday); err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if monday < 2200 || monday > 2600 || wednesday < 2200 || wednesday > 2600 {
+		t.Errorf("predictions %v of a Monday and %v of a Wednesday, expected about 2400.5", monday, wednesday)
+	}
+}

@@ -1,0 +1,183 @@
+package tabular
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
+)
+
+// written counts the texts of a column that are numbers with units or separators, or dates.
+type written struct {
+	decimals     [2]string // the marks that are tried: the file's, then the other one
+	numbers      [2]int64  // texts that are numbers by them
+	plainPoints  int64     // plain numbers that only the file's mark reads
+	units        map[[2]string]bool
+	dates        [3]int64 // by the order
+	times, hours int64    // texts that have a time, and those that have nothing else
+	failed       int64    // texts that are none of it
+}
+
+const (
+	mostUnits  = 1  // kinds of units of a column of numbers
+	mostFailed = 64 // texts that are none of it, after which no more are looked at
+)
+
+// orders are those of dates, of equally good ones the first.
+var orders = [3]textvalue.Order{textvalue.YMD, textvalue.DMY, textvalue.MDY}
+
+func newWritten(decimal string) *written {
+	w := &written{decimals: [2]string{".", ","}, units: map[[2]string]bool{}}
+	if decimal == "," {
+		w.decimals = [2]string{",", "."}
+	}
+	return w
+}
+
+// plain notes a number without anything else.
+func (w *written) plain(cell string) {
+	if strings.ContainsAny(cell, w.decimals[0]) {
+		w.plainPoints++
+	}
+}
+
+// add looks at a text that is no number.
+func (w *written) add(cell string) {
+	if w.failed > mostFailed && w.failed > w.numbers[0]+w.numbers[1]+slices.Max(w.dates[:])+w.hours {
+		return
+	}
+	if len(cell) > 64 || !strings.ContainsAny(cell, "0123456789") {
+		w.failed++
+		return
+	}
+	known := false
+	for i, d := range w.decimals {
+		before, behind, ok := textvalue.Units(cell, d)
+		if !ok || before != "" && !isCurrency(before) {
+			continue
+		}
+		known = true
+		w.numbers[i]++
+		if unit := [2]string{before, strings.ToLower(behind)}; (before != "" || behind != "") && len(w.units) <= mostUnits {
+			w.units[unit] = true
+		}
+	}
+	for i, o := range orders {
+		if !math.IsNaN(textvalue.Reading{Part: textvalue.Year, Order: o}.Parse([]byte(cell))) {
+			known = true
+			w.dates[i]++
+		}
+	}
+	if strings.Contains(cell, ":") {
+		if !math.IsNaN(textvalue.Reading{Part: textvalue.Hour, Order: w.order()}.Parse([]byte(cell))) {
+			known = true
+			w.times++
+			if !strings.ContainsAny(cell, "-/") && strings.Count(cell, ".") < 2 {
+				w.hours++
+			}
+		}
+	}
+	if !known {
+		w.failed++
+	}
+}
+
+// isCurrency reports whether a word before a number says in what money it is.
+func isCurrency(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) ||
+		slices.Contains([]string{"USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "Rs", "kr"}, s)
+}
+
+// order is the one that reads the most dates. Where days and months can be told apart in no date, points and dashes stand behind days.
+func (w *written) order() textvalue.Order {
+	best := 0
+	for i, n := range w.dates {
+		if n > w.dates[best] {
+			best = i
+		}
+	}
+	return orders[best]
+}
+
+// reading is what a column of so many plain numbers and other texts is read as; slash says that dates have slashes.
+func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
+	enough := func(n int64) bool { return n > 0 && 100*(others-n) <= others+plain } // but for one of a hundred
+	date := w.order()
+	if date == textvalue.DMY && slash && w.dates[1] == w.dates[2] {
+		date = textvalue.MDY
+	}
+	dates := slices.Max(w.dates[:])
+	switch {
+	case plain == 0 && enough(dates):
+		return textvalue.Reading{Part: textvalue.Days, Order: date}
+	case plain == 0 && enough(w.hours):
+		return textvalue.Reading{Part: textvalue.Hour}
+	case len(w.units) > mostUnits:
+	case enough(w.numbers[0]):
+		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[0])}
+	case w.plainPoints == 0 && enough(w.numbers[1]):
+		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[1])}
+	}
+	return textvalue.Reading{}
+}
+
+// read is how many texts a reading of numbers reads.
+func (w *written) read(r textvalue.Reading) int64 {
+	if decimalKey(w.decimals[0]) == r.Decimal {
+		return w.numbers[0]
+	}
+	return w.numbers[1]
+}
+
+// decimalKey is the mark as declarations have it.
+func decimalKey(mark string) string {
+	if mark == "." {
+		return ""
+	}
+	return mark
+}
+
+// measure takes the numbers of a column that is read as such from the rows of the sample.
+func (p *Profile) measure(i int) {
+	c := &p.Columns[i]
+	w := newWatcher(c.Name, Unknown, "", len(p.Columns))
+	for _, row := range p.sample {
+		if v, ok := p.number(i, row[i]); ok {
+			w.number(v)
+		}
+	}
+	w.measured(c)
+	c.Steady = false
+}
+
+// number is the number of a cell of a column.
+func (p *Profile) number(i int, cell string) (float64, bool) {
+	if r := p.Columns[i].Reading; r.Part == textvalue.Number {
+		v := r.Parse([]byte(cell))
+		return v, !math.IsNaN(v)
+	}
+	return parseNumber(cell, p.Form.Decimal)
+}
+
+// Parts are the parts of the dates of a column that differ from row to row, in the sample.
+func (p *Profile) Parts(i int) []textvalue.Part {
+	r := p.Columns[i].Reading
+	parts := []textvalue.Part{textvalue.Days, textvalue.Year, textvalue.Month, textvalue.Day, textvalue.Weekday, textvalue.Hour}
+	if r.Part == textvalue.Hour {
+		parts = parts[5:]
+	}
+	return slices.DeleteFunc(parts, func(part textvalue.Part) bool {
+		r.Part = part
+		first, differ := math.NaN(), false
+		for _, row := range p.sample {
+			v := r.Parse([]byte(row[i]))
+			if math.IsNaN(first) {
+				first = v
+			}
+			differ = differ || !math.IsNaN(v) && v != first
+		}
+		return !differ
+	})
+}

@@ -1,0 +1,61 @@
+package feature
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
+)
+
+// Reading says what number a text is read as.
+type Reading struct {
+	// Part is number, for $1,234.50, 12 kg or 3.5 %, or of a date days (since 1970-01-01), year, month, day (of the month), weekday (0 is
+	// Sunday) or hour (of the day, minutes as its fraction).
+	Part string
+	// Order of a date: ymd, dmy or mdy. Empty: ymd.
+	Order string
+	// Decimal is the mark before the fraction of a number, "." or ",". Empty: ".".
+	Decimal string
+}
+
+// String is like month dmy.
+func (r Reading) String() string { return r.value().String() }
+
+func (r Reading) value() textvalue.Reading {
+	return textvalue.Reading{Part: textvalue.Part(r.Part), Order: textvalue.Order(r.Order), Decimal: r.Decimal}
+}
+
+// check reports what is wrong with the reading of a feature of so many numbers.
+func (r Reading) check(size int) error {
+	switch {
+	case r == Reading{}:
+		return nil
+	case r.Part == "":
+		return fmt.Errorf("date_order and decimal say nothing without read: give it, or leave them out")
+	case size != 1:
+		return fmt.Errorf("read: expected one text an example, got the shape of %d", size)
+	}
+	return r.value().Check()
+}
+
+// numbers reads the texts of a feature, in the memory of into where it suffices. A null is NaN.
+func (r Reading) numbers(c *cells, into []float32) ([]float32, error) {
+	t, err := c.texts()
+	if err != nil {
+		return nil, fmt.Errorf("%w: a column with read takes texts", err)
+	}
+	v := r.value()
+	out := sized(into, c.count)
+	for i := range out {
+		out[i] = float32(v.Parse(t.value(i)))
+	}
+	return out, nil
+}
+
+// reading is what the declaration reads texts as.
+func (s Spec) reading() Reading { return Reading{Part: s.Read, Order: s.DateOrder, Decimal: s.Decimal} }
+
+// readOf is the key of what a column reads of a feature.
+type readOf struct {
+	key  string
+	read Reading
+}

@@ -1,0 +1,150 @@
+package columngraph
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/textvalue"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// read adds what numbers texts [B, n] are read as, float64: NaN where they are not written so.
+func (e *emitter) read(x graph.Output, r feature.Reading) graph.Output {
+	e = e.under(r.String())
+	if r.Part == string(textvalue.Number) {
+		return e.readNumber(x, textvalue.FormOf(r.Decimal))
+	}
+	return e.readDate(x, r)
+}
+
+// under returns e for nodes below a name in its scope.
+func (e *emitter) under(name string) *emitter {
+	to := *e
+	to.scope += scope(name) + "/"
+	return &to
+}
+
+func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm) graph.Output {
+	known := e.matches(x, f.Pattern)
+	digits := e.groupText("digits", x, known, f.Pattern, `\1\2\3`)
+	digits = e.replaced("joined", digits, f.Separators, "", true)
+	if f.Decimal != "." {
+		digits = e.replaced("point", digits, f.Decimal, ".", true)
+	}
+	return e.orNaN(known, e.op("StringToNumber", "number", graph.Type{DType: tensor.Float64, Shape: x.Shape()}, graph.Attrs{"out_type": tensor.Float64}, digits))
+}
+
+// matches is whether texts match a pattern as a whole.
+func (e *emitter) matches(x graph.Output, pattern string) graph.Output {
+	return e.op("StaticRegexFullMatch", "written_so", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"pattern": []byte(pattern)}, x)
+}
+
+// groupText is a rewriting of the texts that match, 0 of others.
+func (e *emitter) groupText(name string, x, known graph.Output, pattern, rewrite string) graph.Output {
+	return e.selected(name, known, e.replaced(name+"/groups", x, "^(?:"+pattern+")$", rewrite, false), e.texts(name+"/none", [][]byte{[]byte("0")}))
+}
+
+func (e *emitter) replaced(name string, x graph.Output, pattern, rewrite string, global bool) graph.Output {
+	return e.op("StaticRegexReplace", name, x.Type(), graph.Attrs{"pattern": []byte(pattern), "rewrite": []byte(rewrite), "replace_global": global}, x)
+}
+
+func (e *emitter) orNaN(known, x graph.Output) graph.Output {
+	nan := e.constant("nan", tensor.Scalar(math.NaN()), nil)
+	return e.selected("known", known, x, nan)
+}
+
+// dateNodes are the whole numbers of a date, int64.
+type dateNodes struct {
+	*emitter
+	text, known graph.Output
+	form        textvalue.DateForm
+}
+
+func (e *emitter) readDate(x graph.Output, r feature.Reading) graph.Output {
+	order := textvalue.Order(r.Order)
+	if order == "" {
+		order = textvalue.YMD
+	}
+	f := textvalue.DateFormOf(order, r.Part == string(textvalue.Hour))
+	d := dateNodes{e, x, e.matches(x, f.Pattern), f}
+	if r.Part == string(textvalue.Hour) {
+		return e.orNaN(d.known, d.hours())
+	}
+	var n graph.Output
+	switch textvalue.Part(r.Part) {
+	case textvalue.Year:
+		n = d.year()
+	case textvalue.Month:
+		n = d.part("month", f.Month)
+	case textvalue.Day:
+		n = d.day()
+	case textvalue.Weekday:
+		n = d.mod("weekday", d.plus("weekday_of", d.days(), 4), 7)
+	default:
+		n = d.days()
+	}
+	return e.orNaN(d.known, e.cast("wide", n, tensor.Float64))
+}
+
+// part is the number of a group, 0 of an empty one.
+func (d dateNodes) part(name string, group int) graph.Output {
+	digits := d.groupText(name+"/digits", d.text, d.known, d.form.Pattern, fmt.Sprintf(`0\%d`, group))
+	return d.op("StringToNumber", name, graph.Type{DType: tensor.Int64, Shape: d.text.Shape()}, graph.Attrs{"out_type": tensor.Int64}, digits)
+}
+
+func (d dateNodes) plus(name string, x graph.Output, n int64) graph.Output {
+	return d.binary("AddV2", name, x, d.scalar(name+"/n", n))
+}
+
+func (d dateNodes) times(name string, x graph.Output, n int64) graph.Output {
+	return d.binary("Mul", name, x, d.scalar(name+"/n", n))
+}
+
+func (d dateNodes) div(name string, x graph.Output, n int64) graph.Output {
+	return d.binary("FloorDiv", name, x, d.scalar(name+"/n", n))
+}
+
+func (d dateNodes) mod(name string, x graph.Output, n int64) graph.Output {
+	return d.binary("FloorMod", name, x, d.scalar(name+"/n", n))
+}
+
+// day is that of the month, 1 where none is written.
+func (d dateNodes) day() graph.Output {
+	return d.binary("Maximum", "day", d.part("written_day", d.form.Day), d.scalar("first_day", 1))
+}
+
+// year gives years of two digits their century.
+func (d dateNodes) year() graph.Output {
+	y := d.part("written_year", d.form.Year)
+	short := d.compare("Less", "short_year", y, d.scalar("hundred", 100))
+	recent := d.compare("Less", "recent_year", y, d.scalar("sixty_nine", 69))
+	full := d.selected("century", recent, d.plus("of_2000", y, 2000), d.plus("of_1900", y, 1900))
+	return d.selected("year", short, full, y)
+}
+
+// days counts the days since 1970-01-01, as textvalue has it.
+func (d dateNodes) days() graph.Output {
+	m := d.mod("month_of_march", d.plus("from_march", d.part("month", d.form.Month), 9), 12)
+	y := d.binary("Sub", "year_of_march", d.year(), d.div("next_year", m, 10))
+	n := d.times("years", y, 365)
+	n = d.binary("AddV2", "leap", n, d.div("fours", y, 4))
+	n = d.binary("Sub", "no_leap", n, d.div("hundreds", y, 100))
+	n = d.binary("AddV2", "leap_again", n, d.div("four_hundreds", y, 400))
+	n = d.binary("AddV2", "months", n, d.div("month_days", d.plus("rounded", d.times("thirties", m, 306), 5), 10))
+	return d.plus("days", d.binary("AddV2", "with_day", n, d.day()), -719469)
+}
+
+// hours are those of the day, float64, with minutes as their fraction.
+func (d dateNodes) hours() graph.Output {
+	h := d.part("written_hour", d.form.Hour)
+	half := d.groupText("half", d.text, d.known, d.form.Pattern, fmt.Sprintf(`\%d`, d.form.Half))
+	twelve := d.mod("of_twelve", h, 12)
+	morning := d.op("StaticRegexFullMatch", "is_am", graph.Type{DType: tensor.Bool, Shape: h.Shape()}, graph.Attrs{"pattern": []byte("[Aa]")}, half)
+	evening := d.op("StaticRegexFullMatch", "is_pm", graph.Type{DType: tensor.Bool, Shape: h.Shape()}, graph.Attrs{"pattern": []byte("[Pp]")}, half)
+	h = d.selected("hour", evening, d.plus("later", twelve, 12), d.selected("earlier", morning, twelve, h))
+	minutes := d.cast("minutes", d.part("minute", d.form.Minute), tensor.Float64)
+	sixty := d.constant("sixty", tensor.Scalar(60.0), nil)
+	return d.binary("AddV2", "hours", d.cast("whole_hours", h, tensor.Float64), d.binary("RealDiv", "fraction", minutes, sixty))
+}

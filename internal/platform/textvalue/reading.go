@@ -1,0 +1,83 @@
+package textvalue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reading says what is read of a text. The zero value reads nothing.
+type Reading struct {
+	Part    Part
+	Order   Order  // of dates; "": YMD
+	Decimal string // of numbers: the mark before the fraction, "." or ","; "": "."
+}
+
+// Part is what is read: a number, or a part of a date.
+type Part string
+
+// The parts.
+const (
+	Number  Part = "number"
+	Days    Part = "days" // since 1970-01-01
+	Year    Part = "year"
+	Month   Part = "month"
+	Day     Part = "day"     // of the month
+	Weekday Part = "weekday" // 0 is Sunday
+	Hour    Part = "hour"    // of the day, minutes as its fraction
+)
+
+// Parts are the known parts.
+func Parts() []string {
+	return []string{string(Number), string(Days), string(Year), string(Month), string(Day), string(Weekday), string(Hour)}
+}
+
+// Order is the order of year, month and day.
+type Order string
+
+// The orders.
+const (
+	YMD Order = "ymd"
+	DMY Order = "dmy"
+	MDY Order = "mdy"
+)
+
+// Orders are the known orders.
+func Orders() []string { return []string{string(YMD), string(DMY), string(MDY)} }
+
+// Check reports a reading that is not known.
+func (r Reading) Check() error {
+	number := r.Part == Number
+	switch {
+	case !slices.Contains(Parts(), string(r.Part)):
+		return fmt.Errorf("read: expected one of %s, got %q", strings.Join(Parts(), ", "), r.Part)
+	case number && r.Order != "":
+		return fmt.Errorf("date_order says nothing about a number: leave it out")
+	case !number && r.Decimal != "":
+		return fmt.Errorf("decimal says nothing about a date: leave it out")
+	case r.Order != "" && !slices.Contains(Orders(), string(r.Order)):
+		return fmt.Errorf("date_order: expected one of %s, got %q", strings.Join(Orders(), ", "), r.Order)
+	case r.Decimal != "" && r.Decimal != "." && r.Decimal != ",":
+		return fmt.Errorf("decimal: expected . or a comma, got %q", r.Decimal)
+	}
+	return nil
+}
+
+// String is like number, or month, dmy.
+func (r Reading) String() string {
+	s := string(r.Part)
+	for _, more := range []string{string(r.Order), r.Decimal} {
+		if more != "" {
+			s += " " + more
+		}
+	}
+	return s
+}
+
+// Parse returns what is read of a text, NaN where it is not written so.
+func (r Reading) Parse(text []byte) float64 {
+	if r.Part == Number {
+		return parseNumber(text, r.Decimal)
+	}
+	return parseDate(text, r)
+}

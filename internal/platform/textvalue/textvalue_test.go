@@ -1,0 +1,85 @@
+package textvalue
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// TestNumbers: what is written as a number is read, and nothing else is.
+func TestNumbers(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		text, decimal string
+		want          float64
+	}{
+		{"$1,234.50", "", 1234.5}, {"12 kg", "", 12}, {"3.5%", "", 3.5}, {"3.5 %", "", 3.5}, {"-$5", "", -5}, {"$-5", "", -5}, {"USD 1 234 567", "", 1234567},
+		{"1'000'000.25", "", 1000000.25}, {"1e30", "", 1e30}, {"-1.5e-3 m", "", -1.5e-3}, {".5", "", 0.5}, {"7.", "", 7}, {"+8", "", 8}, {" 9 ", "", 9},
+		{"30 m2", "", 30}, {"5 sq ft", "", 5}, {"80 km/h", "", 80}, {"€1.234,50", ",", 1234.5}, {"1,5 kg", ",", 1.5}, {"1.234.567", ",", 1234567}, {"1\u00a0234", "", 1234},
+		{"1.234,50", "", nan}, {"", "", nan}, {"abc", "", nan}, {"10-20", "", nan}, {"1.2.3", "", nan}, {"12:30", "", nan}, {"1/2", "", nan}, {"--5", "", nan},
+		{"-$-5", "", nan}, {"5'11\"", "", nan}, {"2024-01-02", "", nan}, {"12,34", "", nan}, {"1e999", "", math.Inf(1)},
+	} {
+		got := Reading{Part: Number, Decimal: c.decimal}.Parse([]byte(c.text))
+		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%q: got %v, expected %v", c.text, got, c.want)
+		}
+	}
+}
+
+// TestDates: parts of dates in all orders.
+func TestDates(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		text string
+		r    Reading
+		want float64
+	}{
+		{"2024-02-29", Reading{Part: Year}, 2024}, {"2024-02-29", Reading{Part: Month}, 2}, {"2024/2/29", Reading{Part: Day}, 29}, {"2024-02", Reading{Part: Day}, 1},
+		{"31.12.24", Reading{Part: Year, Order: DMY}, 2024}, {"31/12/1999", Reading{Part: Month, Order: DMY}, 12}, {"12/31/99", Reading{Part: Year, Order: MDY}, 1999},
+		{"12/31/2020 3:45 PM", Reading{Part: Hour, Order: MDY}, 15.75}, {"12/31/2020 12:00 am", Reading{Part: Hour, Order: MDY}, 0},
+		{"2024-01-01T23:30:00Z", Reading{Part: Hour}, 23.5}, {"2024-01-01 05:00:00+02:00", Reading{Part: Hour}, 5}, {"15:04", Reading{Part: Hour}, 15 + 4./60},
+		{"2024-01-01", Reading{Part: Hour}, nan}, {"15:04", Reading{Part: Year}, nan}, {"2024-13-01", Reading{Part: Month}, nan}, {"31/12/2020", Reading{Part: Month, Order: MDY}, nan},
+		{"", Reading{Part: Days}, nan}, {"soon", Reading{Part: Days}, nan},
+	} {
+		got := c.r.Parse([]byte(c.text))
+		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%s of %q: got %v, expected %v", c.r, c.text, got, c.want)
+		}
+	}
+}
+
+// TestDays: days and days of the week are those of package time, from 1600 to 2400.
+func TestDays(t *testing.T) {
+	at := time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)
+	for at.Year() < 2400 {
+		text := []byte(at.Format(time.DateOnly))
+		if got, want := (Reading{Part: Days}).Parse(text), float64(at.Unix()/86400); got != want {
+			t.Fatalf("%s: day %v, expected %v", text, got, want)
+		}
+		if got, want := (Reading{Part: Weekday}).Parse(text), float64(at.Weekday()); got != want {
+			t.Fatalf("%s: weekday %v, expected %v", text, got, want)
+		}
+		at = at.AddDate(0, 0, 17)
+	}
+}
+
+// TestCheck: readings that say nothing are refused.
+func TestCheck(t *testing.T) {
+	for _, r := range []Reading{{}, {Part: "minute"}, {Part: Number, Order: DMY}, {Part: Days, Decimal: ","}, {Part: Days, Order: "ydm"}, {Part: Number, Decimal: ";"}} {
+		if r.Check() == nil {
+			t.Errorf("%+v is taken", r)
+		}
+	}
+	if err := (Reading{Part: Hour, Order: MDY}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUnits: what stands around the digits.
+func TestUnits(t *testing.T) {
+	for text, want := range map[string][2]string{"$1,234.50": {"$", ""}, "12 kg": {"", "kg"}, "3.5%": {"", "%"}, "-€ 5 per hour": {"€", "per hour"}, "7": {"", ""}} {
+		if b, a, ok := Units(text, ""); !ok || b != want[0] || a != want[1] {
+			t.Errorf("%q: got %q and %q, %v, expected %q", text, b, a, ok, want)
+		}
+	}
+}
