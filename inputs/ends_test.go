@@ -104,8 +104,7 @@ func ending(t *testing.T, arrays bool, open func(mem memory.Allocator) (Dataset,
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}
-	ds = nil // files of arrays stay open as long as the data set is used
-	for range 20 {
+	for range 20 { // files of arrays stay open as long as the data set is used
 		if arrays && openFiles() > files {
 			runtime.GC()
 		}

@@ -176,18 +176,15 @@ func (s streamRead) release() error {
 	return s.reader.close()
 }
 
-// streams reports whether the input, or one that it is made of, reads standard input.
-func (s Spec) streams() bool {
-	return slices.Contains(s.Files, StdinFile) || slices.ContainsFunc(s.Inputs(), Spec.streams)
-}
-
 // Stdin reports whether the input, or one that it is made of, reads standard input, which comes once.
-func (s Spec) Stdin() bool { return s.streams() }
+func (s Spec) Stdin() bool {
+	return slices.Contains(s.Files, StdinFile) || slices.ContainsFunc(s.Inputs(), Spec.Stdin)
+}
 
 func (s Spec) validateStream(vs *violation.List) {
 	vs.OneOf("resume", s.Resume, "", string(ResumeError), string(ResumeSkip), string(ResumeRestart))
 	vs.Require(s.Resume == "" || s.live(), "resume", s.Resume, "expected none: all rows of files can be read again")
-	if !s.streams() {
+	if !s.Stdin() {
 		return
 	}
 	own := slices.Contains(s.Files, StdinFile)

@@ -17,6 +17,7 @@ type arrowKind struct {
 	Files   []string `json:"files"`
 	Refused string   `json:"refused"` // what the error names: the type, encoding or codec
 	Default string   `json:"default"` // of nulls, or the type to read
+	DType   string   `json:"dtype"`   // to read, of files without types
 }
 
 // TestReadsArrowKinds: what pyarrow writes of each type, encoding and codec reads back equal, or is refused by the column and what is not read.
@@ -43,7 +44,7 @@ func TestReadsArrowKinds(t *testing.T) {
 
 // check reads a file of the case.
 func (c arrowKind) check(t *testing.T, file string, want map[string]*tensor.Tensor) {
-	x := inputs.ColumnSpec{Name: "x"}
+	x := inputs.ColumnSpec{Name: "x", DType: c.DType}
 	switch {
 	case c.Default == "float32":
 		x.DType = c.Default
@@ -89,8 +90,8 @@ func formatOf(file string) string {
 	switch filepath.Ext(file) {
 	case ".parquet":
 		return "parquet"
-	case ".csv":
-		return "csv"
+	case ".csv", ".jsonl":
+		return filepath.Ext(file)[1:]
 	}
 	return "arrow"
 }
