@@ -28,8 +28,9 @@ const (
 	mostNumbers  = 150_000_000 // numbers of examples in memory
 	treeValues   = 120         // values of a category that trees tell apart
 	netValues    = 1000
-	treeWords    = 256 // buckets of words
+	treeWords    = 256 // words that trees tell apart
 	netWords     = 8192
+	otherWords   = 256 // buckets of words outside the vocabulary
 	oneHotValues = 24
 )
 

@@ -191,10 +191,10 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			name += " words"
 			words := yamlText(name)
 			if !m.network() {
-				add(name, "type: words, key: %s, buckets: %d", key, treeWords)
+				add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
 				break
 			}
-			add(name, "type: words, key: %s, buckets: %d", key, netWords)
+			add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
 			if !m.wide {
 				name += " vector"
 				add(name, "type: embedding, of: %s, dimension: 16, combiner: sqrtn", words)

@@ -33,7 +33,7 @@ func TestInitOddTables(t *testing.T) {
 		{"lines in quotes", "t.csv", lines("a,b,y\n", ",", with(1, func(r int) string { return fmt.Sprintf("\"x\n\"\"%d\"\"\"", r%3) })), "y", ""},
 		{"name of the label", "t.csv", lines("a,b,\"größe, \"\"日本\"\"\"\n", ",", plain), `größe, "日本"`, ""},
 		{"names of YAML", "t.csv", lines("- a,\"{b: #\",y\n", ",", plain), "y", ""},
-		{"name twice", "t.csv", lines("a,a,y\n", ",", plain), "y", ""},
+		{"names twice", "t.csv", lines("a,a,y\n", ",", plain), "y", "another column has this name: rename one of them"},
 		{"column without values", "t.csv", lines("a,b,y\n", ",", with(0, func(int) string { return "" })), "y", ""},
 		{"truth values", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return fmt.Sprint(r%3 == 0) })), "y", ""},
 		{"a class of one row", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return []string{"rare", "a", "b"}[min(r, 1+r%2)] })), "y", ""},

@@ -57,7 +57,33 @@ func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
 	}
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
+	if at := s.forest(); d.model.network() && at >= 0 && s.tried[at].score <= d.alike()*d.model.score {
+		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; these trees are as good but for chance, and bear odd values better.", len(s.tried), d.metric(), d.model.score)
+		d.model = s.tried[at]
+	}
 	return nil
+}
+
+// forest is the best of the forests that were tried, -1 for none.
+func (s *modelSearch) forest() int {
+	at := -1
+	for i, c := range s.tried {
+		if !c.network() && (at < 0 || c.score < s.tried[at].score) {
+			at = i
+		}
+	}
+	return at
+}
+
+// hopeful is how much worse than the best model forests may be that others are sought near to.
+const hopeful = 1.1
+
+// alike is the quotient of scores up to which models are as good as each other.
+func (d *draft) alike() float64 {
+	if d.regression() {
+		return 1.005
+	}
+	return 1.03
 }
 
 // over reports whether the time is up.
@@ -102,9 +128,13 @@ func (s *modelSearch) climb(ctx context.Context) error {
 	for _, c := range s.tried {
 		seen[c.forest] = true
 	}
-	for better := true; better && !s.tried[s.best].network(); {
+	for better := true; better; {
+		at := s.forest()
+		if at < 0 || s.tried[at].score > hopeful*s.tried[s.best].score {
+			return nil
+		}
 		better = false
-		for _, f := range s.d.near(s.tried[s.best].forest) {
+		for _, f := range s.d.near(s.tried[at].forest) {
 			if seen[f] {
 				continue
 			}
@@ -112,11 +142,11 @@ func (s *modelSearch) climb(ctx context.Context) error {
 			if s.over() {
 				return nil
 			}
-			was := s.best
-			if err := s.try(ctx, s.d.boosted(f)); ctx.Err() != nil {
+			err := s.try(ctx, s.d.boosted(f))
+			if ctx.Err() != nil {
 				return ctx.Err()
-			} else if err == nil && s.best != was {
-				better = true
+			}
+			if better = err == nil && s.forest() != at; better {
 				break
 			}
 		}

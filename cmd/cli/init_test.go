@@ -165,7 +165,7 @@ func TestInitTexts(t *testing.T) {
 			t.Fatal("no model of words is tried")
 		}
 		config := d.config(d.wide(), part{})
-		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text") {
+		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, adapt: true") {
 			t.Fatalf("expected %s: got\n%s", c.want, config)
 		}
 		path := filepath.Join(t.TempDir(), "config.yaml")

@@ -9,7 +9,7 @@ import (
 // fill writes out what a column takes from data. filled are the declarations before it by name.
 func (s statistics) fill(c *AdaptedColumn, filled map[string]Spec) error {
 	switch c.Declared.Type {
-	case "vocabulary":
+	case "vocabulary", "words":
 		return s.fillVocabulary(c)
 	case "bucketized":
 		return s.fillBuckets(c, filled[c.Declared.Of])
@@ -40,7 +40,7 @@ func (s statistics) fillNumbers(c *AdaptedColumn) {
 
 func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 	d := c.Declared
-	v := find[*valueCounts](s[d.Key])
+	v := s.values(d.Key, d.Type == "words")
 	c.Missing, c.Approximate = v.missing, !v.counts.Exact()
 	c.Filled.Adapt, c.Filled.Size, c.Filled.MinCount = false, 0, 0
 	most := -1

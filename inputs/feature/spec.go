@@ -18,7 +18,7 @@ import (
 //	numeric            key, shape, read (date_order, decimal), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
-//	words              key, buckets
+//	words              key, buckets, or vocabulary or adapt (size, min_count), oov_buckets
 //	vocabulary         key, vocabulary or adapt (size, min_count), dtype, default, oov_buckets, sequence
 //	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
 //	identity           key, buckets, default, sequence

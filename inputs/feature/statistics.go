@@ -105,9 +105,9 @@ func (s Spec) finite() bool {
 
 // want adds what a declaration needs.
 func (s statistics) want(spec Spec, key string, r Reading) {
-	if spec.Type == "vocabulary" {
-		if find[*valueCounts](s[key]) == nil {
-			s[key] = append(s[key], &valueCounts{counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
+	if spec.Adapt {
+		if s.values(key, spec.Type == "words") == nil {
+			s[key] = append(s[key], &valueCounts{words: spec.Type == "words", counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
 		}
 		return
 	}
@@ -135,14 +135,14 @@ func (s statistics) numbers(key string, r Reading) *numberSummary {
 	return n
 }
 
-func find[T statistic](list []statistic) T {
-	var none T
-	for _, x := range list {
-		if t, ok := x.(T); ok {
-			return t
+// values are the counts of a feature's values, or of their words; nil where there are none.
+func (s statistics) values(key string, words bool) *valueCounts {
+	for _, x := range s[key] {
+		if v, ok := x.(*valueCounts); ok && v.words == words {
+			return v
 		}
 	}
-	return none
+	return nil
 }
 
 // before is what is done to numbers before mean and std.
@@ -291,6 +291,7 @@ func (n *numberSummary) stand(how string) []float64 {
 
 // valueCounts are the counts of strings or integers.
 type valueCounts struct {
+	words   bool // of the texts, not the texts as a whole
 	counts  *frequent.Counter[string]
 	missing int64
 }
@@ -302,6 +303,8 @@ func (v *valueCounts) add(c *cells) error {
 	}
 	for i := range c.count {
 		switch s := t.value(i); {
+		case v.words:
+			v.addWords(s)
 		case len(s) == 0 || c.missing != nil && c.missing[i]:
 			v.missing++
 		case !utf8.Valid(s): // checkpoints keep a vocabulary as text
@@ -311,6 +314,18 @@ func (v *valueCounts) add(c *cells) error {
 		}
 	}
 	return nil
+}
+
+// addWords counts the words of a text; those that are not UTF-8, which a checkpoint cannot keep, are left out.
+func (v *valueCounts) addWords(text []byte) {
+	if len(text) == 0 {
+		v.missing++
+	}
+	for word := []byte(nil); len(text) > 0; {
+		if word, text = nextWord(word[:0], text); len(word) > 0 && utf8.Valid(word) {
+			v.counts.Add(string(word))
+		}
+	}
 }
 
 func (v *valueCounts) addInts(c *cells) error {

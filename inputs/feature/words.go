@@ -1,29 +1,67 @@
 package feature
 
-import "fmt"
+import (
+	"fmt"
 
-// Words are the words of texts, each the fingerprint of its bytes modulo Size. As the Keras layer TextVectorization does
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Words are the words of texts: the id of one is its place in Values, of others the fingerprint of its bytes modulo Size, after those. As the Keras layer TextVectorization does
 // where nothing else is asked of it, it makes ASCII letters small, leaves out ASCII punctuation and divides at white space. A text
 // without words has no id; a word that occurs twice has its id twice.
 type Words struct {
-	Key  string
-	Size int // number of buckets
+	Key    string
+	Values []string // vocabulary; empty: none
+	Size   int      // number of buckets of words outside of it; 0: they are left out
+
+	entries table
 }
 
 // Name is the key and _words.
 func (c *Words) Name() string { return c.Key + "_words" }
 
-// String is like words(message, 4096).
-func (c *Words) String() string { return fmt.Sprintf("words(%s, %d)", c.Key, c.Size) }
+// String is like words(message, 4096), with a vocabulary its size and fingerprint.
+func (c *Words) String() string {
+	if len(c.Values) == 0 {
+		return fmt.Sprintf("words(%s, %d)", c.Key, c.Size)
+	}
+	return fmt.Sprintf("words(%s, %d entries, %016x, %d)", c.Key, len(c.Values), Fingerprint64(fmt.Appendf(nil, "%q", c.Values)), c.Size)
+}
 
-// Buckets is Size.
-func (c *Words) Buckets() int { return c.Size }
+// Buckets is the number of entries and of buckets together.
+func (c *Words) Buckets() int { return len(c.Values) + c.Size }
+
+// Entries is the vocabulary in the order of the ids; nil where there is none.
+func (c *Words) Entries() *tensor.Tensor {
+	if len(c.Values) == 0 {
+		return nil
+	}
+	return c.entries.tensor()
+}
 
 func (c *Words) check() error {
 	if err := noKey(c.Key); err != nil {
 		return err
 	}
-	return positive("the number of buckets", c.Size)
+	if len(c.Values) == 0 {
+		return positive("the number of buckets", c.Size)
+	}
+	c.entries.once.Do(func() { c.entries.err = c.entries.fill(c.Values, nil) })
+	if c.entries.err != nil {
+		return c.entries.err
+	}
+	return checkOOV(nil, c.Size, len(c.Values))
+}
+
+// id is that of a word, -1 where it is left out.
+func (c *Words) id(word []byte) int64 {
+	if id, ok := c.entries.strings[string(word)]; ok {
+		return id
+	}
+	if c.Size == 0 {
+		return -1
+	}
+	return int64(len(c.Values)) + int64(Fingerprint64(word)%uint64(c.Size))
 }
 
 func (c *Words) parents() []Column { return nil }
@@ -48,7 +86,7 @@ func (c *Words) ids(b *batch) (*idList, error) {
 				text := x.value(t.value(int(i)))
 				for len(text) > 0 {
 					if word, text = nextWord(word[:0], text); len(word) > 0 {
-						l.values = append(l.values, int64(Fingerprint64(word)%uint64(c.Size)))
+						l.values = append(l.values, c.id(word))
 					}
 				}
 			}

@@ -41,18 +41,21 @@ func (e *emitter) vocabularyFile(c *feature.VocabularyFile, steps bool) listNode
 }
 
 func (v vocabularyNodes) emit(e *emitter, c feature.Column, key string, steps bool) listNodes {
-	l := emitTokenIDs(e, c, key, steps, func(e *emitter, values graph.Output) graph.Output {
-		handle := v.handle(e, c)
-		found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": tensor.Int64},
-			handle, values, e.scalar("outside", v.outside))
-		if v.oov == 0 {
-			return found
-		}
-		other := e.binary("AddV2", "oov_ids", e.bucket(values, v.oov), e.scalar("entries", int64(v.entries.Len())))
-		return e.selected("ids", e.compare("GreaterEqual", "in_vocabulary", found, e.scalar("first", 0)), found, other)
-	})
+	l := emitTokenIDs(e, c, key, steps, func(e *emitter, values graph.Output) graph.Output { return v.lookup(e, c, values) })
 	l.absent = l.absent || v.oov == 0 && v.outside < 0
 	return l
+}
+
+// lookup adds the ids of values.
+func (v vocabularyNodes) lookup(e *emitter, c feature.Column, values graph.Output) graph.Output {
+	handle := v.handle(e, c)
+	found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": tensor.Int64},
+		handle, values, e.scalar("outside", v.outside))
+	if v.oov == 0 {
+		return found
+	}
+	other := e.binary("AddV2", "oov_ids", e.bucket(values, v.oov), e.scalar("entries", int64(v.entries.Len())))
+	return e.selected("ids", e.compare("GreaterEqual", "in_vocabulary", found, e.scalar("first", 0)), found, other)
 }
 
 // handle is the table of a column, one for its ids and its steps.

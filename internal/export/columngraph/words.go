@@ -25,6 +25,12 @@ func (e *emitter) words(c *feature.Words) listNodes {
 		indices := e.op("Pack", "indices", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
 			graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(1)}, row, e.span("place", count, graph.Unknown))
 		shape := e.op("Pack", "shape", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)}, graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(0)}, l.rows(), count)
-		return listNodes{e: e, values: e.bucket(n.Out(1), c.Size), indices: indices, shape: shape}
+		entries := c.Entries()
+		if entries == nil {
+			return listNodes{e: e, values: e.bucket(n.Out(1), c.Size), indices: indices, shape: shape}
+		}
+		v := newVocabularyNodes(entries, nil, c.Size)
+		v.fill = v.fromList
+		return listNodes{e: e, values: v.lookup(e, c, n.Out(1)), indices: indices, shape: shape, absent: c.Size == 0}
 	})
 }

@@ -17,7 +17,13 @@ import (
 
 // TestEmittedWords: the operations make the words of texts that Apply makes.
 func TestEmittedWords(t *testing.T) {
-	words := &feature.Words{Key: "text", Size: 1 << 40}
+	for _, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}} {
+		checkWords(t, words)
+	}
+}
+
+func checkWords(t *testing.T, words *feature.Words) {
+	t.Helper()
 	plan, err := feature.New(feature.Columns{Linear: []feature.Column{words}, Dense: []feature.Column{&feature.Indicator{Of: &feature.Words{Key: "text", Size: 5}}}})
 	if err != nil {
 		t.Fatal(err)
