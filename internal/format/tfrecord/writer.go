@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 )
 
-const (
-	HeaderSize = 12 // length and its checksum
-	footerSize = 4  // checksum of the data
-)
+// HeaderSize is the bytes of a record before its data: length and its checksum.
+const HeaderSize = 12
+
+const footerSize = 4 // checksum of the data
 
 // Writer appends records to a stream. It does not buffer.
 type Writer struct {
