@@ -57,14 +57,21 @@ func (v trainingView) SkippedUpdates() (hooks.Skipped, error) {
 	if s.Limit == 0 {
 		return s, nil
 	}
-	for name, to := range map[string]*int64{update.SkippedInARow: &s.InARow, update.Skipped: &s.Total} {
-		t, err := v.session.strategy.Variables().Get(name)
-		if err != nil {
-			return s, err
-		}
-		*to = t.Int(0)
+	var err error
+	if s.InARow, err = v.counter(update.SkippedInARow); err != nil {
+		return s, err
 	}
-	return s, nil
+	s.Total, err = v.counter(update.Skipped)
+	return s, err
+}
+
+// counter is the value of a variable that counts.
+func (v trainingView) counter(name string) (int64, error) {
+	t, err := v.session.strategy.Variables().Get(name)
+	if err != nil {
+		return 0, err
+	}
+	return t.Int(0), nil
 }
 
 // Variables are the model's, without the optimizer's slots.

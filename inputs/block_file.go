@@ -125,6 +125,10 @@ func notWrong(err error) error {
 
 // takeOver opens the file for reading row by row, behind the first rows.
 func (r *blockFile) takeOver(ctx context.Context, rows int64) error {
+	if r.ahead != nil {
+		r.ahead.close()
+		r.ahead = nil
+	}
 	slow, err := r.format.openRows(r.ctx, r.name)
 	if err != nil {
 		return err

@@ -58,10 +58,14 @@ func (t *blockTarget) number(c *blockColumn, text []byte, at int) (next int, ok 
 func (t *blockTarget) put(c *blockColumn, cell []byte) bool {
 	if t.ids != nil {
 		id, ok := t.ids.ids[string(cell)]
-		if !ok && t.ids.strict {
-			return false
-		}
-		if !ok {
+		switch {
+		case ok:
+		case t.ids.strict:
+			var err error
+			if id, err = t.ids.id(string(cell)); err != nil {
+				return false
+			}
+		default:
 			id = -1
 		}
 		c.int64s[c.n] = id

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -145,6 +146,8 @@ type iterator struct {
 	mem  BatchMemory // of Iterate; nil: none
 	part *part       // likewise: of the steps that are opened on the way
 	err  error       // sticks: a failed Restore, or ErrClosed
+
+	outer, inner context.Context // of the last Next, and what the pass made of it
 }
 
 func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
@@ -154,13 +157,28 @@ func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	return it.st.pull(it.within(ctx), 0)
+}
+
+// within returns a context with what the pass was opened with. The last one is kept: most loops pull with one context.
+func (it *iterator) within(ctx context.Context) context.Context {
+	if it.mem == nil && it.part == nil {
+		return ctx
+	}
+	if it.outer != nil && it.outer == ctx {
+		return it.inner
+	}
+	inner := ctx
 	if it.mem != nil {
-		ctx = WithBatchMemory(ctx, it.mem)
+		inner = WithBatchMemory(inner, it.mem)
 	}
 	if it.part != nil {
-		ctx = withPart(ctx, it.part)
+		inner = withPart(inner, it.part)
 	}
-	return it.st.pull(ctx, 0)
+	if ctx == context.Background() || reflect.TypeOf(ctx).Kind() == reflect.Pointer { // values of other types may not be comparable
+		it.outer, it.inner = ctx, inner
+	}
+	return inner
 }
 
 func (it *iterator) State() ([]byte, error) {

@@ -1,8 +1,10 @@
 package inputs
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -42,8 +44,7 @@ func TestTFRecordBlocks(t *testing.T) {
 				file = append([]byte(strings.Repeat(string(file[:whole]), 3*blockBytes/int(whole))), file...)
 			}
 		}
-		var damaged *Damaged
-		sameExamples(t, rt, file, int64(rapid.SampledFrom([]int{0, 0, 1, n / 2, n}).Draw(rt, "skip")), damaged)
+		sameExamples(t, rt, file, int64(rapid.SampledFrom([]int{0, 0, 1, n / 2, n}).Draw(rt, "skip")), rapid.Bool().Draw(rt, "leave out"))
 	})
 }
 
@@ -103,14 +104,22 @@ func unusual(t *rapid.T, data []byte) []byte {
 	return data[:rapid.IntRange(0, len(data)).Draw(t, "end")]
 }
 
-func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, damaged *Damaged) {
-	f, err := newExampleFormat(ArrowOptions{Columns: blockColumns, Allocator: checked(t), Damaged: damaged})
-	if err != nil {
-		t.Fatal(err)
+func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, leaveOut bool) {
+	format := func() *exampleFormat {
+		o := ArrowOptions{Columns: blockColumns, Allocator: checked(t)}
+		if leaveOut {
+			o.Damaged = &Damaged{Log: slog.New(slog.DiscardHandler)}
+		}
+		f, err := newExampleFormat(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
 	}
+	inRows, inBlocks := format(), format()
 	name := write(t, "t.tfrecord", file)
-	slow, err := f.openRows(context.Background(), name)
-	fast, err2 := f.openBlocks(context.Background(), name)
+	slow, err := inRows.openRows(context.Background(), name)
+	fast, err2 := inBlocks.openBlocks(context.Background(), name)
 	if err != nil || err2 != nil {
 		rt.Fatal(err, err2)
 	}
@@ -130,9 +139,40 @@ func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, damaged *D
 	if end != end2 || len(got) != len(want) {
 		rt.Fatalf("skip %d: in blocks %d rows and %s\nrecord by record %d and %s", skip, len(got), end2, len(want), end)
 	}
+	if leaveOut && inRows.damaged.Count() != inBlocks.damaged.Count() {
+		rt.Fatalf("in blocks %d records are left out, record by record %d", inBlocks.damaged.Count(), inRows.damaged.Count())
+	}
 	for i := range want {
 		if got[i] != want[i] {
 			rt.Fatalf("skip %d: row %d: in blocks %s, record by record %s", skip, i, got[i], want[i])
 		}
+	}
+}
+
+// TestRecordFramesAreSmall: a block is about as large as asked, though its records are long, and a long record ends the blocks.
+func TestRecordFramesAreSmall(t *testing.T) {
+	file := bytes.Repeat(tfrecord.Append(nil, make([]byte, 100_000)), 200)
+	file = append(file, tfrecord.Append(nil, make([]byte, longestFramed+1))...)
+	frames := &recordFrames{in: bytes.NewReader(file), most: maxBlockRows}
+	records := 0
+	for frames.more() {
+		block, err := frames.next(nil, blockBytes)
+		if err == errNotFramed {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cap(block) > 2*(blockBytes+longestFramed) {
+			t.Fatalf("a block takes %d bytes", cap(block))
+		}
+		n, _, whole := eachRecord(block, maxBlockRows, func([]byte) bool { return true })
+		if !whole {
+			t.Fatal("a block has a part of a record")
+		}
+		records += int(n)
+	}
+	if records != 200 {
+		t.Errorf("%d records, expected 200 before the long one", records)
 	}
 }

@@ -31,7 +31,7 @@ func (f *recordFrames) next(buf []byte, size int) ([]byte, error) {
 		n, full := f.whole(buf)
 		if !full && f.err == nil && len(buf) < size {
 			buf = f.fill(buf, size)
-			continue
+			n, full = f.whole(buf)
 		}
 		switch {
 		case n > 0:

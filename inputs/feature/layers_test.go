@@ -184,7 +184,7 @@ func TestNewLayersRefuse(t *testing.T) {
 		{texts, &TextVectorization{Vocabulary: []string{"a"}, Mode: TFIDF}, "0 inverse document frequencies of 1 entries"},
 		{texts, &TextVectorization{Vocabulary: []string{"a"}, Mode: Count, Length: 2}, "of the mode int alone"},
 		{two, &TextVectorization{Vocabulary: []string{"a"}}, "expected one text an example"},
-		{numbers, &Discretization{Boundaries: []float32{1}}, "row 1: value NaN: not a number"},
+		{numbers, &Discretization{Boundaries: []float32{1}}, "row 2: value NaN: not a number"},
 		{two, &Discretization{}, "no boundaries"},
 		{two, &Discretization{Boundaries: []float32{1, 1}}, "increase strictly"},
 		{texts, &Discretization{Boundaries: []float32{1}}, "expected numbers"},
