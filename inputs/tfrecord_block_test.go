@@ -40,8 +40,8 @@ func TestTFRecordBlocks(t *testing.T) {
 		file = file[:len(file)-rapid.SampledFrom([]int{0, 0, 0, 1, 17}).Draw(rt, "cut")%max(len(file), 1)]
 		if rapid.IntRange(0, 9).Draw(rt, "many blocks") == 0 && n > 0 {
 			whole, _ := tfrecord.Size(file)
-			if whole > 0 && whole <= int64(len(file)) {
-				file = append([]byte(strings.Repeat(string(file[:whole]), 3*blockBytes/int(whole))), file...)
+			if whole > 200 && whole <= int64(len(file)) { // shorter ones would be very many
+				file = append([]byte(strings.Repeat(string(file[:whole]), 2*blockBytes/int(whole))), file...)
 			}
 		}
 		sameExamples(t, rt, file, int64(rapid.SampledFrom([]int{0, 0, 1, n / 2, n}).Draw(rt, "skip")), rapid.Bool().Draw(rt, "leave out"))
