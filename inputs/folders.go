@@ -64,7 +64,7 @@ func (t *folderTree) walk(dir string) error {
 	return nil
 }
 
-// hidden reports whether programs such as Spark hide a file or folder: names with a point or an underscore first, but for folders of
+// hidden reports whether programs such as Spark hide a file or folder: names with a dot or an underscore first, but for folders of
 // partitions.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") && !strings.Contains(name, "=")
@@ -73,7 +73,7 @@ func hidden(name string) bool {
 // inHidden reports whether a star of a pattern stands for a hidden folder of a name that it matches, such as Spark's _temporary. A pattern that
 // begins as the folder's name does means it.
 func inHidden(pattern, name string) bool {
-	parts, of := strings.Split(filepath.ToSlash(name), "/"), strings.Split(filepath.ToSlash(pattern), "/")
+	parts, of := strings.Split(path.Clean(filepath.ToSlash(name)), "/"), strings.Split(path.Clean(filepath.ToSlash(pattern)), "/")
 	if len(parts) != len(of) {
 		return false
 	}

@@ -60,7 +60,7 @@ func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o Arro
 	if err = errors.Join(err, rows.Close()); err != nil {
 		return nil, err
 	}
-	n := &node{schema: schema, mem: alloc(o.Allocator)}
+	n := &node{schema: schema, mem: alloc(o.Allocator), label: "sql"}
 	args = slices.Clone(args)
 	return liveNode(n, "query "+query, ResumeSkip, func(ctx context.Context) (rowReader, error) {
 		rows, err := db.QueryContext(ctx, query, args...)

@@ -115,7 +115,7 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 		column, element, err = e.Column, e.Element, &explained{e, e.what()}
 	}
 	row := first + at
-	if f, ok := st.(*fileStage); ok {
+	if f, ok := unmetered(st).(*fileStage); ok {
 		row = f.row - rows + at // of the row's file
 		if d := f.src.placeOf(ctx, f.src.files[f.file], row, column, element); d != nil {
 			d.Name, d.Err = column, err

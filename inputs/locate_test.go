@@ -110,6 +110,19 @@ func TestLocate(t *testing.T) {
 	}
 }
 
+// TestLocateMeasured: a pass that is measured finds the same place.
+func TestLocateMeasured(t *testing.T) {
+	path := write(t, "a.csv", []byte("1\n2\n3\n"))
+	ds, err := CSV([]string{path}, CSVOptions{Columns: []ColumnSpec{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Locate(WithMeter(t.Context(), NewMeter()), ds, refuse(ds.Schema(), "x", 3))
+	if got == nil || got.File != path || got.Line != 3 {
+		t.Errorf("got %v", got)
+	}
+}
+
 // adoptSchema is the schema of a record.
 func adoptSchema(rec arrow.Record) *Schema {
 	s, err := SchemaFromArrow(rec.Schema())

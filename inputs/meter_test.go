@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,27 @@ func TestStepNames(t *testing.T) {
 	}
 	if want := []string{"shuffle of records", "take", "batch", "map normalize"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, expected %q", got, want)
+	}
+}
+
+// TestSourceNames: people see what is read, not the query.
+func TestSourceNames(t *testing.T) {
+	query := querySpec("3")
+	query.SQL.Query = "SELECT x, id FROM t"
+	for want, s := range map[string]Spec{"sql": query, "csv of standard input": streamSpec("csv"), "jsonl of standard input": streamSpec("jsonl")} {
+		text := "1,7\n"
+		if s.Format == "jsonl" {
+			text = `{"x":1,"id":7}`
+		}
+		ds, err := Open(t.Context(), s, Context{Mode: Train, Stdin: NewStream(strings.NewReader(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := NewMeter()
+		wholePass(t, WithMeter(t.Context(), m), ds)
+		if got := m.Steps()[0].Name; got != want {
+			t.Errorf("got %q, expected %q", got, want)
+		}
 	}
 }
 

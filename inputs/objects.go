@@ -25,13 +25,17 @@ const statsAtOnce = 16
 // is a file of this machine.
 func IsURL(name string) bool { return bucket.IsURL(name) }
 
-// Join is the name of a file in a folder, which may be a URL. Names that are URLs or absolute stay as they are.
+// Join is the name of a file in a folder, which may be a URL. Names that are URLs or absolute stay as they are. A file named - is ./-, as
+// - is standard input.
 func Join(dir, name string) string {
 	switch {
 	case filepath.IsAbs(name) || strings.Contains(name, "://"):
 		return name
 	case !strings.Contains(dir, "://"):
-		return filepath.Join(dir, name)
+		if name = filepath.Join(dir, name); name == StdinFile {
+			name = "." + string(filepath.Separator) + name
+		}
+		return name
 	}
 	dir, query, parameters := strings.Cut(dir, "?")
 	name = strings.TrimRight(dir, "/") + "/" + path.Clean(filepath.ToSlash(name))

@@ -315,7 +315,7 @@ func TestObjectContext(t *testing.T) {
 
 func TestJoin(t *testing.T) {
 	for _, c := range [][3]string{
-		{"data", "a.csv", filepath.Join("data", "a.csv")}, {"", "a.csv", "a.csv"}, {"data", "/tmp/a.csv", "/tmp/a.csv"}, {"data", "s3://b/a.csv", "s3://b/a.csv"},
+		{"data", "a.csv", filepath.Join("data", "a.csv")}, {"", "a.csv", "a.csv"}, {"", "./-", filepath.FromSlash("./-")}, {"data", "./-", filepath.Join("data", "-")}, {"data", "/tmp/a.csv", "/tmp/a.csv"}, {"data", "s3://b/a.csv", "s3://b/a.csv"},
 		{"s3://b/dir/", "x/a.csv", "s3://b/dir/x/a.csv"}, {"s3://b?region=x", "a-*.csv", "s3://b/a-*.csv?region=x"}, {"file:///data", "a.csv", "file:///data/a.csv"},
 	} {
 		if got := Join(c[0], c[1]); got != c[2] {

@@ -202,6 +202,22 @@ func TestExpandBelow(t *testing.T) {
 	}
 }
 
+// TestHiddenFolders: however a pattern is spelled, its stars match no hidden folder.
+func TestHiddenFolders(t *testing.T) {
+	dir := sparkFolder(t)
+	t.Chdir(dir)
+	for _, pattern := range []string{"*/0/*", "./*/0/*", "*//0/*", ".//*/./0/*", dir + "//*/0/*", dir + "/./*/0/*.parquet", "file://" + dir + "/./*/0/*"} {
+		if got, err := Expand(pattern); err == nil {
+			t.Errorf("%s: got %q", pattern, got)
+		}
+	}
+	for _, pattern := range []string{"_*/0/*", "./_*/0/*", dir + "//_temporary/0/*", ".//year=2023/*/*"} {
+		if got, err := Expand(pattern); err != nil || len(got) == 0 {
+			t.Errorf("%s: got %q, %v", pattern, got, err)
+		}
+	}
+}
+
 // TestFolderLinks: links to folders are followed, each folder once, also where they lead in circles.
 func TestFolderLinks(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"data/b/1.csv": nil, "other/2.csv": nil})

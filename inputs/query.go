@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"slices"
-	"strings"
 
-	"github.com/goestimator/goestimator/internal/platform/features"
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
@@ -18,11 +16,11 @@ import (
 type SQLSpec struct {
 	// The driver of database/sql: sqlite in binaries built with -tags sqlite, others in a program of your own that imports them.
 	Driver string `yaml:"driver,omitempty"`
-	// The database, as the driver names it; of sqlite a file, which is opened for reading only. Without passwords: this file is copied to model_dir.
+	// The database, as the driver names it; of sqlite a file, relative to data_dir, a URI (file:houses.db) or :memory:. Files are opened for reading only. Without passwords: this file is copied to model_dir.
 	Source string `yaml:"source,omitempty"`
-	// The environment variable that holds the database's name, in place of source.
+	// The environment variable that holds the database's name, in place of source. The name of a file is then relative to the working directory.
 	SourceEnv string `yaml:"source_env,omitempty"`
-	// The query, for example SELECT rooms, town, price FROM houses ORDER BY id. It is asked in each pass; an ORDER BY makes the passes alike.
+	// The query, for example SELECT rooms, town, price FROM houses ORDER BY id. It is asked once for its columns and again in each pass: let it change nothing. An ORDER BY makes the passes alike.
 	Query string `yaml:"query,omitempty"`
 }
 
@@ -33,7 +31,8 @@ func (s Spec) validateSQL(vs *violation.List) {
 	}
 	vs.Require(s.SQL.Driver != "", "sql.driver", s.SQL.Driver, "expected the name of a driver, for example sqlite")
 	vs.Require(s.SQL.Query != "", "sql.query", s.SQL.Query, "expected a query")
-	vs.Require((s.SQL.Source == "") != (s.SQL.SourceEnv == ""), "sql.source", s.SQL.Source, "expected the name of the database, or in source_env the environment variable that holds it")
+	vs.Require(s.SQL.Source != "" || s.SQL.SourceEnv != "", "sql.source", "", "expected the name of the database, or in source_env the environment variable that holds it")
+	vs.Require(s.SQL.Source == "" || s.SQL.SourceEnv == "", "sql.source_env", s.SQL.SourceEnv, "expected none beside sql.source: give one of them")
 	vs.Require(len(s.Files) == 0, "files", s.Files, "expected none: format sql reads a database")
 }
 
@@ -42,39 +41,72 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 	if ic.NumPipelines > 1 && s.Shard != "rows" && s.Shard != "off" {
 		return nil, false, fmt.Errorf("sql: %d workers ask the same query: set shard: rows, which needs an ORDER BY, or off where each has a query of its own", ic.NumPipelines)
 	}
-	source, err := s.SQL.source(ctx)
+	d, err := s.SQL.database(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	o := ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Allocator: ic.Allocator}
-	r, fields, schema, err := s.SQL.ask(ctx, source, o)
+	r, fields, schema, err := d.ask(ctx, o)
+	if err == nil {
+		err = r.Close()
+	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, d.failed(err)
 	}
-	if err := r.Close(); err != nil {
-		return nil, false, s.SQL.failed(source, err)
-	}
-	n := &node{schema: schema, mem: alloc(o.Allocator)}
+	n := &node{schema: schema, mem: alloc(o.Allocator), label: "sql"}
 	return liveNode(n, "query "+s.SQL.Query, Resume(s.Resume), func(ctx context.Context) (rowReader, error) {
-		r, _, _, err := s.SQL.ask(ctx, source, o)
+		r, _, _, err := d.ask(ctx, o)
 		if err != nil {
-			return nil, err
+			return nil, d.failed(err)
 		}
 		rows, err := newSQLReader(r.Rows, n, fields)
 		if err != nil {
-			return nil, errors.Join(err, r.Close())
+			return nil, d.failed(errors.Join(err, r.Close()))
 		}
-		return databaseReader{rows, r}, nil
+		return databaseReader{rows, r, d}, nil
 	}), s.Shard == "rows", nil
+}
+
+// database is a database that can be opened, and what it is asked.
+type database struct {
+	driver, source, query string
+	hidden                hiddenName
+}
+
+// database returns the database of the query.
+func (s SQLSpec) database(ctx context.Context) (database, error) {
+	hidden := hiddenName{s.SourceEnv, os.Getenv(s.SourceEnv)}
+	source, err := s.source(ctx)
+	return database{s.Driver, source, s.Query, hidden}, hidden.in(err)
+}
+
+// failed is an error of the database without what its name holds.
+func (d database) failed(err error) error {
+	return fmt.Errorf("query %s: %w", shown(d.query), d.hidden.in(err))
 }
 
 // databaseReader closes the database with the rows.
 type databaseReader struct {
 	*sqlReader
 	result databaseRows
+	of     database
 }
 
-func (r databaseReader) close() error { return r.result.Close() }
+func (r databaseReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	rec, err := r.sqlReader.read(ctx, limit)
+	return rec, r.of.hidden.in(err)
+}
+
+func (r databaseReader) skip(ctx context.Context, n int64) error {
+	return r.of.hidden.in(r.sqlReader.skip(ctx, n))
+}
+
+func (r databaseReader) close() error {
+	if err := r.result.Close(); err != nil {
+		return r.of.failed(err)
+	}
+	return nil
+}
 
 // databaseRows are the rows of a query with the database that was opened for it.
 type databaseRows struct {
@@ -86,62 +118,15 @@ type databaseRows struct {
 func (r databaseRows) Close() error { return errors.Join(r.Rows.Close(), r.db.Close()) }
 
 // ask opens the database and asks the query.
-func (s SQLSpec) ask(ctx context.Context, source string, o ArrowOptions) (r databaseRows, fields []textField, schema *Schema, err error) {
-	if r.db, err = sql.Open(s.Driver, source); err != nil {
-		return r, nil, nil, s.failed(source, err)
+func (d database) ask(ctx context.Context, o ArrowOptions) (r databaseRows, fields []textField, schema *Schema, err error) {
+	if r.db, err = sql.Open(d.driver, d.source); err != nil {
+		return r, nil, nil, err
 	}
-	if r.Rows, err = r.db.QueryContext(ctx, s.Query); err != nil {
-		return r, nil, nil, errors.Join(s.failed(source, err), r.db.Close())
+	if r.Rows, err = r.db.QueryContext(ctx, d.query); err != nil {
+		return r, nil, nil, errors.Join(err, r.db.Close())
 	}
 	if fields, schema, err = queryColumns(r.Rows, o); err != nil {
 		return r, nil, nil, errors.Join(err, r.Close())
 	}
 	return r, fields, schema, nil
-}
-
-// failed is an error of the database without the name of the source, which may hold a password.
-func (s SQLSpec) failed(source string, err error) error {
-	text := err.Error()
-	if s.SourceEnv != "" {
-		text = strings.ReplaceAll(text, source, "$"+s.SourceEnv)
-	}
-	return fmt.Errorf("query %s: %w", shown(s.Query), &explained{err, text})
-}
-
-// source returns the name by which the driver knows the database.
-func (s SQLSpec) source(ctx context.Context) (string, error) {
-	if err := s.checkDriver(); err != nil {
-		return "", err
-	}
-	name := s.Source
-	if s.SourceEnv != "" {
-		if name = os.Getenv(s.SourceEnv); name == "" {
-			return "", fmt.Errorf("sql.source_env: the environment variable %s is not set: let it hold the name of the database", s.SourceEnv)
-		}
-	}
-	if s.Driver != "sqlite" || strings.HasPrefix(name, "file:") || strings.HasPrefix(name, ":") {
-		return name, nil
-	}
-	if err := checkFile(ctx, name); err != nil { // the driver would make an empty database
-		return "", err
-	}
-	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?mode=ro", nil
-}
-
-// checkDriver fails for a driver that this binary does not hold.
-func (s SQLSpec) checkDriver() error {
-	have := sql.Drivers()
-	if slices.Contains(have, s.Driver) {
-		return nil
-	}
-	if s.Driver == "sqlite" {
-		if err := features.Need("sqlite"); err != nil {
-			return fmt.Errorf("sql.driver: %w", err)
-		}
-	}
-	list := "none"
-	if len(have) > 0 {
-		list = strings.Join(have, ", ")
-	}
-	return fmt.Errorf("sql.driver: this binary does not hold the driver %q (it has %s): import it in a main of your own, see docs/data.md", s.Driver, list)
 }

@@ -107,14 +107,15 @@ func TestSQLErrors(t *testing.T) {
 	t.Setenv("TEST_SECRET", "host?password=hush")
 	for want, change := range map[string]func(*Spec){
 		`this binary does not hold the driver "oracle" (it has`: func(s *Spec) { s.SQL.Driver = "oracle" },
-		"sql.driver": func(s *Spec) { s.SQL.Driver = "" }, "sql.query": func(s *Spec) { s.SQL.Query = "" }, "sql.source": func(s *Spec) { s.SQL.SourceEnv = "HOME" },
-		"TEST_NOTHING is not set":                      func(s *Spec) { s.SQL.Source, s.SQL.SourceEnv = "", "TEST_NOTHING" },
-		`query "select": no database $TEST_SECRET`:     func(s *Spec) { s.SQL.Source, s.SQL.SourceEnv = "", "TEST_SECRET" },
-		`query "wrong": syntax error`:                  func(s *Spec) { s.SQL.Query = "wrong" },
-		`unknown column "y": the query has x, id`:      func(s *Spec) { s.Columns[0].Name = "y" },
-		"files: got [a.db]":                            func(s *Spec) { s.Files = []string{"a.db"} },
-		"sql: got \"select\", expected none":           func(s *Spec) { s.Format, s.Files = "csv", []string{"a.csv"} },
-		"set shard: rows, which needs an ORDER BY, or": func(*Spec) {},
+		"sql.driver": func(s *Spec) { s.SQL.Driver = "" }, "sql.query": func(s *Spec) { s.SQL.Query = "" }, "sql.source: got \"\"": func(s *Spec) { s.SQL.Source = "" },
+		`sql.source_env: got "HOME", expected none beside sql.source`: func(s *Spec) { s.SQL.Source, s.SQL.SourceEnv = "db://app:hush@host", "HOME" },
+		"TEST_NOTHING is not set":                                     func(s *Spec) { s.SQL.Source, s.SQL.SourceEnv = "", "TEST_NOTHING" },
+		`query "select": no database $TEST_SECRET`:                    func(s *Spec) { s.SQL.Source, s.SQL.SourceEnv = "", "TEST_SECRET" },
+		`query "wrong": syntax error`:                                 func(s *Spec) { s.SQL.Query = "wrong" },
+		`unknown column "y": the query has x, id`:                     func(s *Spec) { s.Columns[0].Name = "y" },
+		"files: got [a.db]":                                           func(s *Spec) { s.Files = []string{"a.db"} },
+		"sql: got \"select\", expected none":                          func(s *Spec) { s.Format, s.Files = "csv", []string{"a.csv"} },
+		"set shard: rows, which needs an ORDER BY, or":                func(*Spec) {},
 	} {
 		s := querySpec("3")
 		change(&s)

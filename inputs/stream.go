@@ -27,8 +27,8 @@ var streamed = []string{"csv", "jsonl"}
 
 // A Stream is text that comes only once, as that of standard input. The first pass over a data set of it takes it.
 //
-// A read of the text cannot be interrupted: it runs in the background, where a pass that is closed leaves it, until bytes come or
-// the text ends. What it has read is then lost.
+// A read of the text cannot be interrupted: it runs in the background. A pass that is closed does not stop such a read: it ends when
+// bytes come or the text ends, and those bytes are lost.
 type Stream struct {
 	in    io.Reader
 	taken atomic.Bool
@@ -97,13 +97,14 @@ type streamReader struct {
 	damaged *Damaged
 	running chan streamRead // of a read that runs or has ended; nil: none
 	rows    rowReader       // not while one runs
+	failed  error           // of opening, which takes the text
 	given   bool            // a row was delivered
 	cutter
 }
 
 // streamRead is what one read gave.
 type streamRead struct {
-	reader rowReader
+	reader rowReader // nil: it could not be opened
 	rec    arrow.Record
 	err    error
 }
@@ -124,6 +125,9 @@ func (r *streamReader) read(ctx context.Context, limit int) (arrow.Record, error
 
 // next returns the rows of the read that runs, or of a new one.
 func (r *streamReader) next(ctx context.Context, limit int) (arrow.Record, error) {
+	if r.failed != nil {
+		return nil, r.failed
+	}
 	if r.running == nil {
 		r.running = make(chan streamRead, 1)
 		go readStream(r.ctx, r.rows, r.open, limit, r.running)
@@ -131,6 +135,9 @@ func (r *streamReader) next(ctx context.Context, limit int) (arrow.Record, error
 	select {
 	case got := <-r.running:
 		r.running, r.rows = nil, got.reader
+		if got.reader == nil {
+			r.failed = got.err
+		}
 		return got.rec, got.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -207,13 +214,14 @@ func (s Spec) stream(ic Context) (Dataset, error) {
 	if in == nil {
 		in = processStdin()
 	}
-	damaged := s.damaged(ic)
+	damaged, label := s.damaged(ic), s.Format+" of "+stdinName
 	if s.Format == "jsonl" {
 		f, err := newJSONFormat(ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator})
 		if err != nil {
 			return nil, err
 		}
-		return streamNode(&node{schema: f.schema, mem: f.mem}, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
+		n := &node{schema: f.schema, mem: f.mem, label: label}
+		return streamNode(n, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
 			return f.reader(ctx, stdinName, text, nil)
 		}), nil
 	}
@@ -221,7 +229,8 @@ func (s Spec) stream(ic Context) (Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return streamNode(&node{schema: f.schema, mem: f.mem}, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
+	n := &node{schema: f.schema, mem: f.mem, label: label}
+	return streamNode(n, in, Resume(s.Resume), damaged, func(ctx context.Context, text io.Reader) (rowReader, error) {
 		return f.reader(ctx, stdinName, text)
 	}), nil
 }

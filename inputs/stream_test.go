@@ -222,3 +222,18 @@ func TestStreamBreaks(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamFailsAlike: what keeps a text from being read is the error of each further read.
+func TestStreamFailsAlike(t *testing.T) {
+	packed := zipped(t, []byte("1,7\n"))
+	for name, text := range map[string]io.Reader{"damaged": strings.NewReader(string(packed[:5])), "broken": iotest.ErrReader(errBroken)} {
+		s := streamSpec("csv")
+		s.Header, s.Prefetch = true, 0
+		it := iterate(t, openStream(t, s, text))
+		_, first := it.Next(t.Context())
+		_, second := it.Next(t.Context())
+		if first == nil || second == nil || first.Error() != second.Error() || errors.Is(second, ErrNoResume) {
+			t.Errorf("%s: got %v, then %v", name, first, second)
+		}
+	}
+}

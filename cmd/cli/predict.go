@@ -61,8 +61,8 @@ interrupted.`,
 	}
 	f.add(cmd)
 	cmd.Flags().Lookup("json").Usage = "with --output, print the summary as JSON"
-	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, in place of those of the config")
-	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .csv, .arrow or .parquet); it appears once it is whole")
+	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, or - for standard input, in place of those of the config")
+	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .csv, .arrow or .parquet; it appears once it is whole), or - or -.csv for standard output")
 	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "gz")
 	completeFiles(cmd, "output", "jsonl", "json", "csv", "arrow", "parquet")
 	addCheckpointFlag(cmd, &f.checkpoint)
@@ -123,7 +123,7 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 		return predictedRows{columns, j.cfg.Predict.Keys, j.cfg.Predict.TopK}.of(ctx, j.est, input, prefix)
 	}
 	if format := stdoutFormat(file.output); format != nil {
-		return j.app.toStdout(format(j.app.stdout), input, rows, in.Stdin())
+		return j.app.toStdout(format, input, rows, in.Stdin())
 	}
 	n, err := writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows(input)) })
 	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // has as many predictions

@@ -38,17 +38,34 @@ func stdoutFormat(output string) func(w io.Writer) flushingWriter {
 type predictionsOf func(input estimator.InputFn) iter.Seq2[[]namedValue, error]
 
 // toStdout writes predictions to standard output. Before it waits for the rows of standard input, it passes on what it has. That nobody
-// reads any more, as after head, is a good end.
-func (a *app) toStdout(w flushingWriter, input estimator.InputFn, rows predictionsOf, live bool) (int64, error) {
+// reads any more, as after head, is a good end; that the input breaks off is not.
+func (a *app) toStdout(format func(w io.Writer) flushingWriter, input estimator.InputFn, rows predictionsOf, live bool) (int64, error) {
 	signal.Ignore(syscall.SIGPIPE) // the write fails in its place
 	defer signal.Reset(syscall.SIGPIPE)
+	out := &pipeEnd{Writer: a.stdout}
+	w := format(out)
 	if live {
 		input = flushing(input, w.Flush)
 	}
 	n, err := writePredictions(w, rows(input))
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	if out.closed {
 		a.log.Debug("standard output was closed before all predictions were written", "predictions", n)
 		return n, nil
+	}
+	return n, err
+}
+
+// pipeEnd is a writer that knows whether its reader has gone.
+type pipeEnd struct {
+	io.Writer
+	closed bool
+}
+
+// Write writes, and notes a closed pipe.
+func (p *pipeEnd) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		p.closed = true
 	}
 	return n, err
 }

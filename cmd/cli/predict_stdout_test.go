@@ -3,9 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -31,8 +35,8 @@ func TestClosedStdout(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{log: slog.New(slog.DiscardHandler)}
-	if _, err := a.toStdout(newJSONLines(w), nil, endless, false); err != nil {
+	a := &app{log: slog.New(slog.DiscardHandler), stdout: w}
+	if _, err := a.toStdout(newJSONLines, nil, endless, false); err != nil {
 		t.Errorf("got %v", err)
 	}
 	full, err := os.Open(os.DevNull) // cannot be written to
@@ -40,8 +44,25 @@ func TestClosedStdout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	if _, err := a.toStdout(newCSVPredictions(full), nil, endless, false); err == nil {
+	a.stdout = full
+	if _, err := a.toStdout(newCSVPredictions, nil, endless, false); err == nil {
 		t.Error("rows that could not be written are not an error")
+	}
+}
+
+// TestBrokenInputToStdout: an input that breaks off as a closed pipe does is an error.
+func TestBrokenInputToStdout(t *testing.T) {
+	for _, broken := range []error{syscall.EPIPE, io.ErrClosedPipe} {
+		var out strings.Builder
+		a := &app{log: slog.New(slog.DiscardHandler), stdout: &out}
+		n, err := a.toStdout(newCSVPredictions, nil, func(estimator.InputFn) iter.Seq2[[]namedValue, error] {
+			return func(yield func([]namedValue, error) bool) {
+				_ = yield([]namedValue{{"x", tensor.New(tensor.Float32)}}, nil) && yield(nil, fmt.Errorf("read the input: %w", broken))
+			}
+		}, false)
+		if !errors.Is(err, broken) || n != 1 || out.String() != "x\n0\n" {
+			t.Errorf("%v: got %v after %d predictions, written %q", broken, err, n, out.String())
+		}
 	}
 }
 

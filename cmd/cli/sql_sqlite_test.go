@@ -81,6 +81,24 @@ func TestSQLite(t *testing.T) {
 	if _, err := open(); err == nil {
 		t.Error("a query may write")
 	}
+	s.SQL.Source = "file:" + strings.ReplaceAll(path, " ", "%20")
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "readonly") {
+		t.Errorf("a query may write to a URI: got %v", err)
+	}
+	for _, more := range []string{"?mode=rwc", "x"} {
+		s.SQL.Source = "file:" + path + more
+		if _, err := open(); err == nil {
+			t.Errorf("%s is opened", s.SQL.Source)
+		}
+	}
+	s.SQL.Source, s.SQL.Query = ":memory:", "SELECT 1 AS id, 2 AS price, 'a' AS town, 'b' AS raw, TRUE AS sold, 'c' AS day, 3 AS rooms"
+	if _, err := open(); err != nil {
+		t.Errorf("a database in memory: %v", err)
+	}
+	s.SQL.Source = "s3://bucket/houses.db"
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "sql.source: s3://bucket/houses.db is no file of this machine") {
+		t.Errorf("an object: got %v", err)
+	}
 	s.SQL.Source = path + "x"
 	if _, err := open(); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a missing file: got %v", err)

@@ -84,6 +84,9 @@ func (c *Config) Resolve(in inputs.Spec) inputs.Spec {
 		for i, f := range in.Files {
 			in.Files[i] = c.InputPath(f)
 		}
+		if in.SQL.IsFile() {
+			in.SQL.Source = c.InputPath(in.SQL.Source)
+		}
 		in.Transforms = slices.Clone(in.Transforms)
 		for i := range in.Transforms {
 			in.Transforms[i].Dir = c.InputPath(in.Transforms[i].Dir)

@@ -50,3 +50,16 @@ train:
 		}
 	}
 }
+
+// TestInputDatabase: an SQLite file is one of the input files, other names of databases are not.
+func TestInputDatabase(t *testing.T) {
+	for _, c := range [][3]string{
+		{"sqlite", "houses.db", "/data/houses.db"}, {"sqlite", "/tmp/houses.db", "/tmp/houses.db"}, {"sqlite", "file:houses.db", "file:houses.db"}, {"sqlite", ":memory:", ":memory:"},
+		{"sqlite", ":houses", "/data/:houses"}, {"pgx", "houses", "houses"},
+	} {
+		cfg := mustLoad(t, "model: {name: mlp}\ndata_dir: /data\ntrain: {max_steps: 1, input: {format: sql, sql: {driver: "+c[0]+", source: '"+c[1]+"', query: SELECT 1}, columns: [{name: x}]}}\n", nil, nil)
+		if got := cfg.Resolve(cfg.Train.Input).SQL.Source; got != c[2] {
+			t.Errorf("%s: got %s, expected %s", c[1], got, c[2])
+		}
+	}
+}
