@@ -147,6 +147,8 @@ func TestFilledNumbers(t *testing.T) {
 func TestAdaptRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent, default or largest",
+		"- {type: numeric, key: age, missing: largest, normalize: {adapt: true}}":                   "missing: largest excludes normalize",
+		"- {type: numeric, key: age, missing: largest, normalize: {mean: [1], std: [0.5]}}":         "missing: largest excludes normalize",
 		"- {type: numeric, key: age, missing: default}":                                             "nothing stands for it",
 		"- {type: numeric, key: age, missing: mean, default: 3}":                                    "missing: mean excludes default",
 		"- {type: numeric, key: age, normalize: {adapt: true, mean: [3]}}":                          "normalize.adapt excludes mean and std",
