@@ -34,6 +34,22 @@ func TestInitNamesTwice(t *testing.T) {
 	}
 }
 
+// TestInitOddTexts: texts of a column of numbers that are none are missing, and the config says so.
+func TestInitOddTexts(t *testing.T) {
+	table := tableFile(t, "weight,y", 400, func(r int) string {
+		if r%200 == 77 {
+			return fmt.Sprintf("about %d-%d kg,%d", r, r+5, r%5)
+		}
+		return fmt.Sprintf("%d kg,%d", r*11%90, r%5)
+	})
+	_, config := initOf(t, table, "--label", "y", "--no-search")
+	for _, want := range []string{`# 2 texts of weight are no numbers, for example "about 77-82 kg": they count as missing.`, "{name: weight missing last, type: numeric, key: weight, read: number, missing: largest}"} {
+		if !strings.Contains(config, want) {
+			t.Errorf("expected %q in\n%s", want, config)
+		}
+	}
+}
+
 // TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
 // the label is not there.
 func TestInitWritten(t *testing.T) {

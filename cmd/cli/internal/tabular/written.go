@@ -147,12 +147,16 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 	return textvalue.Reading{}
 }
 
-// read is how many texts a reading of numbers reads.
-func (w *written) read(r textvalue.Reading) int64 {
-	if decimalKey(w.decimals[0]) == r.Decimal {
-		return w.numbers[0]
+// odd counts the texts, of so many, that the reading of a column of numbers does not read: they are missing.
+func (w *written) odd(c *Column, others int64) {
+	at := 0
+	if decimalKey(w.decimals[0]) != c.Reading.Decimal {
+		at = 1
 	}
-	return w.numbers[1]
+	if c.Odd = others - w.numbers[at]; c.Odd > 0 {
+		c.OddText = w.unread[at]
+	}
+	c.Missing += c.Odd
 }
 
 // decimalKey is the mark as declarations have it.
