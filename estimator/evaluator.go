@@ -55,7 +55,7 @@ func (v *evaluator) Evaluate(ctx context.Context, final bool) (int64, error) {
 		return 0, err
 	}
 	v.evaluated, v.last, v.passed, v.closed = res.GlobalStep, &res, true, final
-	dirs, err := v.spec.after(ctx, v.est, res, final)
+	dirs, err := v.spec.after(ctx, v.est, v.spec.evaluation(res, final))
 	v.exports = append(v.exports, dirs...)
 	return res.GlobalStep, err
 }
@@ -74,7 +74,7 @@ func (v *evaluator) Again(ctx context.Context, prefix string, over bool) error {
 	if res == nil {
 		return nil
 	}
-	dirs, err := v.spec.export(ctx, v.est, *res, over)
+	dirs, err := v.spec.export(ctx, v.est, v.spec.evaluation(*res, over))
 	v.exports = append(v.exports, dirs...)
 	return err
 }

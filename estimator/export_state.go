@@ -15,12 +15,14 @@ const exportStateFile = "exporter.json"
 
 // exportState is the state of an exporter that lasts between evaluations and runs.
 type exportState struct {
-	Dir   string   `json:"dir,omitempty"`  // the newest export, "" for none
-	Step  int64    `json:"step"`           // of it; -1 for none
-	Best  *float64 `json:"best,omitempty"` // the value of its metric
-	Rule  string   `json:"rule,omitempty"` // how the metric was chosen, such as "lowest loss"
-	Seen  int64    `json:"seen"`           // step of the last evaluation that was handled
-	Final bool     `json:"final"`          // it was the last one of a training
+	Dir  string `json:"dir,omitempty"` // the newest export, "" for none
+	Step int64  `json:"step"`          // of it; -1 for none
+	// Restored says that its weights are those of the best evaluation, in place of the step's own.
+	Restored bool     `json:"restored,omitempty"`
+	Best     *float64 `json:"best,omitempty"` // the value of its metric
+	Rule     string   `json:"rule,omitempty"` // how the metric was chosen, such as "lowest loss"
+	Seen     int64    `json:"seen"`           // step of the last evaluation that was handled
+	Final    bool     `json:"final"`          // it was the last one of a training
 }
 
 // readExportState reads the state in base. Without one, or where the export that it

@@ -34,6 +34,8 @@ type Evaluation struct {
 	EvalResult
 	Name  string // of the evaluation
 	Final bool   // training is over
+	// Restored says that the step has the weights of the best evaluation, in place of those that an evaluation before may be of.
+	Restored bool
 }
 
 // ExporterOptions are the options of all exporters. They mean what tf.estimator's do,
@@ -175,7 +177,7 @@ func (x *exporter) export(ctx context.Context, e *Estimator, base string, ev Eva
 	if err != nil {
 		return "", err
 	}
-	if st.Dir != "" && st.Step == ev.GlobalStep {
+	if st.Dir != "" && st.Step == ev.GlobalStep && (st.Restored || !ev.Restored) {
 		return st.path(base), x.seen(base, st, ev)
 	}
 	wanted, err := x.rule(e, st, ev)
@@ -194,7 +196,7 @@ func (x *exporter) export(ctx context.Context, e *Estimator, base string, ev Eva
 	if err != nil {
 		return "", err
 	}
-	st.Step, st.Dir = ev.GlobalStep, filepath.Base(dir)
+	st.Step, st.Dir, st.Restored = ev.GlobalStep, filepath.Base(dir), ev.Restored
 	if x.best != nil {
 		if v, ok := ev.Scalar(x.best.metric); ok {
 			st.Best, st.Rule = &v, x.best.String()

@@ -242,9 +242,19 @@ func TestExporterCleansUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev := estimator.Evaluation{EvalResult: estimator.EvalResult{GlobalStep: 1, Checkpoint: prefix}}
-	if _, err := x.Export(context.Background(), e, base, ev); err != nil {
-		t.Fatal(err)
+	made := map[string]bool{}
+	for _, restored := range []bool{false, false, true, true} { // other weights of the step are exported once more
+		ev.Restored = restored
+		dir, err := x.Export(context.Background(), e, base, ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[dir] = true
 	}
+	if len(made) != 2 {
+		t.Errorf("exports %v, expected one of the step's own weights and one of the best", made)
+	}
+	ev.Restored = false
 	if names, _ := filepath.Glob(filepath.Join(base, "[a-z]*")); len(names) != 3 {
 		t.Errorf("left are %v, expected the state, the young directory, and the other", names)
 	}

@@ -75,6 +75,12 @@ func (h *bestWeights) AfterCreateSession(ctx context.Context, r hooks.Run) error
 	h.best = nil
 	if b := st.Best; b != nil && h.usable(*b, r.GlobalStep()) {
 		h.best = b
+		if b.Restored > r.GlobalStep() { // its checkpoint is gone, and the step is made again
+			b.Restored, b.Evaluated = 0, 0
+			if err := h.note(); err != nil {
+				return err
+			}
+		}
 		if err := h.checkpoints.files.saver.Spare(h.prefix(b.GlobalStep)); err != nil {
 			return err
 		}
@@ -125,7 +131,7 @@ func (h *bestWeights) count(ctx context.Context, step int64, value float64) erro
 	case h.best != nil && (value == h.best.Value || h.rule.HigherIsBetter != (value > h.best.Value)):
 		return nil
 	}
-	prefix, err := h.checkpoints.save(ctx)
+	prefix, err := h.checkpoints.save(context.WithoutCancel(ctx)) // an interrupted training keeps its steps
 	if err != nil {
 		return err
 	}
@@ -184,11 +190,19 @@ func (l *evalListener) current(res EvalResult) bool {
 		return true
 	}
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, l.est.modelDir)
-	if err != nil || s.Best == nil || s.Best.Restored != res.GlobalStep {
-		return err == nil
+	return err == nil && (s.Best == nil || s.Best.Restored != res.GlobalStep || s.Best.Evaluated == res.GlobalStep)
+}
+
+// noteEvaluated records the evaluation of a step that has the best weights in place of its own, and reports whether it has.
+func (l *evalListener) noteEvaluated(step int64) (restored bool, err error) {
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, l.est.modelDir)
+	if err != nil || s.Best == nil || s.Best.Restored != step {
+		return false, err
 	}
-	v, ok := res.Scalar(s.Best.Metric)
-	return ok && v == s.Best.Value
+	if s.Best.Evaluated == step {
+		return true, nil
+	}
+	return true, checkpoint.UpdateRunState(atomicfile.OS{}, l.est.modelDir, func(s *checkpoint.RunState) { s.Best.Evaluated = step })
 }
 
 // restorePending reports whether a run that was killed left the checkpoint of its last step without the weights of its best

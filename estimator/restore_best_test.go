@@ -19,6 +19,11 @@ import (
 // trainRestoring trains in dir; the best evaluation is the one of the highest loss, and so an early one.
 func trainRestoring(t *testing.T, dir string, steps int64, strategy runconfig.Strategy, best *estimator.RestoreBest, eval estimator.EvalSpec) (estimator.Result, error) {
 	t.Helper()
+	return trainRestoringSpec(t.Context(), t, dir, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps, RestoreBest: best}, strategy, eval)
+}
+
+func trainRestoringSpec(ctx context.Context, t *testing.T, dir string, train estimator.TrainSpec, strategy runconfig.Strategy, eval estimator.EvalSpec) (estimator.Result, error) {
+	t.Helper()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.SaveCheckpointsSteps(10),
 		runconfig.KeepCheckpointMax(2), runconfig.TrainDistribute(strategy))
 	if err != nil {
@@ -29,7 +34,7 @@ func trainRestoring(t *testing.T, dir string, steps int64, strategy runconfig.St
 		t.Fatal(err)
 	}
 	defer e.Close()
-	return estimator.TrainAndEvaluate(t.Context(), e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps, RestoreBest: best}, eval)
+	return estimator.TrainAndEvaluate(ctx, e, train, eval)
 }
 
 // checkRestored fails unless the checkpoint of a step has the weights of another one, and the rest of its own.

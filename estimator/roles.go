@@ -75,7 +75,7 @@ func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalRes
 	if res.Checkpoint == "" { // it evaluated variables in memory
 		res.Checkpoint = prefix
 	}
-	return spec.export(ctx, e, res, true)
+	return spec.export(ctx, e, spec.evaluation(res, true))
 }
 
 // awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has

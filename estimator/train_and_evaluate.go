@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
@@ -196,6 +197,7 @@ type evalListener struct {
 	timer     *hooks.Timer
 	loop      *loopWatcher
 	evaluated int64
+	final     bool // the last evaluation was passed on as that of the end
 	skipped   bool // the checkpoint that training began with is not evaluated
 	prefix    string
 	last      *EvalResult
@@ -239,8 +241,10 @@ func (l *evalListener) End(_ context.Context, step int64) error {
 	switch {
 	case l.restore != nil:
 		return l.uncut(l.endWithBest(step))
-	case l.evaluated == step:
+	case l.evaluated == step && l.final:
 		return nil
+	case l.evaluated == step: // training went on behind it, and the input ended
+		return l.uncut(l.handle(l.ctx, *l.last, true))
 	}
 	return l.uncut(l.evaluate(l.ctx, l.prefix, true))
 }
@@ -251,22 +255,26 @@ func (l *evalListener) endWithBest(step int64) error {
 	if !ok {
 		return errors.New("restore best: expected a training loop")
 	}
-	res, err := l.est.Evaluate(l.ctx, l.spec.Input, append(l.spec.options(), CheckpointPath(l.prefix))...)
-	if err != nil {
-		return err
-	}
-	if err := observed(l.ctx, view, l.spec.Name, res); err != nil {
-		return err
+	known := l.evaluated == step // the input ended behind an evaluation
+	if !known {
+		res, err := l.est.Evaluate(l.ctx, l.spec.Input, append(l.spec.options(), CheckpointPath(l.prefix))...)
+		if err != nil {
+			return err
+		}
+		if err := observed(l.ctx, view, l.spec.Name, res); err != nil {
+			return err
+		}
+		l.evaluated, l.last = step, &res
 	}
 	prefix, err := view.saves.best.restore(context.WithoutCancel(l.ctx))
 	if err != nil {
 		return err
 	}
 	if prefix == "" {
-		return l.report(l.ctx, res, true)
+		return l.handle(l.ctx, *l.last, true)
 	}
-	if l.spec.AfterEval != nil {
-		if err := l.spec.AfterEval(l.ctx, res, false); err != nil {
+	if !known && l.spec.AfterEval != nil {
+		if err := l.spec.AfterEval(l.ctx, *l.last, false); err != nil {
 			return err
 		}
 	}
@@ -291,34 +299,56 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 	return l.report(ctx, res, final)
 }
 
-// report passes an evaluation to AfterEval and the exporters.
+// report passes an evaluation to the training, AfterEval and the exporters.
 func (l *evalListener) report(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
 	if err := observed(ctx, l.loop.run, l.spec.Name, res); err != nil {
 		return err
 	}
-	dirs, err := l.spec.after(ctx, l.est, res, final)
-	l.exports = append(l.exports, dirs...)
+	return l.handle(ctx, res, final)
+}
+
+// handle passes an evaluation to AfterEval and the exporters.
+func (l *evalListener) handle(ctx context.Context, res EvalResult, final bool) error {
+	l.final = final
+	ev := l.spec.evaluation(res, final)
+	if final && l.restore != nil {
+		var err error
+		if ev.Restored, err = l.noteEvaluated(res.GlobalStep); err != nil {
+			return err
+		}
+	}
+	dirs, err := l.spec.after(ctx, l.est, ev)
+	for _, dir := range dirs {
+		if !slices.Contains(l.exports, dir) {
+			l.exports = append(l.exports, dir)
+		}
+	}
 	return err
 }
 
+// evaluation is what exporters see of an evaluation.
+func (s EvalSpec) evaluation(res EvalResult, final bool) Evaluation {
+	return Evaluation{EvalResult: res, Name: s.Name, Final: final}
+}
+
 // after runs AfterEval and the exporters and returns the exports.
-func (s EvalSpec) after(ctx context.Context, e *Estimator, res EvalResult, final bool) ([]string, error) {
+func (s EvalSpec) after(ctx context.Context, e *Estimator, ev Evaluation) ([]string, error) {
 	if s.AfterEval != nil {
-		if err := s.AfterEval(ctx, res, final); err != nil {
+		if err := s.AfterEval(ctx, ev.EvalResult, ev.Final); err != nil {
 			return nil, err
 		}
 	}
-	return s.export(ctx, e, res, final)
+	return s.export(ctx, e, ev)
 }
 
 // export asks the exporters, and returns the exports of the evaluation.
-func (s EvalSpec) export(ctx context.Context, e *Estimator, res EvalResult, final bool) (dirs []string, err error) {
+func (s EvalSpec) export(ctx context.Context, e *Estimator, ev Evaluation) (dirs []string, err error) {
 	if err := fpExport.Here(); err != nil {
 		return nil, err
 	}
 	for _, x := range s.Exporters {
-		dir, err := x.Export(ctx, e, e.exportDir(x.Name()), Evaluation{EvalResult: res, Name: s.Name, Final: final})
+		dir, err := x.Export(ctx, e, e.exportDir(x.Name()), ev)
 		if err != nil {
 			return dirs, err
 		}

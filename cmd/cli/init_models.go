@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -148,6 +149,7 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 	add := func(name, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("{name: %s, "+format+"}", append([]any{yamlText(name)}, args...)...))
 	}
+	free := d.freeNames()
 	for i, u := range d.uses {
 		c := d.p.Columns[i]
 		key, name := yamlText(c.Name), c.Name
@@ -156,14 +158,14 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			add(name, "type: numeric, key: %s%s, %s", key, readKeys(c.Reading), numericKeys(m))
 			if c.Missing > 0 && !m.network() { // trees choose on which side of a split missing numbers are
 				names = append(names, name)
-				name += " missing last"
+				name = free(name + " missing last")
 				add(name, "type: numeric, key: %s%s, missing: largest", key, readKeys(c.Reading))
 			}
 		case tabular.Dates:
 			for _, part := range d.p.Parts(i) {
 				r := c.Reading
 				r.Part = part
-				name := c.Name + " " + string(part)
+				name := free(c.Name + " " + string(part))
 				add(name, "type: numeric, key: %s%s, %s", key, readKeys(r), numericKeys(m))
 				names = append(names, name)
 			}
@@ -181,14 +183,14 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			switch {
 			case m.linear: // it has a weight for each value
 			case m.network() && c.Distinct <= oneHotValues:
-				name += " one-hot"
+				name = free(name + " one-hot")
 				add(name, "type: indicator, of: %s", key)
 			case m.network():
-				name += " vector"
+				name = free(name + " vector")
 				add(name, "type: embedding, of: %s, dimension: 8", key)
 			}
 		case tabular.Texts:
-			name += " words"
+			name = free(name + " words")
 			words := yamlText(name)
 			if !m.network() {
 				add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
@@ -196,7 +198,7 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			}
 			add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
 			if !m.wide {
-				name += " vector"
+				name = free(name + " vector")
 				add(name, "type: embedding, of: %s, dimension: 16, combiner: sqrtn", words)
 			}
 		default:
@@ -206,6 +208,25 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 	}
 	return lines, names
 }
+
+// freeNames returns what makes a name one that no column of the file has, and that it has not returned before. Names of variables have an
+// underscore for a space and marks.
+func (d *draft) freeNames() func(name string) string {
+	plain := func(name string) string { return notInNames.ReplaceAllString(name, "_") }
+	taken := map[string]bool{}
+	for _, c := range d.p.Columns {
+		taken[plain(c.Name)] = true
+	}
+	return func(name string) string {
+		for taken[plain(name)] {
+			name += " again"
+		}
+		taken[plain(name)] = true
+		return name
+	}
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 // readKeys are the keys that say what a text is read as.
 func readKeys(r textvalue.Reading) string {

@@ -58,7 +58,7 @@ func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
 	if at := s.forest(); d.model.network() && at >= 0 && s.tried[at].score <= d.alike()*d.model.score {
-		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; these trees are as good but for chance, and bear odd values better.", len(s.tried), d.metric(), d.model.score)
+		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; the difference to these trees may be chance, and trees cope better with unusual values.", len(s.tried), d.metric(), d.model.score)
 		d.model = s.tried[at]
 	}
 	return nil

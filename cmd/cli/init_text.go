@@ -28,8 +28,9 @@ func (d *draft) config(m candidate, on part) string {
 	say("seed: 1\n")
 	d.sayLeftOut(say)
 	if !m.network() {
-		say("# A number that is missing is NaN, which trees put on the side of the small ones, or, by a second column, on that of the large ones. Vocabularies are those of the training")
-		say("# rows, the most frequent values first; they are kept in checkpoints and exported. Rarer values share a bucket.")
+		say("# A number that is missing is NaN, which trees put on the side of the small ones, or, by a second column, on that of the large ones.")
+		say("# Vocabularies are those of the training rows, the most frequent values first; they are kept in checkpoints and exported. Rarer")
+		say("# values share a bucket.")
 	} else {
 		say("# Means, deviations, medians and vocabularies are those of the training rows; they are kept in checkpoints and")
 		say("# exported. A median stands for a missing number.")
@@ -56,6 +57,11 @@ func (d *draft) sayLeftOut(say func(string, ...any)) {
 	for i, r := range d.reasons {
 		if r != "" {
 			say("# %s is left out: %s.", oneLineText(d.p.Columns[i].Name), oneLineText(r))
+		}
+	}
+	for i, u := range d.uses {
+		if c := d.p.Columns[i]; u == tabular.Numeric && c.Odd > 0 {
+			say("# %d texts of %s are no numbers, for example %q: they count as missing.", c.Odd, oneLineText(c.Name), oneLineText(c.OddText))
 		}
 	}
 	for _, h := range d.p.Hints() {

@@ -10,6 +10,46 @@ import (
 	"time"
 )
 
+// TestInitNamesTwice: columns whose names are those that init would give to what it makes of others.
+func TestInitNamesTwice(t *testing.T) {
+	const names = "day,day month,day_month,day-weekday,fee,fee missing last,fee_missing_last,y"
+	table := tableFile(t, names, 200, func(r int) string {
+		day, fee := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, r*7%400), fmt.Sprint(r*7%23)
+		if r%10 == 3 {
+			fee = ""
+		}
+		return fmt.Sprintf("%s,%d,%d,%d,%s,%d,%d,%d", day.Format(time.DateOnly), r*3%7, r*5%11, r*9%17, fee, r*11%13, r*5%19, r*7%23*10+r%3)
+	})
+	_, config := initOf(t, table, "--label", "y", "--no-search")
+	if !strings.Contains(config, "day month again") || !strings.Contains(config, "day weekday again") || !strings.Contains(config, "fee missing last again") {
+		t.Fatalf("expected other names in\n%s", config)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"train", "--config", path}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+}
+
+// TestInitOddTexts: texts of a column of numbers that are none are missing, and the config says so.
+func TestInitOddTexts(t *testing.T) {
+	table := tableFile(t, "weight,y", 400, func(r int) string {
+		if r%200 == 77 {
+			return fmt.Sprintf("about %d-%d kg,%d", r, r+5, r%5)
+		}
+		return fmt.Sprintf("%d kg,%d", r*11%90, r%5)
+	})
+	_, config := initOf(t, table, "--label", "y", "--no-search")
+	for _, want := range []string{`# 2 texts of weight are no numbers, for example "about 77-82 kg": they count as missing.`, "{name: weight missing last, type: numeric, key: weight, read: number, missing: largest}"} {
+		if !strings.Contains(config, want) {
+			t.Errorf("expected %q in\n%s", want, config)
+		}
+	}
+}
+
 // TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
 // the label is not there.
 func TestInitWritten(t *testing.T) {

@@ -19,11 +19,13 @@ type UpdateSkipper interface {
 }
 
 // SkippedUpdates logs updates that were left out, the first of a row and each time that the row has doubled, and writes their
-// number as the summary "skipped_updates".
+// number as the summary "skipped_updates". It looks where a step is read: several may have been left out since.
 type SkippedUpdates struct {
 	Base
 	log   *slog.Logger
 	total int64 // that was written, -1 for none
+	row   int64 // Skipped.InARow then
+	told  int64 // how many of the row the log has, 0 for none
 }
 
 var (
@@ -44,7 +46,7 @@ func (h *SkippedUpdates) Reads(Run) bool { return false }
 // AfterCreateSession takes over the number of earlier runs.
 func (h *SkippedUpdates) AfterCreateSession(_ context.Context, r Run) error {
 	s, err := skipped(r)
-	h.total = s.Total
+	h.total, h.row, h.told = s.Total, s.InARow, 0
 	return err
 }
 
@@ -54,11 +56,19 @@ func (h *SkippedUpdates) AfterRun(_ context.Context, r Run) error {
 		return nil
 	}
 	s, err := skipped(r)
-	if err != nil || s.Total == h.total {
+	if err != nil {
 		return err
 	}
-	h.total = s.Total
-	if s.InARow&(s.InARow-1) == 0 { // 0: an update was made since
+	more := s.Total - h.total
+	if more != s.InARow-h.row { // the row ended
+		h.told = 0
+	}
+	h.total, h.row = s.Total, s.InARow
+	if more == 0 {
+		return nil
+	}
+	if s.InARow >= 2*h.told {
+		h.told = s.InARow
 		h.log.Warn("updates were left out: their gradients or loss were not finite", "global_step", r.GlobalStep(), "in_a_row", s.InARow, "total", s.Total)
 	}
 	if w, ok := r.(Summarizer); ok && w.Events() != nil {

@@ -54,7 +54,11 @@ func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 		c.Filled.Vocabulary, c.Counts = append(c.Filled.Vocabulary, e.Value), append(c.Counts, e.Count)
 	}
 	if len(c.Filled.Vocabulary) == 0 {
-		return fmt.Errorf("no value of %q occurs %d times or more: leave the column out, or lower min_count", d.Key, max(d.MinCount, 1))
+		what := "value"
+		if d.Type == "words" {
+			what = "word"
+		}
+		return fmt.Errorf("no %s of %q occurs %d times or more: leave the column out, or lower min_count", what, d.Key, max(d.MinCount, 1))
 	}
 	return nil
 }

@@ -147,11 +147,14 @@ func TestFilledNumbers(t *testing.T) {
 func TestAdaptRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"- {type: numeric, key: age, missing: middle}":                                              "missing must be mean, median, most_frequent, default or largest",
+		"- {type: numeric, key: age, missing: largest, normalize: {adapt: true}}":                   "missing: largest excludes normalize",
+		"- {type: numeric, key: age, missing: largest, normalize: {mean: [1], std: [0.5]}}":         "missing: largest excludes normalize",
 		"- {type: numeric, key: age, missing: default}":                                             "nothing stands for it",
 		"- {type: numeric, key: age, missing: mean, default: 3}":                                    "missing: mean excludes default",
 		"- {type: numeric, key: age, normalize: {adapt: true, mean: [3]}}":                          "normalize.adapt excludes mean and std",
 		"- {type: vocabulary, key: job, adapt: true, vocabulary: [a]}":                              "adapt excludes vocabulary",
 		"- {type: vocabulary, key: job, adapt: true, min_count: 9}":                                 `no value of "job" occurs 9 times`,
+		"- {type: words, key: job, adapt: true, min_count: 9}":                                      `no word of "job" occurs 9 times`,
 		"- {type: numeric, key: age}\n- {type: bucketized, of: age, quantiles: 1}":                  "expected 2 to 4096, got 1",
 		"- {type: numeric, key: same}\n- {type: bucketized, of: same, quantiles: 3}":                `no two different numbers of "same"`,
 		"- {type: bucketized, of: age, quantiles: 3}":                                               "expected a numeric column that is declared before",

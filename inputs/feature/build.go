@@ -86,6 +86,9 @@ func (s Spec) numeric() ([]Column, error) {
 	if s.Missing == missingLargest && (s.Default != nil || len(s.Defaults) > 0 || s.AllowNaN) {
 		return nil, fmt.Errorf("missing: largest excludes default, defaults and allow_nan")
 	}
+	if s.Missing == missingLargest && !reflect.ValueOf(s.Normalize).IsZero() {
+		return nil, errLargestNormalized
+	}
 	if s.Missing != "" && s.Sequence {
 		return nil, fmt.Errorf("missing says nothing about a sequence: leave it out")
 	}
@@ -94,8 +97,9 @@ func (s Spec) numeric() ([]Column, error) {
 	}
 	if !s.Sequence {
 		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN, FillNaN: s.Missing == missingDefault, Read: s.reading()}
+		c.Alias = s.alias(c)
 		if s.Missing == missingLargest {
-			c.FillNaN, c.Default, c.Alias = true, []float32{math.MaxFloat32}, s.Key+"_missing_last"
+			c.FillNaN, c.Default = true, []float32{math.MaxFloat32}
 		}
 		if s.Default != nil {
 			c.Default = []float32{float32(*s.Default)}
@@ -117,6 +121,20 @@ func (s Spec) numeric() ([]Column, error) {
 	}
 	return []Column{c}, nil
 }
+
+// alias is the name of a column beside which others may read its feature: the declared one, which no other has; "" for the usual name.
+func (s Spec) alias(c *Numeric) string {
+	last := s.Missing == missingLargest
+	switch {
+	case s.Name != "" && (last || c.Name() != c.Key):
+		return s.Name
+	case last:
+		return c.Name() + "_missing_last"
+	}
+	return ""
+}
+
+var errLargestNormalized = fmt.Errorf("missing: largest excludes normalize, which would make an infinite number of the largest: leave one of them out, as trees need none")
 
 // categorical makes a column of one feature.
 func (s Spec) categorical() ([]Column, error) {

@@ -112,7 +112,9 @@ type read struct {
 	kind  kind
 	size  int         // numbers of an example; 0: any, and ragged ones too
 	shape []int       // of an example, for messages and example specs
-	spec  ExampleSpec // how it is parsed from examples
+	spec  ExampleSpec // how it is parsed from examples,
+	// yields: unless another column says how
+	yields bool
 }
 
 // accepts reports whether a column of the data can be read so.

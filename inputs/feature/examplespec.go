@@ -93,8 +93,19 @@ func elements(t *tensor.Tensor) string {
 func (p *Plan) ExampleSpecs() ([]ExampleSpec, error) {
 	known := map[string]ExampleSpec{}
 	var out []ExampleSpec
+	var reads, yielding []read
 	for _, r := range p.reads {
+		if r.yields {
+			yielding = append(yielding, r)
+		} else {
+			reads = append(reads, r)
+		}
+	}
+	for _, r := range append(reads, yielding...) {
 		e, ok := known[r.key]
+		if ok && r.yields {
+			r.spec.Default = e.Default
+		}
 		switch {
 		case !ok:
 			known[r.key], out = r.spec, append(out, r.spec)

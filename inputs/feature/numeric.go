@@ -206,10 +206,10 @@ func (c *Numeric) reads() []read {
 		return []read{{key: c.Key, kind: text, size: 1, shape: shape, spec: ExampleSpec{Key: c.Key, DType: tensor.String, Shape: shape, Optional: true}}}
 	}
 	spec := ExampleSpec{Key: c.Key, DType: tensor.Float32, Shape: shape}
-	if c.Default != nil && c.Alias == "" { // beside another column the feature is parsed as that one has it
+	if c.Default != nil {
 		spec.Default = spread(c.Default, 0, c.Width())
 	}
-	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec}}
+	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec, yields: c.Alias != ""}}
 }
 
 // dense writes the normalised numbers as a model takes them. An infinite one would

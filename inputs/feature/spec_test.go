@@ -72,6 +72,41 @@ func TestDeclaredColumns(t *testing.T) {
 	}
 }
 
+// TestColumnsOfOneFeature: columns that read a feature differently have names that features rarely have.
+func TestColumnsOfOneFeature(t *testing.T) {
+	set, err := Build(specsOf(t, `
+- {type: numeric, key: date_month}
+- {type: numeric, key: age_missing_last}
+- {type: numeric, key: date, name: date month, read: month, allow_nan: true}
+- {type: numeric, key: date, name: date month missing last, read: month, missing: largest}
+- {type: numeric, key: date, name: date day, read: day, missing: largest}
+- {type: numeric, key: date, name: date weekday, read: weekday, missing: largest}
+- {type: numeric, key: age, name: age, allow_nan: true}
+- {type: numeric, key: age, name: age missing last, missing: largest}
+- {type: numeric, key: fee, missing: largest}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := New(Columns{Dense: set.list()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := plan.ExampleSpecs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range specs {
+		got = append(got, s.Key+" "+s.String())
+	}
+	want := []string{"age FixedLenFeature([1], float32)", "age_missing_last FixedLenFeature([1], float32)", "date FixedLenFeature([1], string, optional)",
+		"date_month FixedLenFeature([1], float32)", "fee FixedLenFeature([1], float32, default [3.4028235e+38])"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDeclarationsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"- {type: numerical, key: age}":                                                       `unknown type "numerical": expected one of bucketized, crossed`,

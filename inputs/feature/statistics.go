@@ -69,6 +69,8 @@ func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
 		return "", fmt.Errorf("a sequence is not adapted to data: write its numbers or its vocabulary out")
 	case s.Normalize.Adapt && len(s.Normalize.Mean)+len(s.Normalize.Std) > 0:
 		return "", fmt.Errorf("normalize.adapt excludes mean and std")
+	case s.Missing == missingLargest && s.Normalize.Adapt:
+		return "", errLargestNormalized
 	case s.imputes() && (s.Default != nil || len(s.Defaults) > 0):
 		return "", fmt.Errorf("missing: %s excludes default and defaults", s.Missing)
 	case s.Adapt && len(s.Vocabulary) > 0:

@@ -29,6 +29,7 @@ func (e *emitter) under(name string) *emitter {
 func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm) graph.Output {
 	known := e.matches(x, f.Pattern)
 	digits := e.groupText("digits", x, known, f.Pattern, `\1\2\3`)
+	digits = e.replaced("minus", digits, f.Minus, "-", false)
 	digits = e.replaced("joined", digits, f.Separators, "", true)
 	if f.Decimal != "." {
 		digits = e.replaced("point", digits, f.Decimal, ".", true)
@@ -88,9 +89,13 @@ func (e *emitter) readDate(x graph.Output, r feature.Reading) graph.Output {
 	return e.orNaN(d.known, e.cast("wide", n, tensor.Float64))
 }
 
-// part is the number of a group, 0 of an empty one.
-func (d dateNodes) part(name string, group int) graph.Output {
-	digits := d.groupText(name+"/digits", d.text, d.known, d.form.Pattern, fmt.Sprintf(`0\%d`, group))
+// part is the number of the group that is not empty, 0 where all are.
+func (d dateNodes) part(name string, groups ...int) graph.Output {
+	rewrite := "0"
+	for _, g := range groups {
+		rewrite += fmt.Sprintf(`\%d`, g)
+	}
+	digits := d.groupText(name+"/digits", d.text, d.known, d.form.Pattern, rewrite)
 	return d.op("StringToNumber", name, graph.Type{DType: tensor.Int64, Shape: d.text.Shape()}, graph.Attrs{"out_type": tensor.Int64}, digits)
 }
 
@@ -138,7 +143,7 @@ func (d dateNodes) days() graph.Output {
 
 // hours are those of the day, float64, with minutes as their fraction.
 func (d dateNodes) hours() graph.Output {
-	h := d.part("written_hour", d.form.Hour)
+	h := d.part("written_hour", d.form.Midnight, d.form.Hour)
 	half := d.groupText("half", d.text, d.known, d.form.Pattern, fmt.Sprintf(`\%d`, d.form.Half))
 	twelve := d.mod("of_twelve", h, 12)
 	morning := d.op("StaticRegexFullMatch", "is_am", graph.Type{DType: tensor.Bool, Shape: h.Shape()}, graph.Attrs{"pattern": []byte("[Aa]")}, half)

@@ -57,6 +57,8 @@ type Best struct {
 	GlobalStep     int64   `json:"global_step"`
 	// Restored is the step of the checkpoint that has these weights in place of its own, 0 for none.
 	Restored int64 `json:"restored,omitempty"`
+	// Evaluated is Restored once the evaluation of that step is of these weights.
+	Evaluated int64 `json:"evaluated,omitempty"`
 }
 
 // LoadRunState reads a model_dir's RunState; the zero one where there is no file

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -23,13 +24,13 @@ var regexOps = map[*ops.Def]maker{
 // rewrite is a compiled replacement.
 type rewrite struct {
 	pattern, template string
-	re                *regexp.Regexp
+	re                byteRegexp
 	parts             []any // text ([]byte) and numbers of groups (int)
 	global            bool
 }
 
 func newRewrite(pattern, template string, global bool) (*rewrite, error) {
-	re, err := regexp.Compile(pattern)
+	re, err := newByteRegexp(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("Invalid pattern: %s, error: %w", pattern, err)
 	}
@@ -71,7 +72,7 @@ func (r *rewrite) apply(s []byte, room *textRoom) ([]byte, error) {
 	} else if err := r.fits(s, *room); err != nil {
 		return nil, err
 	}
-	matches := r.re.FindAllSubmatchIndex(s, n)
+	matches := r.re.in(s).FindAllSubmatchIndex(s, n)
 	if len(matches) == 0 {
 		return s, nil
 	}
@@ -119,7 +120,7 @@ func (r *rewrite) fits(s []byte, room textRoom) error {
 		return nil
 	}
 	count := 0
-	r.re.ReplaceAllFunc(s, func([]byte) []byte { count++; return nil })
+	r.re.in(s).ReplaceAllFunc(s, func([]byte) []byte { count++; return nil })
 	return room.take(2 * count * (stringHeader + 16*(1+r.re.NumSubexp())))
 }
 
@@ -176,7 +177,7 @@ func matchAll(c call, re *regexp.Regexp) error {
 		return err
 	}
 	for i, s := range c.t(0).Strings {
-		dst[i] = re.Match(s)
+		dst[i] = utf8.Valid(s) && re.Match(s) // nothing matches bytes that are no characters
 	}
 	return nil
 }

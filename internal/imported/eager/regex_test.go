@@ -47,3 +47,31 @@ func TestPartsOfLongStrings(t *testing.T) {
 		}
 	}
 }
+
+// TestRegexOfBytes: as in RE2 nothing matches a byte that is none of a character, and what stands beside it is matched.
+func TestRegexOfBytes(t *testing.T) {
+	for _, c := range []struct{ pattern, in, want string }{
+		{"[^0-9]", "\xff1a", "\xff1_"}, {".", "a\xffb", "_\xff_"}, {"(?s).", "\n\xff", "_\xff"}, {"^.*$", "\xff", "\xff"}, {"a", "\xffa", "\xff_"}, {"[^a]+", "xy\xffz", "_\xff_"},
+		{"\ufffd", "\xff", "\xff"}, {"[\ufffd]", "\xff", "\xff"}, {"\ufffd", "a\ufffd", "a_"}, {".", "\ufffd", "_"}, {"(?i)K", "k\xff\u212a", "_\xff_"},
+	} {
+		r, err := newRewrite(c.pattern, "_", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.apply([]byte(c.in), &textRoom{left: 1 << 20})
+		if err != nil || string(got) != c.want {
+			t.Errorf("%q in %q: got %q, %v, expected %q", c.pattern, c.in, got, err, c.want)
+		}
+	}
+	in, err := tensor.FromStrings([][]byte{[]byte("\xff12"), []byte("x12"), []byte("\ufffd12")}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Run(t.Context(), &graph.Node{Name: "m", Op: "StaticRegexFullMatch", Attrs: graph.Attrs{"pattern": []byte(".12")}}, []Value{{T: in}}, &Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tensor.Values[bool](out[0].T); got[0] || !got[1] || !got[2] {
+		t.Errorf("full matches %v, expected [false true true]", got)
+	}
+}

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month, day, hour, minute and the half of the
-// day (am or pm), of which those that are not written are empty.
+// DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month, day, midnight (the hour of 24:00), any
+// other hour, minute and the half of the day (am or pm). What is not written is empty.
 type DateForm struct {
-	Pattern                              string
-	Year, Month, Day, Hour, Minute, Half int // groups
+	Pattern                                        string
+	Year, Month, Day, Midnight, Hour, Minute, Half int // groups
 }
 
 const (
@@ -18,12 +18,12 @@ const (
 	yearDigits = `([0-9]{4}|[0-9]{2})`
 	monthForm  = `(0?[1-9]|1[0-2])`
 	dayForm    = `(0?[1-9]|[12][0-9]|3[01])`
-	clock      = `([01]?[0-9]|2[0-4]):([0-5][0-9])(?::[0-9]{2}(?:[.,][0-9]+)?)?\s*([AaPp])?(?:[Mm])?\s*(?:Z|UTC|[+-][0-9]{2}:?(?:[0-9]{2})?)?`
+	clock      = `(?:(24):00(?::00)?|([01]?[0-9]|2[0-3]):([0-5][0-9])(?::[0-9]{2}(?:[.,][0-9]+)?)?)\s*([AaPp])?(?:[Mm])?\s*(?:Z|UTC|[+-][0-9]{2}:?(?:[0-9]{2})?)?`
 )
 
 // DateFormOf is the form of dates of an order. Where hours are read there must be a time of day, and there may be a date.
 func DateFormOf(o Order, hours bool) DateForm {
-	f := DateForm{Year: 1, Month: 2, Day: 3, Hour: 4, Minute: 5, Half: 6}
+	f := DateForm{Year: 1, Month: 2, Day: 3, Midnight: 4, Hour: 5, Minute: 6, Half: 7}
 	date := `([0-9]{4})` + between + monthForm + `(?:` + between + dayForm + `)?`
 	switch o {
 	case DMY:
@@ -72,7 +72,7 @@ func parseDate(text []byte, r Reading) float64 {
 		return n
 	}
 	if r.Part == Hour {
-		h := number(f.Hour)
+		h := number(f.Midnight) + number(f.Hour)
 		if half := string(m[f.Half]); half != "" {
 			h %= 12
 			if half == "p" || half == "P" {

@@ -4,26 +4,37 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"unicode/utf8"
 )
 
 // NumberForm states how numbers are written. A text that Pattern matches as a whole is one: a sign, a currency or another word before
 // it, digits with or without separators of thousands, a fraction, an exponent, and a unit behind it.
 type NumberForm struct {
 	Pattern    string // groups 1 and 2 are the sign, of which one is empty at least, group 3 the digits
+	Minus      string // matches the sign of a negative number, which becomes a hyphen
 	Separators string // matches what stands between digits and is left out
 	Decimal    string // the mark that becomes a point
 }
 
 const (
-	wordBefore = `[^0-9+\-.,\s()"':/_]{0,8}`
-	unitBehind = `(?:\s*[^0-9\s+\-.,()"':/_][^0-9\s]{0,15}[23]?(?:\s[^0-9\s]{1,15})?)?`
-	space      = ` \x{a0}\x{202f}`
+	space = ` \x{a0}\x{202f}`
+	gap   = `[\s` + space + `]*`
+	// minus are the signs of negative numbers: besides the hyphen the minus, the en dash, and the wide and the small hyphen.
+	minus = `\-\x{2212}\x{2013}\x{ff0d}\x{fe63}`
+	// noWord never is in a word: after digits some of it makes a range, a date or a ratio of them.
+	noWord     = `0-9\s+.,()"':/_\p{Pd}` + minus + space
+	wordBefore = `[^` + noWord + `]{0,8}`
+	unitFirst  = `[^` + noWord + `*×^;|=<>~]` // and calculations and lists
+	unitBehind = `(?:` + gap + `(?:` + unitFirst + `[^0-9\s]{0,15}|(?:` + unitFirst + `[^0-9\s]{0,13})?[mMtdn]\^?[23])(?:\s[^0-9\s]{1,15})?)?`
 )
 
 func numberForm(group, decimal, mark string) NumberForm {
 	digits := `(?:[0-9]{1,3}(?:[` + group + `'_` + space + `][0-9]{3})+|[0-9]+)(?:` + decimal + `[0-9]+)?|` + decimal + `[0-9]+`
+	sign := `(?:\+|([` + minus + `]))`
 	return NumberForm{
-		Pattern:    `\s*(?:(?:\+|(-))\s*` + wordBefore + `\s*|` + wordBefore + `\s*(?:\+|(-))?)((?:` + digits + `)(?:[eE][-+]?[0-9]{1,3})?)` + decimal + `?` + unitBehind + `\s*`,
+		Pattern: gap + `(?:` + sign + gap + wordBefore + gap + `|` + wordBefore + gap + sign + `?)((?:` + digits + `)(?:[eE][-+]?[0-9]{1,3})?)` +
+			decimal + `?` + unitBehind + gap,
+		Minus:      `^[` + minus + `]`,
 		Separators: `[` + group + `'_` + space + `]`,
 		Decimal:    mark,
 	}
@@ -62,15 +73,22 @@ func parseNumber(text []byte, decimal string) float64 {
 			}
 		}
 	}
-	v, err := strconv.ParseFloat(string(m[1])+string(m[2])+string(digits), 64)
+	sign := ""
+	if len(m[1])+len(m[2]) > 0 {
+		sign = "-"
+	}
+	v, err := strconv.ParseFloat(sign+string(digits), 64)
 	if err != nil && !math.IsInf(v, 0) {
 		return math.NaN()
 	}
 	return v
 }
 
-// Units are what stands before and behind the digits of a number.
+// Units are what stands before and behind the digits of a number, but for its sign.
 func Units(text, decimal string) (before, behind string, ok bool) {
+	if !utf8.ValidString(text) {
+		return "", "", false
+	}
 	re := pointsRE
 	if decimal == "," {
 		re = commasRE
@@ -82,4 +100,4 @@ func Units(text, decimal string) (before, behind string, ok bool) {
 	return word.FindString(text[:m[6]]), word.FindString(text[m[7]:]), true
 }
 
-var word = regexp.MustCompile(`[^\s+\-.,].*[^\s+\-]|[^\s+\-.,]`)
+var word = regexp.MustCompile(`[^+.,\s` + minus + space + `](?:.*[^+\s` + minus + space + `])?`)

@@ -2,8 +2,10 @@ package textvalue
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Reading says what is read of a text. The zero value reads nothing.
@@ -74,8 +76,12 @@ func (r Reading) String() string {
 	return s
 }
 
-// Parse returns what is read of a text, NaN where it is not written so.
+// Parse returns what is read of a text, NaN where it is not written so. One that is not UTF-8 is none: in TensorFlow's regular
+// expressions nothing matches its bytes.
 func (r Reading) Parse(text []byte) float64 {
+	if !utf8.Valid(text) {
+		return math.NaN()
+	}
 	if r.Part == Number {
 		return parseNumber(text, r.Decimal)
 	}

@@ -18,11 +18,23 @@ func TestNumbers(t *testing.T) {
 		{"30 m2", "", 30}, {"5 sq ft", "", 5}, {"80 km/h", "", 80}, {"€1.234,50", ",", 1234.5}, {"1,5 kg", ",", 1.5}, {"1.234.567", ",", 1234567}, {"1\u00a0234", "", 1234},
 		{"1.234,50", "", nan}, {"", "", nan}, {"abc", "", nan}, {"10-20", "", nan}, {"1.2.3", "", nan}, {"12:30", "", nan}, {"1/2", "", nan}, {"--5", "", nan},
 		{"-$-5", "", nan}, {"5'11\"", "", nan}, {"2024-01-02", "", nan}, {"12,34", "", nan}, {"1e999", "", math.Inf(1)},
+		// Signs of negative numbers, ranges, calculations and lists.
+		{"\u22125", "", -5}, {"\u20135", "", -5}, {"\uff0d5", "", -5}, {"\ufe635", "", -5}, {"\u22125 €", "", -5}, {"$\u2212 5", "", nan}, {"$\u22125", "", -5}, {"\u2212$1,234.5", "", -1234.5},
+		{"\u20145", "", nan}, {"1\u20133", "", nan}, {"1 \u2013 3", "", nan}, {"1\u22122", "", nan}, {"10^2", "", nan}, {"5*2", "", nan}, {"5×2", "", nan}, {"5x2", "", nan}, {"1;2", "", nan},
+		{"1|2", "", nan}, {"3=3", "", nan}, {"1<2", "", nan}, {"1~2", "", nan}, {"2e\u20133", "", nan}, {"5a2", "", nan}, {"5 m^2", "", 5}, {"5 ft2", "", 5}, {"5m3", "", 5}, {"5 m2 net", "", 5},
+		{"5\u00a0kg", "", 5}, {"5\u00a0\u2013\u00a03", "", nan}, {"\xff12", "", nan}, {"12\xff", "", nan}, {"12 \ufffd", "", 12},
 	} {
 		got := Reading{Part: Number, Decimal: c.decimal}.Parse([]byte(c.text))
 		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%q: got %v, expected %v", c.text, got, c.want)
 		}
+	}
+}
+
+// TestUnitsOfBytes: what is not UTF-8 has no units.
+func TestUnitsOfBytes(t *testing.T) {
+	if b, a, ok := Units("\xff12", ""); ok {
+		t.Errorf("got %q and %q", b, a)
 	}
 }
 
@@ -39,7 +51,9 @@ func TestDates(t *testing.T) {
 		{"12/31/2020 3:45 PM", Reading{Part: Hour, Order: MDY}, 15.75}, {"12/31/2020 12:00 am", Reading{Part: Hour, Order: MDY}, 0},
 		{"2024-01-01T23:30:00Z", Reading{Part: Hour}, 23.5}, {"2024-01-01 05:00:00+02:00", Reading{Part: Hour}, 5}, {"15:04", Reading{Part: Hour}, 15 + 4./60},
 		{"2024-01-01", Reading{Part: Hour}, nan}, {"15:04", Reading{Part: Year}, nan}, {"2024-13-01", Reading{Part: Month}, nan}, {"31/12/2020", Reading{Part: Month, Order: MDY}, nan},
-		{"", Reading{Part: Days}, nan}, {"soon", Reading{Part: Days}, nan},
+		{"", Reading{Part: Days}, nan}, {"soon", Reading{Part: Days}, nan}, {"23:59", Reading{Part: Hour}, 23 + 59./60}, {"24:59", Reading{Part: Hour}, nan}, {"2024-01-01 24:00", Reading{Part: Hour}, 24}, {"24:00:00", Reading{Part: Hour}, 24}, {"\xff2024-01-01", Reading{Part: Days}, nan},
+		// A day that a month does not have counts on.
+		{"2023-02-30", Reading{Part: Days}, 19418}, {"2023-03-02", Reading{Part: Days}, 19418},
 	} {
 		got := c.r.Parse([]byte(c.text))
 		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
@@ -77,7 +91,8 @@ func TestCheck(t *testing.T) {
 
 // TestUnits: what stands around the digits.
 func TestUnits(t *testing.T) {
-	for text, want := range map[string][2]string{"$1,234.50": {"$", ""}, "12 kg": {"", "kg"}, "3.5%": {"", "%"}, "-€ 5 per hour": {"€", "per hour"}, "7": {"", ""}} {
+	for text, want := range map[string][2]string{"$1,234.50": {"$", ""}, "12 kg": {"", "kg"}, "3.5%": {"", "%"}, "-€ 5 per hour": {"€", "per hour"}, "7": {"", ""}, "5\u00a0kg": {"", "kg"},
+		"\u2212$5": {"$", ""}, "5 sq ft ": {"", "sq ft"}} {
 		if b, a, ok := Units(text, ""); !ok || b != want[0] || a != want[1] {
 			t.Errorf("%q: got %q and %q, %v, expected %q", text, b, a, ok, want)
 		}

@@ -57,6 +57,9 @@ type Column struct {
 	Duplicate bool
 	// Reading says what its texts are read as: numbers with units, or dates.
 	Reading textvalue.Reading
+	// Odd are how many texts of a column of numbers are none, Missing included, and OddText is one of them.
+	Odd     int64
+	OddText string
 	// Unreadable says why the values cannot be read; empty: they can.
 	Unreadable string
 }
@@ -217,6 +220,7 @@ func (w *watcher) kind(c *Column) Kind {
 		return Empty
 	case w.told != Number && w.others > 0 && w.isRead(c):
 		if c.Reading.Part == textvalue.Number {
+			w.written.odd(c, w.others)
 			return Number
 		}
 		return Date

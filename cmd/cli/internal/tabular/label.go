@@ -27,11 +27,11 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 			}
 		}
 	}
+	if c.Odd > 0 {
+		return nil, fmt.Errorf("label %q is no number in %d of %d rows, for example %q: correct or remove these rows", c.Name, c.Odd, c.Rows, c.OddText)
+	}
 	if missing > 0 {
 		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, missing, c.Rows)
-	}
-	if odd := w.others - w.written.read(c.Reading); c.Reading.Part != "" && odd > 0 {
-		return nil, fmt.Errorf("label %q is no number in %d of %d rows, for example %s: correct or remove these rows", c.Name, odd, c.Rows, w.example())
 	}
 	if c.Kind == Number {
 		values = sameNumbers(values)

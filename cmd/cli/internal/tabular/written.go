@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -15,9 +16,12 @@ type written struct {
 	numbers      [2]int64  // texts that are numbers by them
 	plainPoints  int64     // plain numbers that only the file's mark reads
 	units        map[[2]string]bool
-	dates        [3]int64 // by the order
-	times, hours int64    // texts that have a time, and those that have nothing else
-	failed       int64    // texts that are none of it
+	bare         bool      // some are without one
+	scaled       bool      // some units are multipliers, as of 1.2K
+	unread       [2]string // for each mark a text that is no number by it
+	dates        [3]int64  // by the order
+	times, hours int64     // texts that have a time, and those that have nothing else
+	failed       int64     // texts that are none of it
 }
 
 const (
@@ -49,6 +53,7 @@ func (w *written) add(cell string) {
 		return
 	}
 	if len(cell) > 64 || !strings.ContainsAny(cell, "0123456789") {
+		w.unread = [2]string{cmp.Or(w.unread[0], cell), cmp.Or(w.unread[1], cell)}
 		w.failed++
 		return
 	}
@@ -56,13 +61,12 @@ func (w *written) add(cell string) {
 	for i, d := range w.decimals {
 		before, behind, ok := textvalue.Units(cell, d)
 		if !ok || before != "" && !isCurrency(before) {
+			w.unread[i] = cmp.Or(w.unread[i], cell)
 			continue
 		}
 		known = true
 		w.numbers[i]++
-		if unit := [2]string{before, strings.ToLower(behind)}; (before != "" || behind != "") && len(w.units) <= mostUnits {
-			w.units[unit] = true
-		}
+		w.unit(before, behind)
 	}
 	for i, o := range orders {
 		if !math.IsNaN(textvalue.Reading{Part: textvalue.Year, Order: o}.Parse([]byte(cell))) {
@@ -83,6 +87,26 @@ func (w *written) add(cell string) {
 		w.failed++
 	}
 }
+
+// unit notes the words around a number. M is millions, m may be metres; else the case of letters says nothing.
+func (w *written) unit(before, behind string) {
+	if before == "" && behind == "" {
+		w.bare = true
+		return
+	}
+	if behind != "M" {
+		behind = strings.ToLower(behind)
+	}
+	if first, _, _ := strings.Cut(behind, " "); slices.Contains(multipliers, first) {
+		w.scaled = true
+	}
+	if len(w.units) <= mostUnits {
+		w.units[[2]string{before, behind}] = true
+	}
+}
+
+// multipliers are units that numbers without one do not have by mere omission: 900 beside 1.2K is not 900K.
+var multipliers = []string{"k", "m", "M", "mn", "mio", "mil", "mln", "million", "b", "bn", "billion", "t", "thousand", "%", "‰"}
 
 // isCurrency reports whether a word before a number says in what money it is.
 func isCurrency(s string) bool {
@@ -114,7 +138,7 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 		return textvalue.Reading{Part: textvalue.Days, Order: date}
 	case plain == 0 && enough(w.hours):
 		return textvalue.Reading{Part: textvalue.Hour}
-	case len(w.units) > mostUnits:
+	case len(w.units) > mostUnits || w.scaled && (w.bare || plain > 0):
 	case enough(w.numbers[0]):
 		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[0])}
 	case w.plainPoints == 0 && enough(w.numbers[1]):
@@ -123,12 +147,16 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 	return textvalue.Reading{}
 }
 
-// read is how many texts a reading of numbers reads.
-func (w *written) read(r textvalue.Reading) int64 {
-	if decimalKey(w.decimals[0]) == r.Decimal {
-		return w.numbers[0]
+// odd counts the texts, of so many, that the reading of a column of numbers does not read: they are missing.
+func (w *written) odd(c *Column, others int64) {
+	at := 0
+	if decimalKey(w.decimals[0]) != c.Reading.Decimal {
+		at = 1
 	}
-	return w.numbers[1]
+	if c.Odd = others - w.numbers[at]; c.Odd > 0 {
+		c.OddText = w.unread[at]
+	}
+	c.Missing += c.Odd
 }
 
 // decimalKey is the mark as declarations have it.
