@@ -191,6 +191,46 @@ func TestMeterChangesNothing(t *testing.T) {
 	}
 }
 
+// TestMeterOfARestoredPass: the steps behind Prefetch are a part of their own when a restored position opens them, too. The race
+// detector sees where they are not.
+func TestMeterOfARestoredPass(t *testing.T) {
+	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 600)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Pipe(ds, Repeat(3), Batch(10, false), Prefetch(2))
+	ctx := WithMeter(t.Context(), NewMeter())
+	it, err := d.Iterate(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	rec, err := it.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Release()
+	state, err := it.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := it.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	ahead := unmetered(it.(*iterator).st).(*aheadStage)
+	repeat := unmetered(unmetered(ahead.up).(*batchStage).up).(*repeatStage)
+	if got := repeat.up.(*meteredStage).part; got != partOf(ahead.ctx) || got == partOf(ctx) {
+		t.Error("the restored source is measured with the consumer's part")
+	}
+	for range 100 {
+		rec, err := it.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+	}
+}
+
 // BenchmarkMeter is what a measured record costs: compare with and without.
 func BenchmarkMeter(b *testing.B) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 512)))

@@ -189,8 +189,11 @@ func (s *aheadStage) load(ctx context.Context, r *stateReader) error {
 	return s.rewind(ctx)
 }
 
-// rewind restores the upstream to base.
+// rewind restores the upstream to base. What it opens is measured as a part of the background's.
 func (s *aheadStage) rewind(ctx context.Context) error {
+	if p := partOf(s.ctx); p != nil {
+		ctx = withPart(ctx, p)
+	}
 	sub := &stateReader{buf: s.base}
 	sub.count(math.MaxInt64)
 	if sub.err != nil {
