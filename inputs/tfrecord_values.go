@@ -73,50 +73,54 @@ func (v *valueBuffer) dense(f textField, b array.Builder, x feature) error {
 // elements writes all values of a feature; as text where the column's type differs
 // from the file's.
 func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
-	switch x.kind {
-	case tfexample.Bytes:
-		v.bytes = sized(v.bytes, x.count)
-		tfexample.ReadBytes(v.bytes, x.list)
-		if b, ok := b.(*array.BinaryBuilder); ok {
+	if v.asTheyAre(f, b, x) {
+		return nil
+	}
+	var err error
+	v.texts(x, func(cell []byte) bool {
+		err = f.write(b, string(cell))
+		return err == nil
+	})
+	return err
+}
+
+// asTheyAre writes the values of a feature to a column of the file's type; false where it has another.
+func (v *valueBuffer) asTheyAre(f textField, b array.Builder, x feature) bool {
+	switch b := b.(type) {
+	case *array.BinaryBuilder:
+		if x.kind == tfexample.Bytes {
+			v.bytes = sized(v.bytes, x.count)
+			tfexample.ReadBytes(v.bytes, x.list)
 			for _, s := range v.bytes {
 				b.Append(s)
 			}
-			return nil
+			return true
 		}
-		return eachText(f, b, v.bytes, func(s []byte) string { return string(s) })
-	case tfexample.Floats:
-		v.floats = sized(v.floats, x.count)
-		tfexample.ReadFloats(v.floats, x.list)
-		switch b := b.(type) {
-		case *array.Float32Builder:
+	case *array.Float32Builder:
+		if x.kind == tfexample.Floats {
+			v.floats = sized(v.floats, x.count)
+			tfexample.ReadFloats(v.floats, x.list)
 			b.AppendValues(v.floats, nil)
-			return nil
-		case *array.Float64Builder:
+			return true
+		}
+	case *array.Float64Builder:
+		if x.kind == tfexample.Floats {
+			v.floats = sized(v.floats, x.count)
+			tfexample.ReadFloats(v.floats, x.list)
 			for _, x := range v.floats {
 				b.Append(float64(x))
 			}
-			return nil
+			return true
 		}
-		return eachText(f, b, v.floats, func(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) })
-	case tfexample.Ints:
-		v.ints = sized(v.ints, x.count)
-		tfexample.ReadInts(v.ints, x.list)
-		if b, ok := b.(*array.Int64Builder); ok && len(f.spec.Vocabulary) == 0 {
+	case *array.Int64Builder:
+		if x.kind == tfexample.Ints && len(f.spec.Vocabulary) == 0 {
+			v.ints = sized(v.ints, x.count)
+			tfexample.ReadInts(v.ints, x.list)
 			b.AppendValues(v.ints, nil)
-			return nil
-		}
-		return eachText(f, b, v.ints, func(x int64) string { return strconv.FormatInt(x, 10) })
-	}
-	return nil
-}
-
-func eachText[T any](f textField, b array.Builder, values []T, text func(T) string) error {
-	for _, x := range values {
-		if err := f.write(b, text(x)); err != nil {
-			return err
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // sized returns s with n elements.

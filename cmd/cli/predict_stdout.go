@@ -70,7 +70,7 @@ func (p *pipeEnd) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// flushing is an input_fn of which each batch is read after a call of flush.
+// flushing is an input_fn that calls flush before each batch is read.
 func flushing(fn estimator.InputFn, flush func() error) estimator.InputFn {
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := fn.Input(ctx, ic)

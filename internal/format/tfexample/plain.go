@@ -2,8 +2,8 @@ package tfexample
 
 import "encoding/binary"
 
-// Plain goes through the features of an example in the form in which writers serialize it: one Features message, of which each entry
-// has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads every other form.
+// Plain goes through the features of an example in the form in which writers serialize it: one Features message. Each of its
+// entries has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads every other form.
 type Plain struct{ rest []byte }
 
 // Field tags of length-delimited fields.

@@ -10,7 +10,7 @@ import (
 // NumberForm states how numbers are written. A text that Pattern matches as a whole is one: a sign, a currency or another word before
 // it, digits with or without separators of thousands, a fraction, an exponent, and a unit behind it.
 type NumberForm struct {
-	Pattern    string // groups 1 and 2 are the sign, of which one is empty at least, group 3 the digits
+	Pattern    string // groups 1 and 2 are the sign (at most one is not empty), group 3 the digits
 	Minus      string // matches the sign of a negative number, which becomes a hyphen
 	Separators string // matches what stands between digits and is left out
 	Decimal    string // the mark that becomes a point
