@@ -47,7 +47,7 @@ func TestStalledWorkersAreNamed(t *testing.T) {
 			start := func(rank int) {
 				t.Helper()
 				var err error
-				if reductions[rank], err = groups[rank].Start(ctx, ones(3<<20), Sum); err != nil {
+				if reductions[rank], err = groups[rank].Start(ctx, ones(3<<16), Sum); err != nil {
 					t.Fatal(err)
 				}
 			}
