@@ -63,7 +63,9 @@ snapshot: ## archives, packages and SBOMs of this commit, in dist, without publi
 	GORELEASER_IMAGE=goestimator $(GO) run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --snapshot --clean --skip=docker,publish
 
 peers: $(VENV)/ready ## a Python environment with the real peers
-$(VENV)/ready: interop/requirements.txt interop/requirements-nodeps.txt
+$(VENV)/ready: $(VENV)/installed
+	touch $@
+$(VENV)/installed: interop/requirements.txt interop/requirements-nodeps.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r interop/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r interop/requirements-nodeps.txt

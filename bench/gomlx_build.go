@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -27,6 +28,7 @@ func (f *field) addGoMLX(ctx context.Context, s settings, dir string, cs ...cont
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", exe, ".")
 	cmd.Dir = filepath.Join("bench", "gomlx")
+	cmd.Env = append(os.Environ(), "GOEXPERIMENT=simd") // products by AVX2 or AVX-512
 	if err := cmd.Run(); err != nil {
 		f.missing = append(f.missing, fmt.Sprintf("GoMLX: not built (%v): go -C bench/gomlx build tells why", err))
 		return

@@ -229,6 +229,9 @@ func TestSynchronousEquivalence(t *testing.T) {
 		{"adam", rule.Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}, 0.01},
 		{"own", ownRule(), 0.1},
 	}
+	if testing.Short() {
+		rules = rules[1:2]
+	}
 	for _, rule := range rules {
 		for _, embedding := range []bool{false, true} {
 			fn := equalModel(rule.rule, rule.rate, embedding)

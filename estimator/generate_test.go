@@ -71,6 +71,9 @@ func requests() []asked {
 }
 
 func TestWritesTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it trains a network for seconds")
+	}
 	e, g := rhymes(t)
 	w, err := e.TextWriter(g)
 	if err != nil {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/ml/context"
-	"github.com/gomlx/gomlx/pkg/ml/layers"
-	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
-	"github.com/gomlx/gomlx/pkg/ml/train/optimizers"
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
 )
 
 // byHand is an optimizer of the mlp that writes its gradients as products.
@@ -15,7 +15,7 @@ import (
 // sum. XLA fuses the two into a product; the backend in Go does not, and they are
 // most of a step's time. This shows what the backend can do without them.
 type byHand struct {
-	optimizers.Interface // updates with given gradients
+	optimizer.Interface // updates with given gradients
 	// of the layers: what comes in and the weights
 	inputs, weights []*Node
 	logits          *Node
@@ -23,11 +23,11 @@ type byHand struct {
 
 // gradientUpdater is what GoMLX's Adam can do besides.
 type gradientUpdater interface {
-	UpdateGraphWithGradients(ctx *context.Context, grads []*Node, lossDType dtypes.DType)
+	UpdateGraphWithGradients(scope *model.Scope, grads []*Node, lossDType dtypes.DType)
 }
 
 // UpdateGraph adds the gradients and their update to the graph.
-func (o *byHand) UpdateGraph(ctx *context.Context, _ *Graph, loss *Node) {
+func (o *byHand) UpdateGraph(scope *model.Scope, _ *Graph, loss *Node) {
 	d := Gradient(loss, o.logits)[0]
 	grads := make([]*Node, 2*len(o.weights)) // kernels and biases, in the order of the context's variables
 	for i := len(o.weights) - 1; i >= 0; i-- {
@@ -39,21 +39,21 @@ func (o *byHand) UpdateGraph(ctx *context.Context, _ *Graph, loss *Node) {
 			d = Where(GreaterThan(x, ScalarZero(x.Graph(), x.DType())), d, ZerosLike(d))
 		}
 	}
-	o.Interface.(gradientUpdater).UpdateGraphWithGradients(ctx, grads, loss.DType())
+	o.Interface.(gradientUpdater).UpdateGraphWithGradients(scope, grads, loss.DType())
 }
 
 // model is the mlp again, which keeps what the gradients need.
-func (o *byHand) model(ctx *context.Context, x *Node) *Node {
+func (o *byHand) model(scope *model.Scope, x *Node) *Node {
 	o.inputs, o.weights = nil, nil
 	for i, units := range []int{512, 256, 10} {
 		if i > 0 {
-			x = activations.Relu(x)
+			x = activation.Relu(x)
 		}
-		scope := ctx.In(numbered("dense", i))
+		layer := scope.At("%s", numbered("dense", i))
 		o.inputs = append(o.inputs, x)
-		x = layers.DenseWithBias(scope, x, units)
-		w := scope.In("dense").GetVariable("weights")
-		o.weights = append(o.weights, w.ValueGraph(x.Graph()))
+		x = layers.DenseWithBias(layer, x, units)
+		w := layer.At("dense").GetVariable("weights")
+		o.weights = append(o.weights, w.NodeValue(x.Graph()))
 	}
 	o.logits = x
 	return x

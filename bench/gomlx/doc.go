@@ -7,5 +7,5 @@
 //
 // It is a module of its own, so that goestimator does not depend on GoMLX. What
 // it reads and answers is described in bench/link.go, the files in DIR in
-// bench/given.go. BENCH_THREADS sets the threads.
+// bench/fixtures.go. BENCH_THREADS sets the threads.
 package main

@@ -34,10 +34,10 @@ func TestServe(t *testing.T) {
 // write gives an mlp whose output is its last bias, and two examples.
 func write(t *testing.T, dir string, bias []float32) {
 	t.Helper()
-	var list []givenTensor
+	var list []fixtureTensor
 	var raw []byte
 	add := func(name string, data bool, v any, shape ...int) {
-		list = append(list, givenTensor{name, shape, len(raw), data})
+		list = append(list, fixtureTensor{name, shape, len(raw), data})
 		var err error
 		if raw, err = binary.Append(raw, binary.LittleEndian, v); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func write(t *testing.T, dir string, bias []float32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"given.json": b, "given.bin": raw} {
+	for name, content := range map[string][]byte{"fixtures.json": b, "fixtures.bin": raw} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -92,10 +92,10 @@ func TestPredictor(t *testing.T) {
 	}
 }
 
-func TestGiven(t *testing.T) {
+func TestFixtures(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, make([]float32, 10))
-	g, err := readGiven(dir)
+	g, err := readFixtures(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

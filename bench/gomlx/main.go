@@ -7,12 +7,12 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/gomlx/gomlx/backends"
-	"github.com/gomlx/gomlx/backends/simplego"
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
 )
 
 // version is that of go.mod.
-const version = "0.26.0, Go backend"
+const version = "0.28.0 with SIMD, Go backend"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -22,7 +22,7 @@ func main() {
 }
 
 // worker reads commands from in and writes answers to out, on the data in dir.
-type worker func(b backends.Backend, dir string, in io.Reader, out io.Writer) error
+type worker func(b compute.Backend, dir string, in io.Reader, out io.Writer) error
 
 // run is the worker; what GoMLX panics with becomes an error.
 func run(args []string) (err error) {
@@ -45,11 +45,11 @@ func run(args []string) (err error) {
 // newBackend holds both Go's scheduler and GoMLX's pool to the threads that the
 // parent allows. Ops run one after the other, each on all threads: two products
 // at once wait for each other for ever in a pool of one.
-func newBackend() (backends.Backend, error) {
+func newBackend() (compute.Backend, error) {
 	n, err := strconv.Atoi(os.Getenv("BENCH_THREADS"))
 	if err != nil || n < 1 {
 		n = runtime.NumCPU()
 	}
 	runtime.GOMAXPROCS(n)
-	return simplego.New(fmt.Sprintf("parallelism=%d,ops_sequential", n))
+	return gobackend.New(fmt.Sprintf("parallelism=%d,ops_sequential", n))
 }

@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"strings"
 
-	. "github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"github.com/gomlx/gomlx/pkg/ml/context"
-	"github.com/gomlx/gomlx/pkg/ml/layers"
-	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/model"
 )
 
 // networks build logits, as users of GoMLX write them.
-var networks = map[string]func(ctx *context.Context, x *Node) *Node{
-	"mlp": func(ctx *context.Context, x *Node) *Node {
-		x = activations.Relu(layers.DenseWithBias(ctx.In("dense"), x, 512))
-		x = activations.Relu(layers.DenseWithBias(ctx.In("dense_1"), x, 256))
-		return layers.DenseWithBias(ctx.In("dense_2"), x, 10)
+var networks = map[string]func(scope *model.Scope, x *Node) *Node{
+	"mlp": func(scope *model.Scope, x *Node) *Node {
+		x = activation.Relu(layers.DenseWithBias(scope.At("dense"), x, 512))
+		x = activation.Relu(layers.DenseWithBias(scope.At("dense_1"), x, 256))
+		return layers.DenseWithBias(scope.At("dense_2"), x, 10)
 	},
-	"cnn": func(ctx *context.Context, x *Node) *Node {
+	"cnn": func(scope *model.Scope, x *Node) *Node {
 		for i, filters := range []int{32, 64} {
-			x = layers.Convolution(ctx.In(numbered("conv2d", i)), x).Channels(filters).KernelSize(3).PadSame().Done()
-			x = MaxPool(activations.Relu(x)).Window(2).Done()
+			x = layers.Convolution(scope.At("%s", numbered("conv2d", i)), x).Channels(filters).KernelSize(3).PadSame().Done()
+			x = MaxPool(activation.Relu(x)).Window(2).Done()
 		}
 		x = Reshape(x, x.Shape().Dimensions[0], -1)
-		x = activations.Relu(layers.DenseWithBias(ctx.In("dense"), x, 128))
-		return layers.DenseWithBias(ctx.In("dense_1"), x, 10)
+		x = activation.Relu(layers.DenseWithBias(scope.At("dense"), x, 128))
+		return layers.DenseWithBias(scope.At("dense_1"), x, 10)
 	},
 }
 
@@ -37,10 +37,10 @@ func numbered(kind string, i int) string {
 	return fmt.Sprintf("%s_%d", kind, i)
 }
 
-// newContext holds the given weights where the layers look for them: GoMLX adds
+// newStore holds the given weights where the layers look for them: GoMLX adds
 // a scope of its own within a layer's.
-func newContext(g *given) (*context.Context, error) {
-	ctx := context.New().Checked(false)
+func newStore(g *fixtures) (*model.Store, error) {
+	store := model.NewStore()
 	for _, t := range g.list {
 		if t.Data {
 			continue
@@ -49,13 +49,13 @@ func newContext(g *given) (*context.Context, error) {
 		if err != nil {
 			return nil, err
 		}
-		scope, part, _ := strings.Cut(t.Name, "/")
+		layer, part, _ := strings.Cut(t.Name, "/")
 		inner := "dense"
-		if strings.HasPrefix(scope, "conv2d") {
+		if strings.HasPrefix(layer, "conv2d") {
 			inner = "conv"
 		}
 		name := map[string]string{"kernel": "weights", "bias": "biases"}[part]
-		ctx.In(scope).In(inner).VariableWithValue(name, tensors.FromFlatDataAndDimensions(v, t.Shape...))
+		store.RootScope().At("%s", layer).At("%s", inner).VariableWithValue(name, tensors.FromFlatDataAndDimensions(v, t.Shape...))
 	}
-	return ctx, nil
+	return store, nil
 }

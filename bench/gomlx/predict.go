@@ -5,15 +5,15 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/gomlx/gomlx/backends"
-	"github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
 )
 
 // predictor turns batches of one size into probabilities.
 type predictor struct {
-	exec *context.Exec
+	exec *model.Exec
 	xs   []*tensors.Tensor
 	at   int
 }
@@ -22,7 +22,7 @@ type predictor struct {
 func (p *predictor) run() ([]float32, error) {
 	x := p.xs[p.at]
 	p.at = (p.at + 1) % len(p.xs)
-	y, err := p.exec.Exec1(x)
+	y, err := p.exec.Call1(x)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,12 @@ func (p *predictor) run() ([]float32, error) {
 	return v, y.FinalizeAll()
 }
 
-func newPredictor(b backends.Backend, dir, network string, batch int) (*predictor, error) {
-	g, err := readGiven(filepath.Join(dir, network))
+func newPredictor(b compute.Backend, dir, network string, batch int) (*predictor, error) {
+	g, err := readFixtures(filepath.Join(dir, network))
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := newContext(g)
+	store, err := newStore(g)
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +46,15 @@ func newPredictor(b backends.Backend, dir, network string, batch int) (*predicto
 	if p.xs, err = batches[float32](g, "x", batch); err != nil {
 		return nil, err
 	}
-	p.exec, err = context.NewExec(b, ctx, func(ctx *context.Context, x *graph.Node) *graph.Node {
-		return graph.Softmax(networks[network](ctx, x))
+	p.exec, err = model.NewExec(b, store, func(scope *model.Scope, x *graph.Node) *graph.Node {
+		return graph.Softmax(networks[network](scope, x))
 	})
 	return p, err
 }
 
 // predictWorker predicts with what is given in dir/mlp and dir/cnn. The values to
 // check are the probabilities of the last example of the first batch.
-func predictWorker(b backends.Backend, dir string, in io.Reader, out io.Writer) error {
+func predictWorker(b compute.Backend, dir string, in io.Reader, out io.Writer) error {
 	ps := map[string]*predictor{}
 	values := map[string][]float64{}
 	for network := range networks {

@@ -3,13 +3,11 @@ package main
 import (
 	"io"
 
-	"github.com/gomlx/gomlx/backends"
-	"github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"github.com/gomlx/gomlx/pkg/ml/context"
-	"github.com/gomlx/gomlx/pkg/ml/train"
-	"github.com/gomlx/gomlx/pkg/ml/train/losses"
-	"github.com/gomlx/gomlx/pkg/ml/train/optimizers"
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/loss"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
 )
 
 const (
@@ -25,12 +23,12 @@ type training struct {
 }
 
 // newTraining takes gradients from GoMLX, or writes them byHand.
-func newTraining(b backends.Backend, dir string, hand bool) (*training, error) {
-	g, err := readGiven(dir)
+func newTraining(b compute.Backend, dir string, hand bool) (*training, error) {
+	g, err := readFixtures(dir)
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := newContext(g)
+	store, err := newStore(g)
 	if err != nil {
 		return nil, err
 	}
@@ -41,20 +39,17 @@ func newTraining(b backends.Backend, dir string, hand bool) (*training, error) {
 	if t.ys, err = batches[int64](g, "y", trainBatch); err != nil {
 		return nil, err
 	}
-	network, optimizer := networks["mlp"], optimizers.Adam().LearningRate(0.001).Epsilon(1e-8).Done()
+	network, optimizer := networks["mlp"], optimizer.Adam().LearningRate(0.001).Epsilon(1e-8).Done()
 	if hand {
 		o := &byHand{Interface: optimizer}
 		network, optimizer = o.model, o
 	}
-	model := func(ctx *context.Context, _ any, inputs []*graph.Node) []*graph.Node {
-		return []*graph.Node{network(ctx, inputs[0])}
-	}
-	t.trainer = train.NewTrainer(b, ctx, model, losses.SparseCategoricalCrossEntropyLogits, optimizer, nil, nil)
+	t.trainer = train.NewTrainer(b, store, network, loss.SparseCategoricalCrossEntropyLogits, optimizer, nil, nil)
 	return t, nil
 }
 
 // batches cuts a tensor up; labels get a second dimension, as GoMLX wants it.
-func batches[T float32 | int64](g *given, name string, size int) ([]*tensors.Tensor, error) {
+func batches[T float32 | int64](g *fixtures, name string, size int) ([]*tensors.Tensor, error) {
 	v, t, err := read[T](g, name)
 	if err != nil {
 		return nil, err
@@ -75,12 +70,20 @@ func batches[T float32 | int64](g *given, name string, size int) ([]*tensors.Ten
 func (t *training) step() ([]*tensors.Tensor, error) {
 	i := t.at
 	t.at = (i + 1) % len(t.xs)
-	return t.trainer.TrainStep(nil, t.xs[i:i+1], t.ys[i:i+1])
+	x, err := t.xs[i].Clone() // the trainer ends what it is given
+	if err != nil {
+		return nil, err
+	}
+	y, err := t.ys[i].Clone()
+	if err != nil {
+		return nil, err
+	}
+	return t.trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{x}, Labels: []*tensors.Tensor{y}})
 }
 
 // trainWorker trains the mlp given in dir.
 func trainWorker(hand bool) worker {
-	return func(b backends.Backend, dir string, in io.Reader, out io.Writer) error {
+	return func(b compute.Backend, dir string, in io.Reader, out io.Writer) error {
 		t, err := newTraining(b, dir, hand)
 		if err != nil {
 			return err

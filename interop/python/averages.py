@@ -1,4 +1,4 @@
-"""averages.py answer|check FILE GRADIENTS: the averages that TensorFlow keeps of a variable, for the cases in FILE.
+"""averages.py answer|check FILE GRADIENTS [N]: the averages that TensorFlow keeps of a variable, for the cases in FILE.
 
 GRADIENTS is the file of optimizers.py, with a variable and its gradients. answer writes the averages and the variable after all
 steps into FILE; check compares them with what the file has. A case of kind ema is use_ema of Keras' optimizer, or with rising
@@ -84,11 +84,11 @@ def flat(x):
 
 
 def main():
-    what, path, gradients = sys.argv[1:]
+    what, path, gradients, *every = sys.argv[1:]
     with gzip.open(gradients, "rt") as f:
         data = json.load(f)
     with open(path) as f:
-        cases = json.load(f)
+        cases = json.load(f)[::int(every[0]) if every else 1]
     worst = 0.0
     for c in cases:
         for kind in ("dense", "sparse"):

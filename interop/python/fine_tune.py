@@ -1,6 +1,7 @@
-"""fine_tune.py DIR: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps: all of it, with frozen kernels, with frozen layers.
+"""fine_tune.py DIR NAME...: a MobileNetV2 of Keras with random weights, saved, and fine-tuned for 50 steps: all of it, with frozen kernels, with frozen layers.
 
-Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz (all, frozen, inference: frozen layers, untrained: with a rate of 0, still: in inference).
+Writes DIR/model.keras, DIR/model.h5, DIR/data.npz (images, labels) and DIR/losses.npz with the names asked for (all, frozen, inference: frozen layers,
+untrained: with a rate of 0, still: in inference).
 """
 import os
 import re
@@ -40,8 +41,12 @@ def train(name, rate):
     return np.array([model.train_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
 
 
-losses = {"all": train("all", 1e-5), "frozen": train("frozen", 5e-4), "inference": train("inference", 0.05), "untrained": train("all", 0.0)}
-model.set_weights(start)
-losses["still"] = np.array([model.test_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
+def still():
+    model.set_weights(start)
+    return np.array([model.test_on_batch(images[i:i + BATCH], labels[i:i + BATCH]) for i in range(0, STEPS * BATCH, BATCH)])
+
+
+RATES = {"all": 1e-5, "frozen": 5e-4, "inference": 0.05}
+losses = {name: still() if name == "still" else train(name, RATES[name]) if name in RATES else train("all", 0.0) for name in sys.argv[2:]}
 np.savez(os.path.join(out, "losses.npz"), **losses)
-print({k: (v[0], v[-1], np.abs(v - losses["still" if k == "inference" else "untrained"]).max()) for k, v in losses.items()})
+print({k: (v[0], v[-1]) for k, v in losses.items()})

@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// given is what all contenders start from.
-type given struct {
-	list []givenTensor
+// fixtures is what all contenders start from.
+type fixtures struct {
+	list []fixtureTensor
 	raw  []byte
 }
 
-type givenTensor struct {
+type fixtureTensor struct {
 	Name   string `json:"name"`
 	Shape  []int  `json:"shape"`
 	Offset int    `json:"offset"`
@@ -23,7 +23,7 @@ type givenTensor struct {
 }
 
 // size is the number of elements.
-func (t givenTensor) size() int {
+func (t fixtureTensor) size() int {
 	n := 1
 	for _, d := range t.Shape {
 		n *= d
@@ -31,31 +31,31 @@ func (t givenTensor) size() int {
 	return n
 }
 
-func readGiven(dir string) (*given, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "given.json"))
+func readFixtures(dir string) (*fixtures, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "fixtures.json"))
 	if err != nil {
 		return nil, err
 	}
 	var list struct {
-		Tensors []givenTensor `json:"tensors"`
+		Tensors []fixtureTensor `json:"tensors"`
 	}
 	if err := json.Unmarshal(b, &list); err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "given.bin"))
-	return &given{list.Tensors, raw}, err
+	raw, err := os.ReadFile(filepath.Join(dir, "fixtures.bin"))
+	return &fixtures{list.Tensors, raw}, err
 }
 
 // read returns a tensor's elements, float32 or int64 as the caller knows.
-func read[T float32 | int64](g *given, name string) ([]T, givenTensor, error) {
-	i := slices.IndexFunc(g.list, func(t givenTensor) bool { return t.Name == name })
+func read[T float32 | int64](g *fixtures, name string) ([]T, fixtureTensor, error) {
+	i := slices.IndexFunc(g.list, func(t fixtureTensor) bool { return t.Name == name })
 	if i < 0 {
-		return nil, givenTensor{}, fmt.Errorf("no tensor %s is given", name)
+		return nil, fixtureTensor{}, fmt.Errorf("no tensor %s is given", name)
 	}
 	t := g.list[i]
 	v := make([]T, t.size())
 	if n := binary.Size(v); t.Offset < 0 || n > len(g.raw)-t.Offset {
-		return nil, t, fmt.Errorf("tensor %s: expected %d bytes at %d of given.bin, got %d in all", name, n, t.Offset, len(g.raw))
+		return nil, t, fmt.Errorf("tensor %s: expected %d bytes at %d of fixtures.bin, got %d in all", name, n, t.Offset, len(g.raw))
 	}
 	_, err := binary.Decode(g.raw[t.Offset:], binary.LittleEndian, v)
 	return v, t, err
