@@ -101,7 +101,7 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 		ds, shardRows, err = s.query(ctx, ic)
 		return ds, []string{"the query"}, shardRows, err
 	case s.live():
-		ds, err = s.stream(ic)
+		ds, err = s.stream(ctx, ic)
 		return ds, s.Files, false, err
 	}
 	if files, err = s.expand(ctx); err != nil {

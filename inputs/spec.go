@@ -24,7 +24,7 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio; or - for standard input (csv, jsonl), which comes once. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
+	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio; or - for standard input (csv, jsonl, arrow), which comes once. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
