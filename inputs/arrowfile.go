@@ -145,6 +145,8 @@ func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
 	}
 	raw, err := r.file.next(ctx)
 	switch told := new(DataError); {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil, &DataError{File: r.name, Err: err}
 	case errors.As(err, &told): // of a source that is no file

@@ -19,7 +19,8 @@ import (
 // sources is an input of each format, of at least three rows; streams are opened anew for each.
 func sources(t *testing.T) map[string]Spec {
 	all := map[string]Spec{"glyphs": {Format: "glyphs", Count: 9}, "sql": querySpec("9"), "images": {Format: "images", Files: []string{animals(t)}}, "audio": {Format: "audio", Files: []string{words(t)}},
-		"csv - ": streamSpec("csv"), "jsonl - ": streamSpec("jsonl"), "arrow - ": streamSpec("arrow")}
+		"csv - ": streamSpec("csv"), "jsonl - ": streamSpec("jsonl"), "arrow - ": streamSpec("arrow"),
+		"flight": flightSpec((&pairs{}).serve(t), "1 2 3 4/5 6 7/8")}
 	maps.Copy(all, objectCases(t))
 	delete(all, "csv packed")
 	image := idxFile(8, []byte{4, 1, 1}, 1, 2, 3, 4)

@@ -100,6 +100,9 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 	case s.Format == "sql":
 		ds, shardRows, err = s.query(ctx, ic)
 		return ds, []string{"the query"}, shardRows, err
+	case s.Format == "flight":
+		ds, shardRows, err = s.flight(ctx, ic)
+		return ds, []string{s.Flight.what()}, shardRows, err
 	case s.live():
 		ds, err = s.stream(ctx, ic)
 		return ds, s.Files, false, err
@@ -115,7 +118,7 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 
 func (s Spec) expand(ctx context.Context) ([]string, error) {
 	switch s.Format {
-	case "glyphs", "sql":
+	case "glyphs", "sql", "flight":
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil

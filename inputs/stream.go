@@ -207,7 +207,9 @@ func (s Spec) validateStream(vs *violation.List) {
 }
 
 // live reports whether the rows of the source cannot be read again from any place.
-func (s Spec) live() bool { return s.Format == "sql" || slices.Contains(s.Files, StdinFile) }
+func (s Spec) live() bool {
+	return s.Format == "sql" || s.Format == "flight" || slices.Contains(s.Files, StdinFile)
+}
 
 // stream is the data set of standard input.
 func (s Spec) stream(ctx context.Context, ic Context) (Dataset, error) {

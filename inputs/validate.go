@@ -91,6 +91,7 @@ func (s Spec) validateSource(vs *violation.List) {
 	s.validateDamaged(vs)
 	s.validateStream(vs)
 	s.validateSQL(vs)
+	s.validateFlight(vs)
 	vs.Require(s.delimits(), "delimiter", s.Delimiter, "expected one character, tab or whitespace")
 	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
 }
