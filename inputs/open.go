@@ -15,10 +15,6 @@ import (
 // memory: parsed once, shuffled by row number.
 const cacheBytes = 64 << 20
 
-// autoPrefetch is the number of batches prefetched by default, enough to hide the
-// time to make one.
-const autoPrefetch = 2
-
 // Open returns the share of one pipeline in the data set that spec describes.
 // In mode Predict labels are neither needed nor read, and the rows keep their
 // order; augmentation is for Train alone.
@@ -277,11 +273,14 @@ func (s Spec) prepare(ic Context) []Transform {
 		}
 		steps = append(steps, ParallelMap(Compose(maps...), workers))
 	}
-	prefetch := s.Prefetch
-	if prefetch < 0 {
-		prefetch = autoPrefetch
+	ahead := Prefetch(s.Prefetch)
+	if s.Prefetch < 0 {
+		ahead = AutoPrefetch()
 	}
-	return append(steps, Prefetch(prefetch))
+	if steps = append(steps, ahead); s.MemoryMB > 0 {
+		steps = append(steps, MemoryLimit(int64(s.MemoryMB)<<20))
+	}
+	return steps
 }
 
 // images returns the changes to single images.
