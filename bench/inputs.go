@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,8 +31,9 @@ import (
 )
 
 // The subject inputs reads files from front to back; a step is a pass. csv_adult and csv_floats end in Arrow columns, as pyarrow.csv's
-// tables; parquet and tfrecord in batches of 512, the rows of parquet in random order.
-var inputCases = []string{"csv_adult", "csv_floats", "parquet", "tfrecord"}
+// tables; parquet and tfrecord in batches of 512, the rows of parquet in random order;
+// the images of jpeg_folder, decoded, in batches of 64.
+var inputCases = []string{"csv_adult", "csv_floats", "parquet", "tfrecord", "jpeg_folder"}
 
 const (
 	inputFloats     = 20
@@ -40,6 +42,8 @@ const (
 	inputExamples   = 200_000
 	inputAdultBytes = 200 << 20
 	inputBatch      = 512
+	inputImages     = 1000 // JPEGs of 224x224
+	inputImageBatch = 64
 )
 
 // inputFile describes a case's file to both sides.
@@ -52,7 +56,7 @@ type inputFile struct {
 }
 
 func inputsField(_ context.Context, s settings, dir string) (field, error) {
-	files, err := writeInputs(dir)
+	files, err := writeInputs(dir, s.cases)
 	if err != nil {
 		return field{}, err
 	}
@@ -65,12 +69,17 @@ func inputsField(_ context.Context, s settings, dir string) (field, error) {
 	}
 	argv, err := self("inputs", dir)
 	peer := s.peer("pyarrow, tf.data", "inputs.py", dir)
+	peer.cases = inputCases
 	return field{contenders: []contender{{name: ours, argv: argv}, peer}, check: &peer, tolerance: 1e-5}, err
 }
 
-func writeInputs(dir string) (map[string]inputFile, error) {
+// writeInputs writes the files of the given cases, of all where there are none.
+func writeInputs(dir string, cases []string) (map[string]inputFile, error) {
 	files := map[string]inputFile{}
-	for name, write := range map[string]func(path string) (int, error){"csv_adult": writeAdult, "csv_floats": writeFloats, "parquet": writeParquet, "tfrecord": writeExamples} {
+	for name, write := range map[string]func(path string) (int, error){"csv_adult": writeAdult, "csv_floats": writeFloats, "parquet": writeParquet, "tfrecord": writeExamples, "jpeg_folder": writeImages} {
+		if len(cases) > 0 && !slices.Contains(cases, name) {
+			continue
+		}
 		path := filepath.Join(dir, name)
 		rows, err := write(path)
 		if err != nil {
@@ -87,6 +96,9 @@ func writeInputs(dir string) (map[string]inputFile, error) {
 
 // inputColumns are the columns of a case.
 func inputColumns(name string) []inputs.ColumnSpec {
+	if name == "jpeg_folder" {
+		return []inputs.ColumnSpec{{Name: "image"}, {Name: "label"}}
+	}
 	if name == "csv_adult" {
 		var out []inputs.ColumnSpec
 		for _, n := range []string{"age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship",
@@ -201,6 +213,28 @@ func writeParquet(path string) (int, error) {
 	})
 }
 
+// writeImages writes a folder with a folder for each of two classes.
+func writeImages(folder string) (int, error) {
+	r := rand.New(rand.NewPCG(9, 10))
+	different := make([][]byte, 2*jpegImages)
+	for i := range different {
+		var err error
+		if different[i], err = drawImage(r, 224, 224); err != nil {
+			return 0, err
+		}
+	}
+	for i := range inputImages {
+		class := filepath.Join(folder, fmt.Sprintf("class%d", i%2))
+		if err := os.MkdirAll(class, 0o755); err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(filepath.Join(class, fmt.Sprintf("%04d.jpg", i)), different[i%len(different)], 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return inputImages, nil
+}
+
 func writeExamples(path string) (int, error) {
 	r := rand.New(rand.NewPCG(5, 6))
 	return inputExamples, created(path, func(w *bufio.Writer) error {
@@ -228,9 +262,6 @@ func writeExamples(path string) (int, error) {
 
 // inputsWorker reads with our pipelines, in a heap with the floor that training gives its own.
 func inputsWorker(l *link, args []string) error {
-	floor := make([]byte, 64<<20)
-	defer runtime.KeepAlive(floor)
-	debug.SetGCPercent(200)
 	text, err := os.ReadFile(filepath.Join(args[0], "inputs.json"))
 	if err != nil {
 		return err
@@ -240,7 +271,12 @@ func inputsWorker(l *link, args []string) error {
 		return err
 	}
 	values := map[string][]float64{}
-	for _, name := range inputCases {
+	if len(files) > 0 { // of the case stream memory is measured
+		floor := make([]byte, 64<<20)
+		defer runtime.KeepAlive(floor)
+		debug.SetGCPercent(200)
+	}
+	for name := range files {
 		sums := make([]float64, len(files[name].Names)+1)
 		if err := readInput(name, files[name], func(rec arrow.Record) { addSums(sums, rec) }); err != nil {
 			return err
@@ -248,6 +284,9 @@ func inputsWorker(l *link, args []string) error {
 		values[name] = sums
 	}
 	return l.serve(reply{Values: values, Version: runtime.Version()}, func(c command) (reply, error) {
+		if c.name == "stream" {
+			return readStream()
+		}
 		begun, rows := time.Now(), int64(0)
 		for range c.steps {
 			if err := readInput(c.name, files[c.name], func(rec arrow.Record) { rows += rec.NumRows() }); err != nil {
@@ -269,13 +308,21 @@ func addSums(sums []float64, rec arrow.Record) {
 			}
 		case *array.Binary:
 			sums[i+1] += float64(len(c.ValueBytes()))
+		case *array.FixedSizeList: // of images
+			size := int(c.DataType().(*arrow.FixedSizeListType).Len())
+			for _, v := range c.ListValues().(*array.Uint8).Uint8Values()[c.Offset()*size:][:c.Len()*size] {
+				sums[i+1] += float64(v)
+			}
+		case *array.Int64:
+			for _, v := range c.Int64Values() {
+				sums[i+1] += float64(v)
+			}
 		}
 	}
 }
 
 // readInput reads a case's file once.
 func readInput(name string, f inputFile, each func(arrow.Record)) error {
-	ctx := context.Background()
 	var ds inputs.Dataset
 	var err error
 	switch name {
@@ -285,12 +332,21 @@ func readInput(name string, f inputFile, each func(arrow.Record)) error {
 	case "tfrecord":
 		ds, err = inputs.TFRecord([]string{f.File}, inputs.ArrowOptions{Columns: inputColumns(name)})
 		ds = inputs.Pipe(ds, inputs.Batch(inputBatch, false), inputs.Prefetch(2))
+	case "jpeg_folder":
+		ds, err = inputs.ImageFolder(f.File, inputs.Images{})
+		ds = inputs.Pipe(ds, inputs.Batch(inputImageBatch, false), inputs.Prefetch(2))
 	default:
 		ds, err = inputs.CSV([]string{f.File}, inputs.CSVOptions{Columns: inputColumns(name)})
 	}
 	if err != nil {
 		return err
 	}
+	return readRows(ds, each)
+}
+
+// readRows makes a pass.
+func readRows(ds inputs.Dataset, each func(arrow.Record)) error {
+	ctx := context.Background()
 	it, err := ds.Iterate(ctx)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 // chosen is a subject with the cases that are asked for.
 func (s settings) chosen(sub subject) subject {
 	if len(s.cases) > 0 {
-		sub.cases = slices.DeleteFunc(slices.Clone(sub.cases), func(name string) bool { return !slices.Contains(s.cases, name) })
+		sub.cases = slices.DeleteFunc(slices.Concat(sub.cases, sub.asked), func(name string) bool { return !slices.Contains(s.cases, name) })
 	}
 	return sub
 }

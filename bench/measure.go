@@ -16,6 +16,8 @@ type subject struct {
 	unit  string // of the table: "ms", "us", "GFLOP/s", "s", "MB", "GB/s"
 	// cases are measured by the same processes one after the other.
 	cases []string
+	// asked are further cases, measured where the command line names them.
+	asked []string
 	// setup makes what the workers share in dir, and says who takes part.
 	setup func(ctx context.Context, s settings, dir string) (field, error)
 	// value turns a block into the table's unit; nil: time per step.

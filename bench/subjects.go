@@ -47,7 +47,7 @@ var subjects = []subject{
 	{name: "trees", title: "boosted trees, 100 of depth 6, from data in memory to a trained model", unit: "ms", cases: treeCases, setup: treesField},
 	{name: "jpeg", title: "JPEG images in memory, by WIDTHxHEIGHT, to red, green and blue", unit: "images/s", cases: jpegCases, setup: jpegField,
 		value: func(_ string, steps int, r reply) float64 { return float64(steps) / r.Seconds }, threads: []int{1}},
-	{name: "inputs", title: "files read from front to back, by FORMAT", unit: "ms", cases: inputCases, setup: inputsField, steps: 1},
+	{name: "inputs", title: "files read from front to back, by FORMAT", unit: "ms", cases: inputCases, asked: []string{"stream"}, setup: inputsField, steps: 1},
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
 	{name: "elastic", title: "kill -9 of one of three nodes that train the MLP, until the others have made a step", unit: "s", cases: []string{""}, setup: elasticField, steps: 1, threads: []int{1}},
 	{name: "cluster-runtime", title: "steps of TensorFlow's cluster runtime, a worker and a parameter server, one client in Go", unit: "ms", cases: runtimeCases, setup: runtimeField},

@@ -144,8 +144,13 @@ func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
 		return nil, err
 	}
 	raw, err := r.file.next(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
+	switch told := new(DataError); {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errors.ErrUnsupported):
 		return nil, &DataError{File: r.name, Err: err}
+	case errors.As(err, &told): // of a source that is no file
+		return nil, err
 	}
 	if err != nil && !eof(err) {
 		return nil, fileError(r.name, "file is damaged or cut short: %w", err)

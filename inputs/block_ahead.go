@@ -15,6 +15,7 @@ type blocksAhead struct {
 	work    chan *aheadBlock // the same
 	spare   chan []byte      // memory of blocks that were read
 	stop    chan struct{}
+	holds   holder
 	running sync.WaitGroup
 	waiting *aheadBlock // the next one
 }
@@ -22,15 +23,16 @@ type blocksAhead struct {
 // aheadBlock is a block: its text, and, once done is closed, its rows.
 type aheadBlock struct {
 	text  []byte
+	held  int64 // bytes of the budget
 	done  chan struct{}
 	rec   arrow.Record
 	whole bool
 }
 
-func readAhead(text blockCutter, f blockFormat) *blocksAhead {
+func readAhead(text blockCutter, f blockFormat, b *budget) *blocksAhead {
 	workers := runtime.GOMAXPROCS(0)
 	a := &blocksAhead{blocks: make(chan *aheadBlock, workers+1), work: make(chan *aheadBlock, workers+1),
-		spare: make(chan []byte, 2*workers+2), stop: make(chan struct{})}
+		spare: make(chan []byte, 2*workers+2), stop: make(chan struct{}), holds: holder{of: b}}
 	a.running.Go(func() { a.cut(text) })
 	for range workers {
 		a.running.Go(func() { a.parse(f.newParser()) })
@@ -52,7 +54,10 @@ func (a *blocksAhead) cut(text blockCutter) {
 		if eof(err) {
 			return
 		}
-		b := &aheadBlock{text: block, done: make(chan struct{})}
+		b := &aheadBlock{text: block, held: int64(len(block)), done: make(chan struct{})}
+		if _, ok := a.holds.take(b.held, a.stop); !ok {
+			return
+		}
 		if err != nil {
 			close(b.done)
 		}
@@ -81,6 +86,11 @@ func (a *blocksAhead) parse(p blockParser) {
 		default:
 		}
 		b.text = nil
+		if b.rec != nil {
+			size := rowBytes(b.rec)
+			a.holds.add(size - b.held)
+			b.held = size
+		}
 		close(b.done)
 	}
 }
@@ -105,6 +115,7 @@ func (a *blocksAhead) next(ctx context.Context) (arrow.Record, bool, error) {
 	}
 	b := a.waiting
 	a.waiting = nil
+	a.holds.add(-b.held)
 	return b.rec, b.whole, nil
 }
 
@@ -120,4 +131,5 @@ func (a *blocksAhead) close() {
 			b.rec.Release()
 		}
 	}
+	a.holds.drop()
 }

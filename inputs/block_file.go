@@ -110,7 +110,7 @@ func (r *blockFile) block(ctx context.Context) (rec arrow.Record, whole bool, er
 	}
 	rec, whole = r.parser.record(block)
 	if whole && r.text.more() {
-		r.ahead = readAhead(r.text, r.format)
+		r.ahead = readAhead(r.text, r.format, budgetOf(r.ctx))
 	}
 	return rec, whole, nil
 }

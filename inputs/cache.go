@@ -69,11 +69,15 @@ func (c *cache) read(ctx context.Context) (arrow.Record, error) {
 		return nil, err
 	}
 	var recs []arrow.Record
+	bytes, limit := int64(0), budgetOf(ctx)
 	for {
 		rec, err := st.pull(ctx, 0)
 		if err == nil {
 			recs = append(recs, rec)
-			continue
+			if bytes += rowBytes(rec); !limit.exceeds(bytes) {
+				continue
+			}
+			err = fmt.Errorf("the rows of a cache, or of small files that are shuffled, are kept in memory and need more than %s: raise memory_mb", mebibytes(limit.limit))
 		}
 		if cerr := st.close(); eof(err) {
 			err = cerr

@@ -102,9 +102,8 @@ func checkStream(f io.ReaderAt, size int64) error {
 	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return fmt.Errorf("its start cannot be read: %w", err)
 	}
-	const continuation = 0xffffffff // absent before version 0.15
 	n, at := int64(binary.LittleEndian.Uint32(head[:])), int64(4)
-	if n == continuation {
+	if n == arrowContinuation {
 		n, at = int64(binary.LittleEndian.Uint32(head[4:])), 8
 	}
 	if n > size-at {
@@ -114,14 +113,30 @@ func checkStream(f io.ReaderAt, size int64) error {
 	if _, err := f.ReadAt(buf, at); err != nil {
 		return fmt.Errorf("its first message cannot be read: %w", err)
 	}
+	checkMessage(buf)
+	return nil
+}
+
+const (
+	arrowContinuation = 0xffffffff // begins a message; absent before version 0.15
+	schemaMessage     = 1
+)
+
+// checkMessage checks the metadata of a message. It returns its kind and the length of its body.
+func checkMessage(buf []byte) (kind byte, body int64) {
 	message := newFlatbuffer(buf)
 	root := message.target(0)
-	const schema = 1
-	if kind, at := message.slot(root, 1), message.slot(root, 2); kind > 0 && buf[kind] == schema && at > 0 {
+	if at := message.slot(root, 1); at > 0 {
+		kind = buf[at]
+	}
+	if at := message.slot(root, 2); kind == schemaMessage && at > 0 {
 		message.checkSchema(message.target(at))
 	}
+	if at := message.slot(root, 3); at > 0 {
+		body = int64(binary.LittleEndian.Uint64(buf[at:]))
+	}
 	message.vector(root, 4) // custom metadata
-	return nil
+	return kind, body
 }
 
 // parquetSchema returns the Arrow schema that a Parquet file may carry, as a stream.

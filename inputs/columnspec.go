@@ -65,7 +65,7 @@ func (s ColumnSpec) Kept(format string) ColumnSpec {
 // textual reports whether a column without a named type holds strings: it has no
 // vocabulary, and the file format has no types.
 func (s ColumnSpec) textual(format string) bool {
-	return s.Kind == "categorical" && s.DType == "" && len(s.Vocabulary) == 0 && format != "parquet" && format != "arrow" && format != "sql"
+	return s.Kind == "categorical" && s.DType == "" && len(s.Vocabulary) == 0 && format != "parquet" && format != "arrow" && format != "sql" && format != "flight"
 }
 
 // column returns the column of a spec; fallback is the type where the spec names

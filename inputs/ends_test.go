@@ -19,7 +19,8 @@ import (
 // sources is an input of each format, of at least three rows; streams are opened anew for each.
 func sources(t *testing.T) map[string]Spec {
 	all := map[string]Spec{"glyphs": {Format: "glyphs", Count: 9}, "sql": querySpec("9"), "images": {Format: "images", Files: []string{animals(t)}}, "audio": {Format: "audio", Files: []string{words(t)}},
-		"csv - ": streamSpec("csv"), "jsonl - ": streamSpec("jsonl")}
+		"csv - ": streamSpec("csv"), "jsonl - ": streamSpec("jsonl"), "arrow - ": streamSpec("arrow"),
+		"flight": flightSpec((&pairs{}).serve(t), "1 2 3 4/5 6 7/8")}
 	maps.Copy(all, objectCases(t))
 	delete(all, "csv packed")
 	image := idxFile(8, []byte{4, 1, 1}, 1, 2, 3, 4)
@@ -178,14 +179,17 @@ func takeOne(t *testing.T, it Iterator) {
 }
 
 // opened opens an input in batches of 1, read ahead by several goroutines.
-func opened(s Spec) func(mem memory.Allocator) (Dataset, error) {
+func opened(t *testing.T, s Spec) func(mem memory.Allocator) (Dataset, error) {
 	return func(mem memory.Allocator) (Dataset, error) {
 		s := s
 		s.Complete()
 		s.BatchSize, s.Prefetch, s.Parallelism, s.Delimiter, s.Shard = 1, 2, 2, ",", "auto"
 		text := strings.Repeat("1,7\n", 100)
-		if s.Format == "jsonl" {
+		switch s.Format {
+		case "jsonl":
 			text = strings.Repeat(`{"x":1,"id":7}`+"\n", 100)
+		case "arrow":
+			text = string(pairStream(t, slices.Repeat([]int64{1, 7}, 100), slices.Repeat([]int64{1, 7}, 100)))
 		}
 		return Open(context.Background(), s, Context{Mode: Train, Allocator: mem, Stdin: NewStream(strings.NewReader(text)),
 			Transforms: map[string]TransformFunc{"breaks": breaking}})
@@ -197,10 +201,10 @@ func TestPassesEnd(t *testing.T) {
 	for name, s := range sources(t) {
 		t.Run(name, func(t *testing.T) {
 			arrays := s.Format == "npy" || s.Format == "npz"
-			ending(t, arrays, opened(s), stopsEarly)
-			ending(t, arrays, opened(s), isCancelled)
+			ending(t, arrays, opened(t, s), stopsEarly)
+			ending(t, arrays, opened(t, s), isCancelled)
 			s.Transforms = []TransformSpec{{Kind: "breaks"}}
-			ending(t, arrays, opened(s), fails)
+			ending(t, arrays, opened(t, s), fails)
 		})
 	}
 }
@@ -219,10 +223,10 @@ func TestStepsEnd(t *testing.T) {
 				s.Columns = s.Columns[1:]
 			}
 			s.Transforms = []TransformSpec{step}
-			ending(t, false, opened(s), isCancelled)
-			ending(t, false, opened(s), stopsEarly)
+			ending(t, false, opened(t, s), isCancelled)
+			ending(t, false, opened(t, s), stopsEarly)
 			s.Transforms = []TransformSpec{{Kind: "breaks"}, step}
-			ending(t, false, opened(s), fails)
+			ending(t, false, opened(t, s), fails)
 		})
 	}
 }

@@ -42,7 +42,7 @@ func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
 		if taken.Swap(true) {
 			return nil, fmt.Errorf("%w: the rows of a query were read before: use FromQuery, which asks again in each pass", ErrNoResume)
 		}
-		return newSQLReader(rows, n, fields)
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "rows of a query", hiddenName{}})
 	}), nil
 }
 
@@ -67,7 +67,7 @@ func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o Arro
 		if err != nil {
 			return nil, fmt.Errorf("query %s: %w", shown(query), err)
 		}
-		return newSQLReader(rows, n, fields)
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "query " + query, hiddenName{}})
 	}), nil
 }
 
@@ -161,16 +161,29 @@ type sqlReader struct {
 	at     []int // of each field among the query's columns
 	cells  []any
 	row    int64 // rows read
+	out    leftOut
 	err    error // found after good rows; includes io.EOF
 }
 
-func newSQLReader(rows *sql.Rows, n *node, fields []textField) (*sqlReader, error) {
+// leftOut is what becomes of rows that cannot be read.
+type leftOut struct {
+	damaged *Damaged // nil: the first is an error
+	of      string   // the query, to count rows by
+	hidden  hiddenName
+}
+
+// row is the error of a row behind which reading can go on.
+func (l leftOut) row(row int64, column string, err error) error {
+	return &damagedRow{l.of, row, l.hidden.in(&DataError{Row: row, Name: column, Err: err})}
+}
+
+func newSQLReader(rows *sql.Rows, n *node, fields []textField, out leftOut) (*sqlReader, error) {
 	names, err := rows.Columns()
 	if err != nil {
 		_ = rows.Close() // the error to report is known
 		return nil, fmt.Errorf("columns of the query: %w", err)
 	}
-	r := &sqlReader{node: n, rows: rows, fields: fields, cells: make([]any, len(names))}
+	r := &sqlReader{node: n, rows: rows, fields: fields, out: out, cells: make([]any, len(names))}
 	for i := range r.cells {
 		r.cells[i] = new(any)
 	}
@@ -191,26 +204,23 @@ func (r *sqlReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	}
 	b := array.NewRecordBuilder(r.node.mem, r.node.schema.Arrow())
 	defer b.Release()
-	n := 0
-	for n < limit && r.err == nil {
-		if r.err = ctx.Err(); r.err != nil && n == 0 {
-			r.err = nil
-			return nil, ctx.Err()
-		}
-		if r.err == nil {
-			r.err = r.append(b)
-		}
-		if r.err == nil {
-			n++
-		}
-	}
-	if ctx.Err() != nil && errors.Is(r.err, ctx.Err()) {
-		r.err = nil // the next call goes on
-	}
-	if n == 0 {
+	if r.err != nil {
 		return nil, r.err
 	}
-	return completeRows(b, n), nil
+	reading := rowReading{mem: r.node.mem, damaged: r.out.damaged}
+	rec, err := reading.rows(ctx, b, limit, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.append(b)
+	})
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // else the next call goes on
+		r.err = err
+	}
+	if eof(err) && r.out.damaged != nil {
+		r.out.damaged.ended()
+	}
+	return orEnded(ctx, rec, err)
 }
 
 // next moves to the next row.
@@ -230,7 +240,7 @@ func (r *sqlReader) append(b *array.RecordBuilder) error {
 		return err
 	}
 	if err := r.rows.Scan(r.cells...); err != nil {
-		return &DataError{Row: r.row, Err: fmt.Errorf("row cannot be read: %w", err)}
+		return r.out.row(r.row, "", fmt.Errorf("row cannot be read: %w", err))
 	}
 	for i, f := range r.fields {
 		v, err := sqlValueOf(*r.cells[r.at[i]].(*any), b.Field(i).Type())
@@ -241,7 +251,7 @@ func (r *sqlReader) append(b *array.RecordBuilder) error {
 			err = errors.New("value is NULL: give the column a default, or leave such rows out in the query")
 		}
 		if err != nil {
-			return &DataError{Row: r.row, Name: f.spec.Name, Err: err}
+			return r.out.row(r.row, f.spec.Name, err)
 		}
 	}
 	return nil
@@ -260,6 +270,9 @@ func sqlValueOf(v any, t arrow.DataType) (any, error) {
 }
 
 func (r *sqlReader) skip(ctx context.Context, n int64) error {
+	if r.out.damaged != nil {
+		return readPast(ctx, r, n)
+	}
 	for range n {
 		if err := ctx.Err(); err != nil {
 			return err

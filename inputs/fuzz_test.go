@@ -140,6 +140,13 @@ func FuzzArrow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzRecords(t, data, arrowRecords) })
 }
 
+func FuzzArrowStream(f *testing.F) {
+	f.Add(pairStream(f, []int64{1, -2}, []int64{3}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzzRecords(t, data, func(s seekable) (*recordFile, error) { return recordsOfMessages(textMessages(s), s.Close) })
+	})
+}
+
 func FuzzParquet(f *testing.F) {
 	addFiles(f, "testdata/*.parquet")
 	f.Fuzz(func(t *testing.T, data []byte) {

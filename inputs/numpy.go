@@ -148,6 +148,11 @@ func npzArrays(f seekable) ([]*npz.Array, error) {
 		return nil, err
 	}
 	z, err := zip.NewReader(f, size)
+	if head := make([]byte, 4); errors.Is(err, zip.ErrFormat) {
+		if _, unread := f.ReadAt(head, 0); unread == nil && string(head) == "PK\x03\x04" {
+			return nil, errCutArchive
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +162,15 @@ func npzArrays(f seekable) ([]*npz.Array, error) {
 	return npz.Arrays(z, f)
 }
 
+var errCutArchive = errors.New("it begins as an archive, and the list of its arrays at the end is missing: it is cut short; get it again")
+
 var errNoArrays = errors.New("it holds no file that ends in .npy")
 
 // unreadArray returns the error of a file of arrays that cannot be read.
 func unreadArray(ctx context.Context, file, format, expected string, err error) error {
+	if errors.Is(err, errCutArchive) {
+		return fileError(file, "%w", err)
+	}
 	if format == "npz" && errors.Is(err, tensorfile.ErrFormat) {
 		return fileError(file, "%w: write arrays of numbers or bools with numpy.savez", err)
 	}

@@ -15,10 +15,6 @@ import (
 // memory: parsed once, shuffled by row number.
 const cacheBytes = 64 << 20
 
-// autoPrefetch is the number of batches prefetched by default, enough to hide the
-// time to make one.
-const autoPrefetch = 2
-
 // Open returns the share of one pipeline in the data set that spec describes.
 // In mode Predict labels are neither needed nor read, and the rows keep their
 // order; augmentation is for Train alone.
@@ -100,8 +96,11 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 	case s.Format == "sql":
 		ds, shardRows, err = s.query(ctx, ic)
 		return ds, []string{"the query"}, shardRows, err
+	case s.Format == "flight":
+		ds, shardRows, err = s.flight(ctx, ic)
+		return ds, []string{s.Flight.what()}, shardRows, err
 	case s.live():
-		ds, err = s.stream(ic)
+		ds, err = s.stream(ctx, ic)
 		return ds, s.Files, false, err
 	}
 	if files, err = s.expand(ctx); err != nil {
@@ -115,7 +114,7 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 
 func (s Spec) expand(ctx context.Context) ([]string, error) {
 	switch s.Format {
-	case "glyphs", "sql":
+	case "glyphs", "sql", "flight":
 		return nil, nil
 	case "idx":
 		return []string{s.Images}, nil
@@ -274,11 +273,14 @@ func (s Spec) prepare(ic Context) []Transform {
 		}
 		steps = append(steps, ParallelMap(Compose(maps...), workers))
 	}
-	prefetch := s.Prefetch
-	if prefetch < 0 {
-		prefetch = autoPrefetch
+	ahead := Prefetch(s.Prefetch)
+	if s.Prefetch < 0 {
+		ahead = AutoPrefetch()
 	}
-	return append(steps, Prefetch(prefetch))
+	if steps = append(steps, ahead); s.MemoryMB > 0 {
+		steps = append(steps, MemoryLimit(int64(s.MemoryMB)<<20))
+	}
+	return steps
 }
 
 // images returns the changes to single images.

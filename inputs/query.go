@@ -45,7 +45,7 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 	if err != nil {
 		return nil, false, err
 	}
-	o := ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Allocator: ic.Allocator}
+	o := ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: s.damaged(ic), Allocator: ic.Allocator}
 	r, fields, schema, err := d.ask(ctx, o)
 	if err == nil {
 		err = r.Close()
@@ -59,7 +59,7 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 		if err != nil {
 			return nil, d.failed(err)
 		}
-		rows, err := newSQLReader(r.Rows, n, fields)
+		rows, err := newSQLReader(r.Rows, n, fields, leftOut{o.Damaged, "query " + d.query, d.hidden})
 		if err != nil {
 			return nil, d.failed(errors.Join(err, r.Close()))
 		}

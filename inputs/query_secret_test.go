@@ -90,7 +90,7 @@ func TestSQLReaderHidesPasswords(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := &node{schema: schema, mem: checked(t)}
-	rows, err := newSQLReader(r.Rows, n, fields)
+	rows, err := newSQLReader(r.Rows, n, fields, leftOut{hidden: d.hidden})
 	if err != nil {
 		t.Fatal(err)
 	}

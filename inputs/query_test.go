@@ -125,3 +125,40 @@ func TestSQLErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestSQLSkips: rows that cannot be read are left out and counted, and do not count for a restored position.
+func TestSQLSkips(t *testing.T) {
+	bad := numbersTable(6)
+	bad.rows[1][0], bad.rows[4][1] = nil, "many"
+	db := bad.open(t)
+	count := silent()
+	ds, err := FromQuery(t.Context(), db, "select", nil, ArrowOptions{Columns: []ColumnSpec{{Name: "x"}, {Name: "id", Role: Label}}, Damaged: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds = Batch(2, false)(ds)
+	if d := cmp.Diff([][]int64{{0, 2}, {3, 5}}, ids(t, ds)); d != "" || count.Count() != 2 {
+		t.Errorf("%d rows left out; the others (-want +got):\n%s", count.Count(), d)
+	}
+	if err := count.First(); err == nil || !strings.Contains(err.Error(), `row 2: column "x": value is NULL: give the column a default`) {
+		t.Errorf("the first: got %v", err)
+	}
+	it := iterate(t, ds)
+	takeOne(t, it)
+	state, err := it.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := iterate(t, ds)
+	if err := again.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, again, ds.Schema()); got != next(t, it, ds.Schema()) || got == "" {
+		t.Errorf("after the position: got %s", got)
+	}
+	s := querySpec("3")
+	s.OnError = "skip"
+	if err := readAll(s, Context{}); err != nil {
+		t.Errorf("in a config: %v", err)
+	}
+}

@@ -24,7 +24,16 @@ const (
 const maxAhead = 1 << 14
 
 // Prefetch reads up to n records ahead in the background; n <= 0 reads none.
-func Prefetch(n int) Transform {
+func Prefetch(n int) Transform { return prefetch(n, false) }
+
+// AutoPrefetch reads records ahead in the background, at first two. Where the consumer still has to wait because the reader works in bursts, it reads more
+// ahead: up to 16, and 64 MiB or the MemoryLimit.
+func AutoPrefetch() Transform { return prefetch(autoPrefetch, true) }
+
+// autoPrefetch is the number of batches that are enough to hide the time to make one, where that is always the same.
+const autoPrefetch = 2
+
+func prefetch(n int, tuned bool) Transform {
 	return func(ds Dataset) Dataset {
 		if n <= 0 {
 			return ds
@@ -40,7 +49,7 @@ func Prefetch(n int) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), depth: n, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), depth: n, tuned: tuned, budget: budgetOf(ctx), copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -63,7 +72,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 				return nil, err
 			}
 			bound := m.bind(d, epoch)
-			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), m: &bound, depth: workers, workers: workers, copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, resume: resumeOf(up), m: &bound, depth: workers, workers: workers, budget: budgetOf(ctx), copier: newBatchCopier(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -78,7 +87,9 @@ type aheadStage struct {
 	resume  Resume // of its sources
 	m       *boundMapper
 	depth   int
+	tuned   bool // the depth is where it begins
 	workers int
+	budget  *budget      // nil: none
 	copier  *batchCopier // nil: records are not copied
 	clock   *stepClock   // of the workers; nil: they are not measured
 	cutter
@@ -95,6 +106,7 @@ type aheadItem struct {
 	rec      arrow.Record
 	err      error
 	first    int64         // its first row's position in the pass
+	held     int64         // bytes of the budget
 	snapshot []byte        // state before this record, now and then
 	done     chan struct{} // has an element once rec and err are final
 }
@@ -122,12 +134,14 @@ func (s *aheadStage) receive(ctx context.Context) (arrow.Record, error) {
 		}
 	}
 	if s.cur == nil {
+		waits := len(s.run.queue) == 0
 		select {
 		case item, ok := <-s.run.queue:
 			if !ok {
 				return nil, context.Cause(s.run.ctx)
 			}
 			s.cur = item
+			s.run.tuner.leave(waits)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -149,6 +163,7 @@ func (s *aheadStage) receive(ctx context.Context) (arrow.Record, error) {
 		s.base, s.since = item.snapshot, 0
 	}
 	rec := item.rec
+	s.run.holds.add(-item.held)
 	*item = aheadItem{done: item.done}
 	spareItems.Put(item)
 	return rec, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -17,6 +18,11 @@ type aheadRun struct {
 	queue  chan *aheadItem
 	jobs   chan *aheadItem // nil without a mapper
 	copier *batchCopier
+	holds  holder
+	tuner  *depthTuner   // nil: the depth is fixed
+	known  chan struct{} // closed once the size of a mapped record is known; nil: nobody asks
+	once   sync.Once
+	most   atomic.Int64 // bytes of the largest mapped record
 	wg     sync.WaitGroup
 }
 
@@ -29,10 +35,16 @@ func (s *aheadStage) begin() error {
 		}
 	}
 	at := &stateReader{buf: s.base}
-	run := &aheadRun{queue: make(chan *aheadItem, s.depth), copier: s.copier}
+	run := &aheadRun{queue: make(chan *aheadItem, s.depth), copier: s.copier, holds: holder{of: s.budget}}
+	if s.tuned {
+		run.queue, run.tuner = make(chan *aheadItem, tunedMost), newDepthTuner(s.depth, s.budget)
+	}
 	run.ctx, run.cancel = context.WithCancel(s.ctx)
 	if s.m != nil {
 		run.jobs = make(chan *aheadItem, s.workers)
+		if s.budget != nil {
+			run.known = make(chan struct{})
+		}
 		for range s.workers {
 			run.wg.Go(func() { run.work(s.m, s.clock, s.workers) })
 		}
@@ -73,10 +85,54 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 			}
 		}
 		last := item.err != nil // a worker may write the item once it is sent
-		if !r.send(item) || last {
+		if !r.reserve(item) || !r.send(item) || last || !r.learned() {
 			return
 		}
 	}
+}
+
+// reserve waits until there is room for an item. It releases one for which there is none before the work ends.
+func (r *aheadRun) reserve(item *aheadItem) bool {
+	ok := true
+	if item.rec != nil && (r.holds.of != nil || r.tuner != nil) {
+		item.held = max(rowBytes(item.rec), r.most.Load())
+		var waited bool
+		if waited, ok = r.holds.take(item.held, r.ctx.Done()); waited {
+			r.tuner.spent()
+		}
+	}
+	if ok = ok && r.tuner.enter(item.held, r.ctx.Done()); !ok {
+		item.release()
+	}
+	return ok
+}
+
+// learned waits until the size of what the workers make is known, which may be far more than what they take.
+func (r *aheadRun) learned() bool {
+	if r.known == nil {
+		return true
+	}
+	select {
+	case <-r.known:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// mapped takes the true size of an item that a worker has made.
+func (r *aheadRun) mapped(item *aheadItem) {
+	if r.known == nil {
+		return
+	}
+	if item.rec != nil {
+		size := rowBytes(item.rec)
+		for most := r.most.Load(); size > most && !r.most.CompareAndSwap(most, size); most = r.most.Load() {
+		}
+		r.holds.add(size - item.held)
+		item.held = size
+	}
+	r.once.Do(func() { close(r.known) })
 }
 
 // source is an upstream with its position.
@@ -166,6 +222,7 @@ func (r *aheadRun) work(m *boundMapper, clock *stepClock, workers int) {
 		if clock != nil {
 			clock.busy.Add(int64(time.Since(began)) / int64(workers))
 		}
+		r.mapped(item)
 		item.done <- struct{}{}
 	}
 }
@@ -181,6 +238,7 @@ func (r *aheadRun) stop(cur *aheadItem) {
 	for item := range r.queue {
 		item.release()
 	}
+	r.holds.drop()
 }
 
 func (item *aheadItem) release() {

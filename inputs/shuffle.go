@@ -41,7 +41,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			if err != nil {
 				return nil, err
 			}
-			s.rows = &rowStore{up: st, node: d, read: shuffleRead(buffer), block: buffer / shuffleAhead}
+			s.rows = &rowStore{up: st, node: d, read: shuffleRead(buffer), block: buffer / shuffleAhead, buffer: buffer, holds: holder{of: budgetOf(ctx)}}
 			return s, nil
 		}
 		return d

@@ -21,6 +21,16 @@ type rowStore struct {
 	block int
 	bytes int64 // of the rows that were not gathered yet
 	ended bool  // no more rows upstream
+
+	buffer int    // rows that the buffer has when it is full
+	holds  holder // the bytes of recs
+}
+
+// tooLarge is the error of a buffer that needs more memory than there is. Rows that were delivered stay until there are as many of them as of others.
+func (s *rowStore) tooLarge(bytes int64) error {
+	needed := bytes / s.held * int64(2*s.buffer+5*s.read)
+	return fmt.Errorf("the shuffle buffer of %d rows needs about %s, and memory_mb allows %s: raise memory_mb, or make shuffle smaller, which changes the order of the rows",
+		s.buffer, mebibytes(needed), mebibytes(s.holds.of.limit))
 }
 
 // shuffleAhead is the share of a buffer's rows that are gathered at once: 1 / shuffleAhead.
@@ -43,9 +53,13 @@ func (s *rowStore) next(ctx context.Context) (int64, error) {
 		}
 		s.recs = append(s.recs, rec)
 		s.held += rec.NumRows()
-		s.bytes += rowBytes(rec)
+		size := rowBytes(rec)
+		s.bytes += size
 		s.pos = 0
 		last++
+		if now := s.holds.add(size); s.holds.of.exceeds(now) {
+			return 0, s.tooLarge(now)
+		}
 	}
 	s.pos++
 	return int64(last)<<slotShift | (s.pos - 1), nil
@@ -106,6 +120,8 @@ func (s *rowStore) replace(recs []arrow.Record) {
 		s.held += r.NumRows()
 		s.bytes += rowBytes(r)
 	}
+	s.holds.drop()
+	s.holds.add(s.bytes)
 }
 
 func (s *rowStore) save(w *stateWriter, keep []int64) error {

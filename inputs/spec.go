@@ -8,7 +8,7 @@ import (
 // Spec is one input pipeline: a source, or several inputs as one, and the steps for its rows, in this order: split,
 // shard, skip, take, transforms, shuffle, repeat, batch, scale, augment, prefetch. Rows that transforms have changed are shared after these.
 type Spec struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), audio (the same of WAV files), npy (a NumPy array for each column), npz (an archive of such arrays), sql (the rows of a query), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), images (a folder of each class), audio (the same of WAV files), npy (a NumPy array for each column), npz (an archive of such arrays), sql (the rows of a query), flight (the rows of an Arrow Flight service), or a registered input_fn. Left out where zip, concat, interleave or mix is given. Empty: no input.
 	Format string `yaml:"format,omitempty"`
 	// Inputs whose columns are put side by side, row by row, to the end of the shortest. Each entry has the keys of an input up to repeat.
 	Zip []Spec `yaml:"zip,omitempty"`
@@ -24,7 +24,7 @@ type Spec struct {
 	Cycle int `yaml:"cycle,omitempty"`
 	// interleave: rows of one turn. 0: 1.
 	Block int `yaml:"block,omitempty"`
-	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio; or - for standard input (csv, jsonl), which comes once. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
+	// File names, globs, with ** for any number of folders, or folders, which stand for all files below them (cifar10, csv, parquet, arrow, jsonl, tfrecord, npy, npz); or the folder of images or audio; or - for standard input (csv, jsonl, arrow), which comes once. One name needs no list. Files, images and labels may be URLs of objects, such as s3://bucket/train-*.csv, also gs:// and azblob:// where the binary holds them. Those packed with gzip, zstd or bzip2 are unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
 	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
@@ -40,11 +40,11 @@ type Spec struct {
 	Samples int `yaml:"samples,omitempty"`
 	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: those of the first, which all must have.
 	SampleRate int `yaml:"sample_rate,omitempty"`
-	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
-	// How a job goes on from a checkpoint where rows come only once, as those of standard input, or may differ each time, as those of sql: error fails; skip leaves out as many rows as were read, since they come again; restart goes on with the rows that come. Default error.
+	// How a job goes on from a checkpoint where rows come only once, as those of standard input, or may differ each time, as those of sql and flight: error fails; skip leaves out as many rows as were read, since they come again; restart goes on with the rows that come. Default error.
 	Resume string `yaml:"resume,omitempty"`
 	// The columns, in the order of the file (csv) or of the files (npy), or a choice of those in it (parquet, arrow, jsonl, tfrecord, npz).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
@@ -60,6 +60,8 @@ type Spec struct {
 	Comment string `yaml:"comment,omitempty"`
 	// The database and the query of format sql.
 	SQL SQLSpec `yaml:"sql,omitempty"`
+	// The service and what it is asked for, of format flight.
+	Flight FlightSpec `yaml:"flight,omitempty"`
 	// Parameters of a registered input_fn. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`
 	// glyphs: number of examples. 0: endless.
@@ -97,8 +99,10 @@ type Spec struct {
 	Group GroupSpec `yaml:"group,omitempty"`
 	// Leave out the last batch where it is not full.
 	DropRemainder bool `yaml:"drop_remainder,omitempty"`
-	// Batches prepared ahead. -1: a suitable number; 0: none.
+	// Batches prepared ahead. -1: at first 2, and more where training still waits, up to 16 and 64 MiB (or memory_mb); 0: none.
 	Prefetch int `yaml:"prefetch"`
+	// MiB of rows that a pass may hold ahead of training: batches prepared ahead, blocks of files, and the shuffle buffer of a stream. Steps wait when they are spent; a shuffle buffer that needs more is an error. 0: no bound.
+	MemoryMB int `yaml:"memory_mb,omitempty"`
 	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
 	Parallelism int `yaml:"parallelism,omitempty"`
 }
@@ -167,7 +171,7 @@ func DefaultSpec() Spec {
 }
 
 // formats are the known values of Spec.Format.
-var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images", "audio", "npy", "npz", "sql"}
+var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "images", "audio", "npy", "npz", "sql", "flight"}
 
 // Formats returns the formats that Open reads.
 func Formats() []string { return append(append([]string(nil), formats...), severalFormats...) }

@@ -23,15 +23,16 @@ const StdinFile = "-"
 const stdinName = "standard input"
 
 // streamed are the formats that are read from standard input.
-var streamed = []string{"csv", "jsonl"}
+var streamed = []string{"csv", "jsonl", "arrow"}
 
-// A Stream is text that comes only once, as that of standard input. The first pass over a data set of it takes it.
+// A Stream is what comes only once, as text or Arrow records on standard input. The first pass over a data set of it takes it.
 //
 // A read of the text cannot be interrupted: it runs in the background. A pass that is closed does not stop such a read: it ends when
 // bytes come or the text ends, and those bytes are lost.
 type Stream struct {
 	in    io.Reader
 	taken atomic.Bool
+	arrow arrowHead
 }
 
 // NewStream returns the stream of a reader, which nobody else reads from.
@@ -40,10 +41,12 @@ func NewStream(in io.Reader) *Stream { return &Stream{in: in} }
 // processStdin is the stream of a Context that names none.
 var processStdin = sync.OnceValue(func() *Stream { return NewStream(os.Stdin) })
 
+var errStreamTaken = fmt.Errorf("%w: %s was read before: let one input read it in one pass, or write it to a file", ErrNoResume, stdinName)
+
 // text returns the text, unpacked where it is packed, the first time only.
 func (s *Stream) text() (*file, error) {
 	if s.taken.Swap(true) {
-		return nil, fmt.Errorf("%w: %s was read before: let one input read it in one pass, or write it to a file", ErrNoResume, stdinName)
+		return nil, errStreamTaken
 	}
 	br := bufio.NewReaderSize(s.in, 64<<10)
 	kind := packing(br)
@@ -60,7 +63,7 @@ func (s *Stream) text() (*file, error) {
 // streamNode is the data set of a stream, whose rows a reader of text reads.
 func streamNode(n *node, s *Stream, resume Resume, damaged *Damaged, rows func(ctx context.Context, in io.Reader) (rowReader, error)) *node {
 	open := func(ctx context.Context) (rowReader, error) {
-		return &streamReader{ctx: ctx, damaged: damaged, open: func() (rowReader, error) {
+		return &streamReader{ctx: ctx, what: stdinName, damaged: damaged, open: func() (rowReader, error) {
 			text, err := s.text()
 			if err != nil {
 				return nil, err
@@ -93,6 +96,7 @@ func (r streamRows) close() error {
 // of the next call.
 type streamReader struct {
 	ctx     context.Context // of the pass
+	what    string          // the source, for errors
 	open    func() (rowReader, error)
 	damaged *Damaged
 	running chan streamRead // of a read that runs or has ended; nil: none
@@ -116,7 +120,7 @@ func (r *streamReader) read(ctx context.Context, limit int) (arrow.Record, error
 		r.given = true
 	case !eof(err):
 	case !r.given:
-		return nil, r.damaged.empty(stdinName)
+		return nil, r.damaged.empty(r.what)
 	case r.damaged != nil:
 		r.damaged.ended()
 	}
@@ -203,10 +207,12 @@ func (s Spec) validateStream(vs *violation.List) {
 }
 
 // live reports whether the rows of the source cannot be read again from any place.
-func (s Spec) live() bool { return s.Format == "sql" || slices.Contains(s.Files, StdinFile) }
+func (s Spec) live() bool {
+	return s.Format == "sql" || s.Format == "flight" || slices.Contains(s.Files, StdinFile)
+}
 
 // stream is the data set of standard input.
-func (s Spec) stream(ic Context) (Dataset, error) {
+func (s Spec) stream(ctx context.Context, ic Context) (Dataset, error) {
 	if ic.NumPipelines > 1 && s.Shard != "off" {
 		return nil, fmt.Errorf("%s cannot be shared among %d workers: set shard: off where each has rows of its own there, or write them to files", stdinName, ic.NumPipelines)
 	}
@@ -215,8 +221,12 @@ func (s Spec) stream(ic Context) (Dataset, error) {
 		in = processStdin()
 	}
 	damaged, label := s.damaged(ic), s.Format+" of "+stdinName
-	if s.Format == "jsonl" {
-		f, err := newJSONFormat(ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator})
+	o := ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator}
+	switch s.Format {
+	case "arrow":
+		return arrowStreamNode(ctx, in, Resume(s.Resume), o, label)
+	case "jsonl":
+		f, err := newJSONFormat(o)
 		if err != nil {
 			return nil, err
 		}

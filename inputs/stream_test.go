@@ -189,7 +189,7 @@ func TestStreamSkipsDamagedRows(t *testing.T) {
 func TestStreamSpecs(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
 		"- (standard input) alone":             func(s *Spec) { s.Files = append(s.Files, "more.csv") },
-		"is for the formats csv, jsonl":        func(s *Spec) { s.Format = "parquet" },
+		"is for the formats csv, jsonl, arrow": func(s *Spec) { s.Format = "parquet" },
 		"repeat":                               func(s *Spec) { s.Repeat = true },
 		"split.time":                           func(s *Spec) { s.Split = SplitSpec{Folds: 2, Part: "train", Time: "x"} },
 		"epochs":                               func(s *Spec) { s.Epochs = 2 },

@@ -91,6 +91,7 @@ func (s Spec) validateSource(vs *violation.List) {
 	s.validateDamaged(vs)
 	s.validateStream(vs)
 	s.validateSQL(vs)
+	s.validateFlight(vs)
 	vs.Require(s.delimits(), "delimiter", s.Delimiter, "expected one character, tab or whitespace")
 	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
 }
@@ -119,6 +120,7 @@ func (s Spec) validateRows(vs *violation.List) {
 func (s Spec) validateBatches(vs *violation.List) {
 	vs.Require(s.BatchSize > 0 && s.BatchSize <= maxBatch, "batch_size", s.BatchSize, fmt.Sprintf("expected 1 to %d", maxBatch))
 	vs.Require(s.Prefetch >= -1, "prefetch", s.Prefetch, "expected >= 0, or -1 for as many as serve")
+	vs.Require(s.MemoryMB >= 0 && s.MemoryMB < 1<<40, "memory_mb", s.MemoryMB, "expected > 0, or 0 for no bound")
 	vs.Require(s.Parallelism >= 0, "parallelism", s.Parallelism, "expected >= 0")
 	vs.Require(s.Augment.CropPadding >= 0, "augment.crop_padding", s.Augment.CropPadding, "expected >= 0")
 	vs.Require(s.Augment.Rotate >= 0 && s.Augment.Rotate <= 180, "augment.rotate", s.Augment.Rotate, "expected 0 to 180")

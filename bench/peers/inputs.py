@@ -51,7 +51,18 @@ def tfrecord(case):
         yield [batch[n] for n in f["names"]]
 
 
-READ = {"csv_adult": csv, "csv_floats": csv, "parquet": parquet, "tfrecord": tfrecord}
+def jpeg_folder(case):
+    """Files of a folder for each class, decoded by the file, in parallel, in batches of 64."""
+    folder = FILES[case]["file"]
+    names = [(os.path.join(folder, c, n), i) for i, c in enumerate(sorted(os.listdir(folder))) for n in sorted(os.listdir(os.path.join(folder, c)))]
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = link.THREADS
+    ds = tf.data.Dataset.from_tensor_slices(([n for n, _ in names], [i for _, i in names])).map(
+        lambda name, label: (tf.io.decode_jpeg(tf.io.read_file(name), channels=3), label), num_parallel_calls=link.THREADS).batch(64).prefetch(2).with_options(options)
+    yield from ds
+
+
+READ = {"csv_adult": csv, "csv_floats": csv, "parquet": parquet, "tfrecord": tfrecord, "jpeg_folder": jpeg_folder}
 
 
 def sums(case):

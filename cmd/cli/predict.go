@@ -156,7 +156,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 	if file == "" {
 		return in, nil
 	}
-	if a.inputs.Has(in.Format) || in.Format == "glyphs" || in.Format == "sql" {
+	if a.inputs.Has(in.Format) || in.Format == "glyphs" || in.Format == "sql" || in.Format == "flight" {
 		return in, fmt.Errorf("--input %s: the input %s reads no file: set predict.input.format", file, in.Format)
 	}
 	in.Split, in.Skip, in.Take = inputs.SplitSpec{}, 0, 0

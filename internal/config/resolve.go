@@ -87,6 +87,8 @@ func (c *Config) Resolve(in inputs.Spec) inputs.Spec {
 		if in.SQL.IsFile() {
 			in.SQL.Source = c.InputPath(in.SQL.Source)
 		}
+		f := &in.Flight
+		f.CAFile, f.CertFile, f.KeyFile, f.HeadersFile = c.InputPath(f.CAFile), c.InputPath(f.CertFile), c.InputPath(f.KeyFile), c.InputPath(f.HeadersFile)
 		in.Transforms = slices.Clone(in.Transforms)
 		for i := range in.Transforms {
 			in.Transforms[i].Dir = c.InputPath(in.Transforms[i].Dir)
