@@ -16,7 +16,7 @@ import (
 // as it would hold: taking snapshots then costs little beside reading.
 const (
 	snapshotEvery = 32
-	snapshotShare = 4
+	snapshotShare = 16
 	snapshotSmall = 1 << 20 // bytes of rows that are always taken
 )
 
