@@ -24,23 +24,7 @@ func (d *draft) tryFolds() int {
 	return 1
 }
 
-// try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
-// several folds in turn, unless enough reports of so many that no more are wanted.
-func (a *app) try(ctx context.Context, d *draft, c candidate, folds int, enough func(folds int) bool) ([]float64, error) {
-	var out []float64
-	for fold := range folds {
-		if enough(fold) {
-			break
-		}
-		score, err := a.tryFold(ctx, d, c, fold)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, score)
-	}
-	return out, nil
-}
-
+// tryFold trains a candidate as its config says, and returns how wrong it is on the rows of the fold that is held out.
 func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (score float64, err error) {
 	dir, err := os.MkdirTemp("", "goestimator-init-")
 	if err != nil {
