@@ -103,7 +103,7 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 }
 
 // quickForests need a third, a tenth and a thirtieth of the time of the usual ones, and are less exact.
-var quickForests = []forest{{100, 6, 0.1, 1, 4}, {45, 4, 0.2, 1, 4}, {20, 3, 0.3, 1, 4}}
+var quickForests = []forest{{100, 6, 0.1, 1, 4, 1}, {45, 4, 0.2, 1, 4, 1}, {20, 3, 0.3, 1, 4, 1}}
 
 // decide takes the best model, and says why.
 func (s *modelSearch) decide() {
