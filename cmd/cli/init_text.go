@@ -146,6 +146,9 @@ func (d *draft) saySource(say func(string, ...any), indent string, define bool) 
 			say("%smissing_values: %s", indent, yamlList(m))
 		}
 	}
+	if n := d.p.Label.Missing; n > 0 {
+		say("%son_error: skip   # leaves out the %d rows without a label; others that cannot be read, too", indent, n)
+	}
 	defer d.sayTransforms(say, indent)
 	if !define {
 		say("%scolumns: *columns", indent)

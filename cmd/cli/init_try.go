@@ -16,9 +16,9 @@ const mostTrialRows = 50_000
 // tryFolds is how many folds a model is tried on: of a large table one.
 func (d *draft) tryFolds() int {
 	switch {
-	case d.p.Rows < 1000:
+	case d.p.Labelled() < 1000:
 		return d.folds
-	case d.p.Rows < 5000:
+	case d.p.Labelled() < 5000:
 		return 5
 	}
 	return 1
@@ -37,7 +37,7 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 	}
 	if !c.network() {
 		on.most = min(d.inMemory(), mostTrialRows)
-		if n := int(d.p.Rows) - d.foldRows(fold); n < on.most {
+		if n := int(d.p.Labelled()) - d.foldRows(fold); n < on.most {
 			on.most = n
 		}
 	}
@@ -71,6 +71,6 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 
 // foldRows is how many rows a fold has.
 func (d *draft) foldRows(fold int) int {
-	n := int(d.p.Rows)
+	n := int(d.p.Labelled())
 	return (n - fold + d.folds - 1) / d.folds
 }
