@@ -105,12 +105,12 @@ func (d *draft) candidates() []candidate {
 	if slices.Contains(d.uses, tabular.Texts) {
 		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
 	}
-	nets := []candidate{d.net(0.002, 0.1, 128, 64)}
+	// Of each kind some come early, for where there is time for few.
+	others := []candidate{d.net(0.002, 0.1, 128, 64), d.linear()}
 	if d.trainRows() < 3000 {
-		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}
+		others = []candidate{d.net(0.002, 0.1, 32, 16), d.linear(), d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}
 	}
-	nets = append(nets, d.linear())
-	return append(out[:1:1], append(nets, out[1:]...)...)
+	return slices.Concat(out[:2], others[:2], out[2:3], others[2:], out[3:])
 }
 
 // net is the candidate of a network.

@@ -145,6 +145,15 @@ func (d *draft) alike() float64 {
 
 // try trains a candidate on each fold in turn and keeps its score.
 func (s *modelSearch) try(ctx context.Context, c candidate) error {
+	if s.best >= 0 { // the others have to have a chance
+		longest := s.limit / 2
+		if c.network() {
+			longest = s.limit / 3
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, longest)
+		defer cancel()
+	}
 	for fold := range s.folds {
 		if s.enough(fold) {
 			s.folds = fold
@@ -172,7 +181,7 @@ func (s *modelSearch) try(ctx context.Context, c candidate) error {
 // timed trains a candidate on one fold. It is ended at the end of the search, and where training on all rows would take too long.
 func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64, error) {
 	most := s.limit
-	if s.best < 0 { // others have to have a chance
+	if s.best < 0 { // and those after the first one
 		most = (s.limit - time.Since(s.began)) / 2
 		if c.forest == s.d.known()[0] {
 			most = max(most, firstTrial)
