@@ -34,7 +34,7 @@ type forest struct {
 // known are forests that suit many tables, the one that is most often good first.
 func (d *draft) known() []forest {
 	if d.trainRows() >= 3000 {
-		return []forest{{300, 6, 0.03, 1, 4, 1}, {600, 7, 0.02, 1, 4, 0.6}, {300, 4, 0.05, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}, {300, 7, 0.03, 1, 4, 0.4}, {150, 5, 0.03, 1, 4, 1}}
+		return []forest{{300, 6, 0.03, 1, 4, 1}, {600, 7, 0.02, 1, 4, 0.6}, {150, 5, 0.03, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}}
 	}
 	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 0.6}
 	if d.width() > 100 { // much to overfit
