@@ -36,7 +36,7 @@ func (d *draft) known() []forest {
 	if d.trainRows() >= 3000 {
 		return []forest{{300, 6, 0.03, 1, 4, 1}, {600, 7, 0.02, 1, 4, 0.6}, {150, 5, 0.03, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}}
 	}
-	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 0.6}
+	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1}
 	if d.width() > 100 { // much to overfit
 		return []forest{smooth, {150, 4, 0.02, 1, 4, 1}, {600, 4, 0.03, 10, d.leaf(20), 1}}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"time"
 )
 
@@ -30,6 +31,9 @@ const firstTrial = 10 * time.Second
 
 // longTraining is how long training on all rows may take, or as long as the search.
 const longTraining = 50 * time.Second
+
+// errBehind says that a trial was given up.
+var errBehind = errors.New("it is far behind the best model")
 
 // errTooLong says that a trial was ended.
 var errTooLong = errors.New("it takes too long")
@@ -71,7 +75,7 @@ func (s *modelSearch) run(ctx context.Context) error {
 			return ctx.Err()
 		case errors.Is(err, errTooLong) && s.best < 0:
 			return s.quick(ctx, inTime)
-		case errors.Is(err, errTooLong): // and the others may be faster
+		case errors.Is(err, errTooLong), errors.Is(err, errBehind):
 		case i == 0:
 			return fmt.Errorf("a first model %s could not be trained: %w", c.name, err)
 		default:
@@ -167,7 +171,10 @@ func (s *modelSearch) try(ctx context.Context, c candidate) error {
 		if err != nil {
 			return err
 		}
-		c.scores = append(c.scores, score)
+		if c.scores = append(c.scores, score); s.behind(c) {
+			fmt.Fprintf(s.report, "gave up %s after %d of %d folds\n", c.what, fold+1, s.folds)
+			return errBehind
+		}
 	}
 	c.mean(s.folds)
 	s.tried = append(s.tried, c)
@@ -176,6 +183,18 @@ func (s *modelSearch) try(ctx context.Context, c candidate) error {
 		s.best = len(s.tried) - 1
 	}
 	return nil
+}
+
+// behind reports whether a candidate is so much worse than the best one, on the folds that it has, that the others hardly make up for it.
+func (s *modelSearch) behind(c candidate) bool {
+	n := len(c.scores)
+	if s.best < 0 || n >= s.folds {
+		return false
+	}
+	best := s.tried[s.best]
+	best.mean(n)
+	c.mean(n)
+	return c.score > best.score*(1+0.3/math.Sqrt(float64(n)))
 }
 
 // timed trains a candidate on one fold. It is ended at the end of the search, and where training on all rows would take too long.

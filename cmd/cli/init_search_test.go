@@ -62,7 +62,7 @@ func TestInitSearchEnds(t *testing.T) {
 	}{
 		{"all are tried", 20_000, 40, layers(0.0001), 1200, [2]int{9, 40}, 20 * time.Second},
 		{"the time is up in a trial", 20_000, 40, layers(0.008), 300, [2]int{3, 3}, 40 * time.Second},
-		{"five folds", 2000, 40, layers(0.003), 300, [2]int{6, 12}, 40 * time.Second},
+		{"five folds", 2000, 40, layers(0.003), 300, [2]int{2, 12}, 40 * time.Second},
 		{"one fold of the first", 2000, 40, func(candidate) float64 { return 13 }, 300, [2]int{1, 1}, 40 * time.Second},
 		{"only small ones are fast", 20_000, 40, layers(0.0155), 100, [2]int{1, 1}, 40 * time.Second},
 		{"only the smallest is fast", 20_000, 40, layers(0.02), 45, [2]int{1, 1}, 40 * time.Second},
@@ -79,6 +79,34 @@ func TestInitSearchEnds(t *testing.T) {
 				t.Error("the config does not say why")
 			}
 		})
+	}
+}
+
+// TestInitSearchGivesUp: a model that is far behind on the first folds is given up, one that is little behind is not.
+func TestInitSearchGivesUp(t *testing.T) {
+	d, folds := draftOf(2000), map[string]int{}
+	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
+		fold: func(_ context.Context, c candidate, _ int) (float64, error) {
+			folds[c.what]++
+			switch {
+			case c.linear:
+				return 1.31, nil
+			case c.network():
+				return 1.14, nil // 1.15 is far at the fourth of five folds
+			}
+			return 1, nil
+		}}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.candidates() {
+		want := 5
+		if c.linear {
+			want = 1
+		}
+		if folds[c.what] != want {
+			t.Errorf("%s was tried on %d folds, expected %d", c.what, folds[c.what], want)
+		}
 	}
 }
 
