@@ -106,11 +106,10 @@ func (d *draft) candidates() []candidate {
 		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
 	}
 	// Of each kind some come early, for where there is time for few.
-	others := []candidate{d.net(0.002, 0.1, 128, 64), d.linear()}
 	if d.trainRows() < 3000 {
-		others = []candidate{d.net(0.002, 0.1, 32, 16), d.linear(), d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}
+		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear()}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
-	return slices.Concat(out[:2], others[:2], out[2:3], others[2:], out[3:])
+	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear()}, out[2:])
 }
 
 // net is the candidate of a network.
