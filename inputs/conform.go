@@ -79,7 +79,11 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 	}
 	f := fields[0]
 	f.Type = logicalType(f.Type)
-	base, err := columnOf(f)
+	shown, err := fieldOfTexts(f, s)
+	var base Column
+	if err == nil {
+		base, err = columnOf(shown)
+	}
 	if err != nil {
 		return conformColumn{}, fmt.Errorf("%w (name the columns to read under columns)", err)
 	}
@@ -256,6 +260,9 @@ func cellText(arr arrow.Array, i int) string {
 		return string(a.Value(i))
 	case *array.LargeBinary:
 		return string(a.Value(i))
+	}
+	if text, ok := decimalText(arr, i); ok {
+		return text
 	}
 	return arr.ValueStr(i)
 }

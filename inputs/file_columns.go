@@ -9,6 +9,9 @@ import (
 // FileColumn is a column of a Parquet or Arrow file.
 type FileColumn struct {
 	Column
+	// Declare says that the column is read only where it is declared with a dtype; Column has one that suits: float64 of decimals, string
+	// of dates and times.
+	Declare bool
 	// Err says why the column cannot be read; nil: it can.
 	Err error
 }
@@ -28,7 +31,11 @@ func FileColumns(format, file string) (_ []FileColumn, err error) {
 	var out []FileColumn
 	for _, field := range f.schema.Fields() {
 		c := FileColumn{Column: Column{Name: field.Name}}
-		plan, err := planColumn(f.schema, ColumnSpec{Name: field.Name})
+		spec := ColumnSpec{Name: field.Name}
+		if t := logicalType(field.Type); asText(t) {
+			c.Declare, spec.DType = true, textDType(t).String()
+		}
+		plan, err := planColumn(f.schema, spec)
 		if c.Err = err; err == nil {
 			c.Column = plan.out
 		}

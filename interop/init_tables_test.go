@@ -42,7 +42,7 @@ func initCases(t *testing.T) []initCase {
 		titanic, california,
 		tableOf(t, "iris", "species", filepath.Join(data, "iris/iris.data"), "sepal_length,sepal_width,petal_length,petal_width,species"),
 	}
-	list = append(list, generatedCases()...)
+	list = append(append(list, generatedCases()...), hiddenCases()...)
 	for i := range list {
 		rows := list[i].rows
 		rand.New(rand.NewPCG(7, 7)).Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })

@@ -50,7 +50,7 @@ and test) it writes the config of a convolutional network.`,
 	cmd.Flags().StringVar(&f.task, "task", "auto", "what the label is: auto, classification or regression")
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file")
 	cmd.Flags().BoolVar(&f.noSearch, "no-search", false, "try no models: boosted trees with usual settings")
-	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 40, "seconds after which no further model is tried")
+	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 40, "seconds that the search takes at most (0: no search)")
 	completeFiles(cmd, "out", "yaml", "yml")
 	completeFolders(cmd, "model-dir")
 	completeValues(cmd, "task", "auto", "classification", "regression")

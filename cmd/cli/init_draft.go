@@ -37,13 +37,13 @@ const (
 // newDraft decides how a table is read and split.
 func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 	d := &draft{p: p, modelDir: modelDir, folds: 10}
-	if p.Rows < 50 {
+	if p.Labelled() < 50 {
 		d.folds = 5
 	}
-	if p.Rows < 10 {
-		return nil, fmt.Errorf("%s has %d rows: expected at least 10, some to train on and some to compare models on", p.Path, p.Rows)
+	if p.Labelled() < 10 {
+		return nil, fmt.Errorf("%s has %d rows with a label: expected at least 10, some to train on and some to compare models on", p.Path, p.Labelled())
 	}
-	d.held = int((p.Rows + int64(d.folds) - 1) / int64(d.folds))
+	d.held = int((p.Labelled() + int64(d.folds) - 1) / int64(d.folds))
 	d.uses, d.reasons = p.Uses()
 	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) }) {
 		var why []string
@@ -87,7 +87,7 @@ func (d *draft) labelText() string {
 			parts = append(parts, fmt.Sprintf("... (%d classes)", len(l.Classes)))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %.1f %%", e.Value, 100*float64(e.Count)/float64(d.p.Rows)))
+		parts = append(parts, fmt.Sprintf("%s %.1f %%", e.Value, 100*float64(e.Count)/float64(d.p.Labelled())))
 	}
 	return fmt.Sprintf("%s, %s", l.Task, strings.Join(parts, ", "))
 }
@@ -107,7 +107,7 @@ func (d *draft) notes() []string {
 }
 
 // trainRows is how many rows are trained on.
-func (d *draft) trainRows() int { return int(d.p.Rows) - d.held }
+func (d *draft) trainRows() int { return int(d.p.Labelled()) - d.held }
 
 // width is how many numbers an example of trees has.
 func (d *draft) width() int {
@@ -155,7 +155,7 @@ func (d *draft) unbalanced() bool {
 	for _, e := range d.p.Label.Classes {
 		least = min(least, e.Count)
 	}
-	return !d.regression() && float64(least) < 0.3*float64(d.p.Rows)/float64(len(d.p.Label.Classes))
+	return !d.regression() && float64(least) < 0.3*float64(d.p.Labelled())/float64(len(d.p.Label.Classes))
 }
 
 // balanced are weights of classes by which each has the same weight, as scikit-learn has them; nil where no class is rare.
@@ -165,7 +165,7 @@ func (d *draft) balanced() []float64 {
 	}
 	out := make([]float64, len(d.p.Label.Classes))
 	for i, e := range d.p.Label.Classes {
-		out[i] = float64(d.p.Rows) / (float64(len(out)) * float64(e.Count))
+		out[i] = float64(d.p.Labelled()) / (float64(len(out)) * float64(e.Count))
 	}
 	return out
 }

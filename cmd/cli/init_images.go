@@ -188,7 +188,7 @@ func (t *imageTable) config(modelDir string) string {
 	}
 	say("    augment: {crop_padding: %d, flip: %v}", t.shift(), !t.grey)
 	say("  max_steps: %d   # %d passes; the learning rate is then 0", t.steps(), t.epochs())
-	say("  early_stopping: {metric: loss, max_steps_without_improvement: %d, check_every_steps: %d}\n", max(t.steps()/2, 1), max(t.steps()/10, 1))
+	say("  early_stopping: {metric: loss, max_steps_without_improvement: %d, check_every_steps: %d, restore_best: true}\n", max(t.steps()/2, 1), max(t.steps()/10, 1))
 	say("eval:\n  input:")
 	if t.test == "" {
 		t.saySource(say, t.train, "eval")

@@ -28,20 +28,21 @@ type forest struct {
 	trees, depth int
 	rate         float64
 	l2, leaf     float64
+	columns      float64 // share of them that each tree may split by
 }
 
 // known are forests that suit many tables, the one that is most often good first.
 func (d *draft) known() []forest {
 	if d.trainRows() >= 3000 {
-		return []forest{{300, 6, 0.03, 1, 4}, {600, 7, 0.02, 1, 4}, {300, 4, 0.05, 1, 4}, {300, 6, 0.1, 1, 4}, {300, 7, 0.03, 1, 4}, {150, 5, 0.03, 1, 4}}
+		return []forest{{300, 6, 0.03, 1, 4, 1}, {600, 7, 0.02, 1, 4, 0.6}, {150, 5, 0.03, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}}
 	}
-	smooth := forest{300, 6, 0.03, 10, d.leaf(20)}
+	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1}
 	if d.width() > 100 { // much to overfit
-		return []forest{smooth, {150, 4, 0.02, 1, 4}, {600, 4, 0.03, 10, d.leaf(20)}}
+		return []forest{smooth, {150, 4, 0.02, 1, 4, 1}, {600, 4, 0.03, 10, d.leaf(20), 1}}
 	}
-	few := []forest{{150, 4, 0.02, 1, 4}, {300, 6, 0.1, 1, 4}, smooth, {100, 3, 0.03, 1, 4}, {60, 2, 0.05, 1, 4}, {300, 4, 0.02, 1, 4}, {150, 6, 0.015, 1, 4}}
+	few := []forest{{150, 4, 0.02, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}, smooth, {100, 3, 0.03, 1, 4, 1}, {60, 2, 0.05, 1, 4, 1}, {300, 4, 0.02, 1, 4, 1}, {150, 6, 0.015, 1, 4, 1}}
 	if d.trainRows() >= 1000 { // enough for deep trees, where time is short
-		few = append([]forest{{300, 6, 0.03, 1, 4}}, few...)
+		few = append([]forest{{300, 6, 0.03, 1, 4, 1}}, few...)
 	}
 	return few
 }
@@ -56,11 +57,17 @@ func (d *draft) leaf(examples float64) float64 {
 
 // near are forests beside one, which may be better.
 func (d *draft) near(f forest) []forest {
-	more, deeper, flatter, smooth, large, faster := f, f, f, f, f, f
+	more, deeper, flatter, smooth, large, faster, fewer := f, f, f, f, f, f, f
 	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
 	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
 	faster.rate = 3 * f.rate // of data with little noise
-	out := []forest{more, smooth, large, deeper, faster}
+	fewer.columns = map[float64]float64{1: 0.6, 0.6: 0.4, 0.4: 0.4}[f.columns]
+	out := []forest{more, fewer, smooth, large, deeper, faster}
+	if f.columns < 1 {
+		all := f
+		all.columns = 1
+		out = append(out, all)
+	}
 	if f.depth > 2 {
 		out = append(out, flatter)
 	}
@@ -74,6 +81,9 @@ func (d *draft) boosted(f forest) candidate {
 	what := fmt.Sprintf("boosted trees (%d trees of depth %d, rate %g", f.trees, f.depth, f.rate)
 	if f.l2 != 1 || f.leaf != 4 {
 		what += fmt.Sprintf(", l2 %g, leaf %g", f.l2, f.leaf)
+	}
+	if f.columns != 1 {
+		what += fmt.Sprintf(", columns %g", f.columns)
 	}
 	return candidate{name: "boosted_trees_" + d.kind(), forest: f, what: what + ")"}
 }
@@ -95,12 +105,11 @@ func (d *draft) candidates() []candidate {
 	if slices.Contains(d.uses, tabular.Texts) {
 		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
 	}
-	nets := []candidate{d.net(0.002, 0.1, 128, 64)}
+	// Of each kind some come early, for where there is time for few.
 	if d.trainRows() < 3000 {
-		nets = []candidate{d.net(0.002, 0.1, 32, 16), d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}
+		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear()}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
-	nets = append(nets, d.linear())
-	return append(out[:1:1], append(nets, out[1:]...)...)
+	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear()}, out[2:])
 }
 
 // net is the candidate of a network.
@@ -287,11 +296,14 @@ func (d *draft) params(m candidate, names []string) []string {
 		return append(out, "hidden_units: "+unitsText(m.units), fmt.Sprintf("dropout: %g", m.dropout), "optimizer: "+adam(m.rate))
 	}
 	rows, f := float64(d.inMemory()), m.forest
-	return append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
+	out = append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
 		fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
 		fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
-		fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf), "center_bias: true",
-		fmt.Sprintf("quantile_sketch_epsilon: %g", d.epsilon()), "train_in_memory: true        # each batch is the whole training data")
+		fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf))
+	if f.columns != 1 {
+		out = append(out, fmt.Sprintf("column_share: %g           # of the columns, drawn for each tree, which splits by no others", f.columns))
+	}
+	return append(out, "center_bias: true", fmt.Sprintf("quantile_sketch_epsilon: %g", d.epsilon()), "train_in_memory: true        # each batch is the whole training data")
 }
 
 func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }

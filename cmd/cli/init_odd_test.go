@@ -9,6 +9,13 @@ import (
 	"testing"
 )
 
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
 // TestInitOddTables: tables that are odd in one way are trained on, evaluated, exported and predicted of, or refused by what has to be done.
 func TestInitOddTables(t *testing.T) {
 	lines := func(header, sep string, row func(r int) []string) string {
@@ -45,7 +52,10 @@ func TestInitOddTables(t *testing.T) {
 		{"label twice", "t.csv", lines("a,y,y\n", ",", plain), "y", "rename one of them"},
 		{"one class", "t.csv", lines("a,b,y\n", ",", with(2, func(int) string { return "a" })), "y", "there is nothing to learn"},
 		{"two rows", "t.csv", "a,y\n1,a\n2,b\n", "y", "expected at least 10"},
-		{"label missing", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return []string{"a", "b", ""}[r%3] })), "y", "missing in 20 of 60 rows: remove these rows"},
+		{"label missing", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return []string{"a", "b", ""}[r%3] })), "y", ""},
+		{"label of numbers missing", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return either(r%4 == 1, "NA", fmt.Sprint(r, ".5")) })), "y", ""},
+		{"label of prices missing", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return either(r%4 == 1, "", fmt.Sprint("$", r, ".5")) })), "y", "missing in 15 of 60 rows: remove these rows"},
+		{"label of few rows", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return either(r > 8, "", fmt.Sprint("k", r%2)) })), "y", "has 9 rows with a label"},
 		{"label of dates", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return fmt.Sprintf("2024-01-%02d", r%28+1) })), "y", "kind date"},
 		{"a line too short", "t.csv", lines("a,b,y\n", ",", plain) + "3,4\n", "y", "line 62 has 2 cells"},
 		{"a comment", "t.csv", "# of 2024\n" + lines("a,b,y\n", ",", plain), "y", "remove the lines above the names"},

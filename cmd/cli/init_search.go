@@ -2,17 +2,20 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"time"
 )
 
-// modelSearch tries models for a table.
+// modelSearch tries models for a table, until its time is up.
 type modelSearch struct {
-	app    *app // without output
 	d      *draft
+	fold   func(ctx context.Context, c candidate, fold int) (float64, error) // trains a model, and returns how wrong it is on a fold that is held out
 	report io.Writer
+	log    *slog.Logger
 	began  time.Time
 	limit  time.Duration
 	folds  int // that a model is tried on
@@ -23,37 +26,96 @@ type modelSearch struct {
 // fewFolds is how many folds of a small table a model is tried on where there is no time for more.
 const fewFolds = 2
 
+// firstTrial is how long the first model may be tried in any case.
+const firstTrial = 10 * time.Second
+
+// longTraining is how long training on all rows may take, or as long as the search.
+const longTraining = 50 * time.Second
+
+// errBehind says that a trial was given up.
+var errBehind = errors.New("it is far behind the best model")
+
+// errTooLong says that a trial was ended.
+var errTooLong = errors.New("it takes too long")
+
 // chooseModel tries the known candidates, then what is near the best one, and takes the best of all.
 func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
-	candidates := d.candidates()
-	d.model = candidates[0]
-	if f.noSearch {
-		d.why = "Usual settings; no other model was tried."
+	if f.noSearch || f.searchSecs <= 0 {
+		d.model, d.why = d.candidates()[0], "Usual settings; no other model was tried."
 		return nil
 	}
 	quiet := &app{name: a.name, gpus: a.gpus, models: a.models, inputs: a.inputs, stdout: io.Discard, stderr: &console{out: io.Discard},
 		log: slog.New(slog.DiscardHandler), logs: logs{quiet: true}}
-	s := &modelSearch{app: quiet, d: d, report: a.stdout, began: time.Now(), limit: time.Duration(f.searchSecs * float64(time.Second)), folds: d.tryFolds(), best: -1}
+	s := &modelSearch{d: d, report: a.stdout, log: a.log, limit: time.Duration(f.searchSecs * float64(time.Second)),
+		fold: func(ctx context.Context, c candidate, fold int) (float64, error) {
+			return quiet.tryFold(ctx, d, c, fold)
+		}}
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	s.decide()
+	return nil
+}
+
+// run tries models. A trial that is under way when the time is up is ended and does not count.
+func (s *modelSearch) run(ctx context.Context) error {
+	s.began, s.folds, s.best = time.Now(), s.d.tryFolds(), -1
+	inTime, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	candidates := s.d.candidates()
 	for i, c := range candidates {
-		if i > 0 && s.over() {
-			break
+		within := inTime
+		if i == 0 {
+			within = ctx
 		}
-		err := s.try(ctx, c)
+		err := s.try(within, c)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, errTooLong) && s.best < 0:
+			return s.quick(ctx, inTime)
+		case errors.Is(err, errTooLong), errors.Is(err, errBehind):
 		case i == 0:
 			return fmt.Errorf("a first model %s could not be trained: %w", c.name, err)
 		default:
-			a.log.Warn("a model could not be trained", "model", c.what, "error", oneLine(err))
+			s.log.Warn("a model could not be trained", "model", c.what, "error", oneLine(err))
 		}
 		if i == 0 {
 			s.fewer(len(candidates))
 		}
 	}
-	if err := s.climb(ctx); err != nil {
-		return err
+	s.climb(inTime)
+	return ctx.Err()
+}
+
+// quick tries small forests on one fold, where there is no time for the usual ones, until one is trained in time.
+func (s *modelSearch) quick(ctx, inTime context.Context) error {
+	s.folds = 1
+	for _, f := range quickForests {
+		err := s.try(inTime, s.d.boosted(f))
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, errTooLong):
+			return fmt.Errorf("a small forest could not be trained: %w", err)
+		}
+	}
+	return nil
+}
+
+// quickForests need a third, a tenth and a thirtieth of the time of the usual ones, and are less exact.
+var quickForests = []forest{{100, 6, 0.1, 1, 4, 1}, {45, 4, 0.2, 1, 4, 1}, {20, 3, 0.3, 1, 4, 1}}
+
+// decide takes the best model, and says why.
+func (s *modelSearch) decide() {
+	d := s.d
+	if s.best < 0 {
+		d.model = d.boosted(quickForests[len(quickForests)-1])
+		d.why = "In the time of the search no model could be tried; this one is fast. A longer one (--search-secs) finds a better model."
+		return
 	}
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
@@ -61,7 +123,6 @@ func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
 		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; the difference to these trees may be chance, and trees cope better with unusual values.", len(s.tried), d.metric(), d.model.score)
 		d.model = s.tried[at]
 	}
-	return nil
 }
 
 // forest is the best of the forests that were tried, -1 for none.
@@ -86,15 +147,35 @@ func (d *draft) alike() float64 {
 	return 1.03
 }
 
-// over reports whether the time is up.
-func (s *modelSearch) over() bool { return time.Since(s.began) > s.limit }
-
-// try trains a candidate and keeps its score.
-func (s *modelSearch) try(ctx context.Context, c candidate) (err error) {
-	if c.scores, err = s.app.try(ctx, s.d, c, s.folds, s.enough); err != nil {
-		return err
+// try trains a candidate on each fold in turn and keeps its score.
+func (s *modelSearch) try(ctx context.Context, c candidate) error {
+	if s.best >= 0 { // the others have to have a chance
+		longest := s.limit / 2
+		if c.network() {
+			longest = s.limit / 3
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, longest)
+		defer cancel()
 	}
-	s.folds = len(c.scores)
+	for fold := range s.folds {
+		if s.enough(fold) {
+			s.folds = fold
+			break
+		}
+		score, err := s.timed(ctx, c, fold)
+		if errors.Is(err, errTooLong) && fold > 0 && s.best < 0 {
+			s.folds = fold
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if c.scores = append(c.scores, score); s.behind(c) {
+			fmt.Fprintf(s.report, "gave up %s after %d of %d folds\n", c.what, fold+1, s.folds)
+			return errBehind
+		}
+	}
 	c.mean(s.folds)
 	s.tried = append(s.tried, c)
 	fmt.Fprintf(s.report, "tried %s: %s %.5g\n", c.what, s.d.metric(), c.score)
@@ -102,6 +183,42 @@ func (s *modelSearch) try(ctx context.Context, c candidate) (err error) {
 		s.best = len(s.tried) - 1
 	}
 	return nil
+}
+
+// behind reports whether a candidate is so much worse than the best one, on the folds that it has, that the others hardly make up for it.
+func (s *modelSearch) behind(c candidate) bool {
+	n := len(c.scores)
+	if s.best < 0 || n >= s.folds {
+		return false
+	}
+	best := s.tried[s.best]
+	best.mean(n)
+	c.mean(n)
+	return c.score > best.score*(1+0.3/math.Sqrt(float64(n)))
+}
+
+// timed trains a candidate on one fold. It is ended at the end of the search, and where training on all rows would take too long.
+func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64, error) {
+	most := s.limit
+	if s.best < 0 { // and those after the first one
+		most = (s.limit - time.Since(s.began)) / 2
+		if c.forest == s.d.known()[0] {
+			most = max(most, firstTrial)
+		}
+	}
+	if rows := s.d.inMemory(); !c.network() && rows > mostTrialRows { // networks make all their steps in trials
+		most = min(most, max(s.limit, longTraining)*mostTrialRows/time.Duration(rows))
+	}
+	inTime, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	if inTime.Err() != nil {
+		return 0, errTooLong
+	}
+	score, err := s.fold(inTime, c, fold)
+	if err != nil && inTime.Err() != nil {
+		return 0, errTooLong
+	}
+	return score, err
 }
 
 // enough reports whether the first candidate has had its part of the time, after so many folds. The others are tried on
@@ -123,7 +240,7 @@ func (s *modelSearch) fewer(candidates int) {
 }
 
 // climb tries forests near the best one as long as one of them is better and time is left.
-func (s *modelSearch) climb(ctx context.Context) error {
+func (s *modelSearch) climb(ctx context.Context) {
 	seen := map[forest]bool{}
 	for _, c := range s.tried {
 		seen[c.forest] = true
@@ -131,7 +248,7 @@ func (s *modelSearch) climb(ctx context.Context) error {
 	for better := true; better; {
 		at := s.forest()
 		if at < 0 || s.tried[at].score > hopeful*s.tried[s.best].score {
-			return nil
+			return
 		}
 		better = false
 		for _, f := range s.d.near(s.tried[at].forest) {
@@ -139,17 +256,13 @@ func (s *modelSearch) climb(ctx context.Context) error {
 				continue
 			}
 			seen[f] = true
-			if s.over() {
-				return nil
+			if ctx.Err() != nil {
+				return
 			}
 			err := s.try(ctx, s.d.boosted(f))
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			if better = err == nil && s.forest() != at; better {
 				break
 			}
 		}
 	}
-	return nil
 }

@@ -110,7 +110,7 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 		}
 		say("    shuffle: %d\n    batch_size: %d\n    repeat: true", min(rows, 50_000), d.netBatch(m))
 		say("  max_steps: %d   # %d passes; the learning rate is then 0", d.netSteps(m), d.netEpochs(m))
-		say("  early_stopping: {metric: %s, max_steps_without_improvement: %d, check_every_steps: %d}", "loss", max(d.netSteps(m)/3, 1), max(d.netSteps(m)/20, 1))
+		say("  early_stopping: {metric: %s, max_steps_without_improvement: %d, check_every_steps: %d, restore_best: true}", "loss", max(d.netSteps(m)/3, 1), max(d.netSteps(m)/20, 1))
 	}
 	say("\neval:\n  input:")
 	d.saySource(say, "    ", false)
@@ -145,6 +145,9 @@ func (d *draft) saySource(say func(string, ...any), indent string, define bool) 
 		if m := d.marks(); len(m) > 0 {
 			say("%smissing_values: %s", indent, yamlList(m))
 		}
+	}
+	if n := d.p.Label.Missing; n > 0 {
+		say("%son_error: skip   # leaves out the %d rows without a label; others that cannot be read, too", indent, n)
 	}
 	defer d.sayTransforms(say, indent)
 	if !define {

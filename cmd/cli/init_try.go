@@ -16,31 +16,15 @@ const mostTrialRows = 50_000
 // tryFolds is how many folds a model is tried on: of a large table one.
 func (d *draft) tryFolds() int {
 	switch {
-	case d.p.Rows < 1000:
+	case d.p.Labelled() < 1000:
 		return d.folds
-	case d.p.Rows < 5000:
+	case d.p.Labelled() < 5000:
 		return 5
 	}
 	return 1
 }
 
-// try trains a candidate as its config says, and returns how wrong it is on held out rows: of a small table on
-// several folds in turn, unless enough reports of so many that no more are wanted.
-func (a *app) try(ctx context.Context, d *draft, c candidate, folds int, enough func(folds int) bool) ([]float64, error) {
-	var out []float64
-	for fold := range folds {
-		if enough(fold) {
-			break
-		}
-		score, err := a.tryFold(ctx, d, c, fold)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, score)
-	}
-	return out, nil
-}
-
+// tryFold trains a candidate as its config says, and returns how wrong it is on the rows of the fold that is held out.
 func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (score float64, err error) {
 	dir, err := os.MkdirTemp("", "goestimator-init-")
 	if err != nil {
@@ -53,7 +37,7 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 	}
 	if !c.network() {
 		on.most = min(d.inMemory(), mostTrialRows)
-		if n := int(d.p.Rows) - d.foldRows(fold); n < on.most {
+		if n := int(d.p.Labelled()) - d.foldRows(fold); n < on.most {
 			on.most = n
 		}
 	}
@@ -87,6 +71,6 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 
 // foldRows is how many rows a fold has.
 func (d *draft) foldRows(fold int) int {
-	n := int(d.p.Rows)
+	n := int(d.p.Labelled())
 	return (n - fold + d.folds - 1) / d.folds
 }

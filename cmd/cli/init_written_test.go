@@ -50,6 +50,27 @@ func TestInitOddTexts(t *testing.T) {
 	}
 }
 
+// TestInitMonthNames: dates with names of months are read, with their time of day.
+func TestInitMonthNames(t *testing.T) {
+	day := func(r int) time.Time {
+		return time.Date(2020, 1, 1, r*5%24, 30, 0, 0, time.UTC).AddDate(0, 0, r*7%400)
+	}
+	for layout, want := range map[string][]string{
+		"2 Jan 2006":             {"read: month, date_order: dmy", "read: weekday, date_order: dmy"},
+		"02-Jan-06 15:04":        {"read: days, date_order: dmy", "read: hour, date_order: dmy"},
+		"Mon, Jan 2 2006 3:04PM": {"read: day, date_order: mdy", "read: hour, date_order: mdy"},
+		"Jan-2006":               {"read: year, date_order: mdy"},
+	} {
+		table := tableFile(t, "when,y", 200, func(r int) string { return fmt.Sprintf("%q,%d", day(r).Format(layout), r%7) })
+		_, config := initOf(t, table, "--label", "y", "--no-search", "--task", "regression")
+		for _, w := range want {
+			if !strings.Contains(config, w) {
+				t.Errorf("%s: expected %q in\n%s", layout, w, config)
+			}
+		}
+	}
+}
+
 // TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
 // the label is not there.
 func TestInitWritten(t *testing.T) {

@@ -29,7 +29,7 @@ var run = []struct {
 	env  []string
 	repo bool // its commands are for a clone
 }{
-	{page: "README.md", env: []string{"GOESTIMATOR_TRAIN_MAX_STEPS=20", "GOESTIMATOR_TRAIN_INPUT_BATCH_SIZE=32", "GOESTIMATOR_EVAL_INPUT_COUNT=500"}, repo: true},
+	{page: "README.md", env: []string{"GOESTIMATOR_TRAIN_MAX_STEPS=20", "GOESTIMATOR_EVAL_INPUT_COUNT=500"}, repo: true},
 	{page: "docs/start.md"},
 	{page: "docs/tasks/tabular.md"},
 	{page: "docs/tasks/images.md"},

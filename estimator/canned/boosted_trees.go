@@ -23,6 +23,7 @@ type BoostedTreesOptions struct {
 	L2              float64 // l2_regularization
 	TreeComplexity  float64 // least gain of a split, with a PruningMode
 	MinNodeWeight   float64 // hessian of a node
+	ColumnShare     float64 // share of the columns that each tree may split by, drawn for it; all. tf.estimator has none
 	CenterBias      bool    // begin with the best constant
 	PruningMode     string  // "none", "pre" or "post"; "none"
 	// QuantileSketchEpsilon is the error of the ranks of a numeric column's bucket

@@ -32,9 +32,9 @@ type memoryStep struct {
 	tally      *optimizers.Tally
 }
 
-// memoryRows is how many examples times trees a step is: such a step takes seconds
-// at most.
-const memoryRows = 1 << 22
+// memoryWork is how many examples times trees, features and numbers of a prediction a step is: such a step takes seconds
+// at most, so that training ends soon where it is cancelled.
+const memoryWork = 1 << 26
 
 // collect grows trees and records the resulting ensemble, after the boundaries.
 func (m *memory) collect(c *treeConfig, s memoryStep) error {
@@ -47,7 +47,8 @@ func (m *memory) collect(c *treeConfig, s memoryStep) error {
 	t := m.trainer
 	rows := len(m.y) / c.labels()
 	s.tally.Sums[0] = m.loss(c)
-	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryRows/max(rows, 1), 1), 100))
+	work := max(rows, 1) * max(len(c.Features), 1) * max(c.Dim, 1)
+	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryWork/work, 1), 100))
 	for !t.Ensemble.Done(&c.Config) && t.Ensemble.State[trees.StateTrees] < until {
 		if err := t.Layer(); err != nil {
 			return err

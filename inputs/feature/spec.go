@@ -48,7 +48,7 @@ type Spec struct {
 	Missing string `yaml:"missing,omitempty" json:"missing"`
 	// What number a text is read as: number ($1,234.50, 12 kg, 3.5 %), or of a date days (since 1970), year, month, day, weekday (0 is Sunday) or hour (with minutes as its fraction). A text that is not written so is NaN. Empty: the feature is a number.
 	Read string `yaml:"read,omitempty" json:"read"`
-	// read of a date: ymd, dmy or mdy. Empty: ymd.
+	// read of a date: ymd, dmy (31.12.2024, 31 Dec 2024) or mdy (12/31/2024, December 31st, 2024, Dec-2024). Empty: ymd.
 	DateOrder string `yaml:"date_order,omitempty" json:"date_order"`
 	// read number: the mark before the fraction, "." or ",". Empty: ".".
 	Decimal string `yaml:"decimal,omitempty" json:"decimal"`

@@ -78,7 +78,7 @@ func (e *emitter) readDate(x graph.Output, r feature.Reading) graph.Output {
 	case textvalue.Year:
 		n = d.year()
 	case textvalue.Month:
-		n = d.part("month", f.Month)
+		n = d.month()
 	case textvalue.Day:
 		n = d.day()
 	case textvalue.Weekday:
@@ -87,6 +87,22 @@ func (e *emitter) readDate(x graph.Output, r feature.Reading) graph.Output {
 		n = d.days()
 	}
 	return e.orNaN(d.known, e.cast("wide", n, tensor.Float64))
+}
+
+// month is the number of a month that is written as a number or by its name.
+func (d dateNodes) month() graph.Output {
+	rewrite := ""
+	for _, g := range d.form.Names {
+		rewrite += fmt.Sprintf(`\%d`, g)
+	}
+	name := d.groupText("month_name", d.text, d.known, d.form.Pattern, rewrite)
+	n := d.part("month_digits", d.form.Month)
+	for i, pattern := range textvalue.MonthBits {
+		at := fmt.Sprintf("month_bit_%d", i)
+		is := d.op("StaticRegexFullMatch", at+"/is", graph.Type{DType: tensor.Bool, Shape: n.Shape()}, graph.Attrs{"pattern": []byte(pattern)}, name)
+		n = d.binary("AddV2", at+"/sum", n, d.times(at, d.cast(at+"/number", is, tensor.Int64), 1<<i))
+	}
+	return n
 }
 
 // part is the number of the group that is not empty, 0 where all are.
@@ -131,7 +147,7 @@ func (d dateNodes) year() graph.Output {
 
 // days counts the days since 1970-01-01, as textvalue has it.
 func (d dateNodes) days() graph.Output {
-	m := d.mod("month_of_march", d.plus("from_march", d.part("month", d.form.Month), 9), 12)
+	m := d.mod("month_of_march", d.plus("from_march", d.month(), 9), 12)
 	y := d.binary("Sub", "year_of_march", d.year(), d.div("next_year", m, 10))
 	n := d.times("years", y, 365)
 	n = d.binary("AddV2", "leap", n, d.div("fours", y, 4))

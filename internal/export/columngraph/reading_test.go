@@ -57,7 +57,8 @@ func checkReading(t *testing.T, c feature.Column) {
 		rapid.StringMatching(`[-+]?[$€a-z]{0,3} ?[-+]?[0-9]{1,4}([,.' ][0-9]{3}){0,2}([.,][0-9]{0,3})?(e[-+]?[0-9]{1,2})? ?[a-z%]{0,3}2?`),
 		rapid.StringMatching(`[0-3]?[0-9][-/.][0-3]?[0-9][-/.]([12][0-9]{3}|[0-9]{2})([T ][0-2]?[0-9]:[0-5][0-9](:[0-9]{2}(\.[0-9]{3})?)?( ?[aApP][mM])?(Z|\+02:00)?)?`),
 		rapid.StringMatching(`[12][0-9]{3}[-/.][01]?[0-9]([-/.][0-3]?[0-9])?([T ][0-2]?[0-9]:[0-5][0-9](:[0-9]{2}(\.[0-9]{3})?)?(Z|-0530)?)?`),
-		rapid.SampledFrom([]string{"", " ", "soon", "12:30", "3:05 pm", "12 am", "1e999", "-1e999", "1e-999", "nan", "inf", "\xff12", "12\xff", "\xff2024-01-01", "12\n", "\u22125", "\u2013$5", "$\uff0d1,234.5", "\u20145", "1\u20133", "5 m^2", "5x2", "24:00", "2024-12-31 24:00:00", "0000-01-01", "9999-12-31", "1\u00a0234"}))
+		rapid.StringMatching(`((mon|Friday), )?([0-3]?[0-9](st|th)?[- ])?(jan|FEB|Mar(ch)?|april|may|June?|Jul|august|Sept?|october|Nov|DECEMBER)[-., ]{0,2}([0-3]?[0-9](nd)?[- ])?([12][0-9]{3}|[0-9]{2})( 1[0-9]:30( pm)?)?`),
+		rapid.SampledFrom([]string{"2021-Mar-12", "2021 mar", "12 Mars 2021", "", " ", "soon", "12:30", "3:05 pm", "12 am", "1e999", "-1e999", "1e-999", "nan", "inf", "\xff12", "12\xff", "\xff2024-01-01", "12\n", "\u22125", "\u2013$5", "$\uff0d1,234.5", "\u20145", "1\u20133", "5 m^2", "5x2", "24:00", "2024-12-31 24:00:00", "0000-01-01", "9999-12-31", "1\u00a0234"}))
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(text, 1, 6).Draw(t, "texts")
 		col := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)

@@ -6,11 +6,13 @@ import (
 	"strconv"
 )
 
-// DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month, day, midnight (the hour of 24:00), any
-// other hour, minute and the half of the day (am or pm). What is not written is empty.
+// DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month (its digits), day, midnight (the hour
+// of 24:00), any other hour, minute, the half of the day (am or pm), and names of months, at most one of which is not empty. What is not
+// written is empty.
 type DateForm struct {
 	Pattern                                        string
 	Year, Month, Day, Midnight, Hour, Minute, Half int // groups
+	Names                                          []int
 }
 
 const (
@@ -18,21 +20,30 @@ const (
 	yearDigits = `([0-9]{4}|[0-9]{2})`
 	monthForm  = `(0?[1-9]|1[0-2])`
 	dayForm    = `(0?[1-9]|[12][0-9]|3[01])`
+	gaps       = `[-/., ]*`
+	behindDay  = `(?i:st|nd|rd|th)?`
+	monthName  = `((?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))`
+	dayName    = `(?:(?i:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?i:day)?[., ]+)?`
 	clock      = `(?:(24):00(?::00)?|([01]?[0-9]|2[0-3]):([0-5][0-9])(?::[0-9]{2}(?:[.,][0-9]+)?)?)\s*([AaPp])?(?:[Mm])?\s*(?:Z|UTC|[+-][0-9]{2}:?(?:[0-9]{2})?)?`
 )
 
-// DateFormOf is the form of dates of an order. Where hours are read there must be a time of day, and there may be a date.
+// MonthBits are patterns of names of months, that in place k those of months whose number has the bit of 2^k: their sum is the number.
+var MonthBits = [4]string{`(?i:jan|mar|may|jul|sep|nov).*`, `(?i:feb|mar|jun|jul|oct|nov).*`, `(?i:apr|may|jun|jul|dec).*`, `(?i:aug|sep|oct|nov|dec).*`}
+
+// DateFormOf is the form of dates of an order, with the month as a number or by its English name. Where hours are read there must be a time of
+// day, and there may be a date.
 func DateFormOf(o Order, hours bool) DateForm {
-	f := DateForm{Year: 1, Month: 2, Day: 3, Midnight: 4, Hour: 5, Minute: 6, Half: 7}
-	date := `([0-9]{4})` + between + monthForm + `(?:` + between + dayForm + `)?`
+	f := DateForm{Year: 1, Month: 2, Names: []int{3}, Day: 4, Midnight: 5, Hour: 6, Minute: 7, Half: 8}
+	date := `([0-9]{4})(?:` + between + monthForm + `|` + gaps + monthName + `)(?:[-/. ]` + dayForm + `)?`
 	switch o {
 	case DMY:
-		date = dayForm + between + monthForm + between + yearDigits
-		f.Day, f.Year = 1, 3
-	case MDY:
-		date = monthForm + between + dayForm + between + yearDigits
-		f.Month, f.Day, f.Year = 1, 2, 3
+		date = dayForm + `(?:` + between + monthForm + between + `|` + behindDay + gaps + `(?:of )?` + monthName + gaps + `)` + yearDigits
+		f.Day, f.Month, f.Names, f.Year = 1, 2, []int{3}, 4
+	case MDY: // or a month and its year
+		date = `(?:(?:` + monthForm + between + `|` + monthName + gaps + `)` + dayForm + `(?:` + between + `|` + behindDay + `[-/., ]+)|` + monthName + gaps + `)` + yearDigits
+		f = DateForm{Month: 1, Names: []int{2, 4}, Day: 3, Year: 5, Midnight: 6, Hour: 7, Minute: 8, Half: 9}
 	}
+	date = dayName + date
 	f.Pattern = `\s*` + date + `(?:[T ,]+` + clock + `)?\s*`
 	if hours {
 		f.Pattern = `\s*(?:` + date + `[T ,]+)?` + clock + `\s*`
@@ -81,7 +92,11 @@ func parseDate(text []byte, r Reading) float64 {
 		}
 		return float64(h) + float64(number(f.Minute))/60
 	}
-	year, month, day := fullYear(number(f.Year)), number(f.Month), max(number(f.Day), 1)
+	month := number(f.Month)
+	for _, group := range f.Names {
+		month += monthOf(m[group])
+	}
+	year, day := fullYear(number(f.Year)), max(number(f.Day), 1)
 	switch r.Part {
 	case Year:
 		return float64(year)
@@ -93,6 +108,24 @@ func parseDate(text []byte, r Reading) float64 {
 		return float64(floorMod(daysOf(year, month, day)+4, 7))
 	}
 	return float64(daysOf(year, month, day))
+}
+
+var monthBits = func() (out [4]*regexp.Regexp) {
+	for i, p := range MonthBits {
+		out[i] = regexp.MustCompile(`^(?:` + p + `)$`)
+	}
+	return out
+}()
+
+// monthOf is the number of a month by its name, 0 of an empty one.
+func monthOf(name []byte) int64 {
+	n := int64(0)
+	for i, re := range monthBits {
+		if re.Match(name) {
+			n += 1 << i
+		}
+	}
+	return n
 }
 
 // fullYear is the year of two digits that strptime has: those below 69 are of this century.

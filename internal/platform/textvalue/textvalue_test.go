@@ -2,6 +2,7 @@ package textvalue
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -52,12 +53,26 @@ func TestDates(t *testing.T) {
 		{"2024-01-01T23:30:00Z", Reading{Part: Hour}, 23.5}, {"2024-01-01 05:00:00+02:00", Reading{Part: Hour}, 5}, {"15:04", Reading{Part: Hour}, 15 + 4./60},
 		{"2024-01-01", Reading{Part: Hour}, nan}, {"15:04", Reading{Part: Year}, nan}, {"2024-13-01", Reading{Part: Month}, nan}, {"31/12/2020", Reading{Part: Month, Order: MDY}, nan},
 		{"", Reading{Part: Days}, nan}, {"soon", Reading{Part: Days}, nan}, {"23:59", Reading{Part: Hour}, 23 + 59./60}, {"24:59", Reading{Part: Hour}, nan}, {"2024-01-01 24:00", Reading{Part: Hour}, 24}, {"24:00:00", Reading{Part: Hour}, 24}, {"\xff2024-01-01", Reading{Part: Days}, nan},
+		{"12 Mar 2021", Reading{Part: Days, Order: DMY}, 18698}, {"March 3, 2021", Reading{Part: Month, Order: MDY}, 3}, {"12MAR21", Reading{Part: Year, Order: DMY}, 2021}, {"Fri, 3rd of September 1999", Reading{Part: Month, Order: DMY}, 9},
+		{"Dec-2015", Reading{Part: Month, Order: MDY}, 12}, {"Dec-2015", Reading{Part: Day, Order: MDY}, 1}, {"2021-Mar-12 10:30", Reading{Part: Day}, 12}, {"12-Mar-21 3:05 PM", Reading{Part: Hour, Order: DMY}, 15 + 5./60}, {"sept. 1st, 2020", Reading{Part: Month, Order: MDY}, 9},
+		{"12 Mar 2021", Reading{Part: Days, Order: MDY}, nan}, {"12 Max 2021", Reading{Part: Days, Order: DMY}, nan}, {"Mar", Reading{Part: Month, Order: MDY}, nan}, {"32 May 2021", Reading{Part: Day, Order: DMY}, nan}, {"12 Mars 2021", Reading{Part: Day, Order: DMY}, nan},
 		// A day that a month does not have counts on.
 		{"2023-02-30", Reading{Part: Days}, 19418}, {"2023-03-02", Reading{Part: Days}, 19418},
 	} {
 		got := c.r.Parse([]byte(c.text))
 		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%s of %q: got %v, expected %v", c.r, c.text, got, c.want)
+		}
+	}
+}
+
+// TestMonthNames: short and long names of all months, in small and in large letters.
+func TestMonthNames(t *testing.T) {
+	for m := time.January; m <= time.December; m++ {
+		for _, name := range []string{m.String(), m.String()[:3], strings.ToUpper(m.String()), strings.ToLower(m.String()[:3])} {
+			if got := (Reading{Part: Month, Order: DMY}).Parse([]byte("7 " + name + " 2020")); got != float64(m) {
+				t.Errorf("%s: got %v, expected %d", name, got, m)
+			}
 		}
 	}
 }

@@ -32,6 +32,8 @@ type Config struct {
 	CenterBias    bool    `json:"center_bias"`
 	Pruning       Pruning `json:"pruning_mode"`
 	Dim           int     `json:"dim"` // outputs
+	// ColumnShare is the share of the columns (of ids, of up to 255 of them) that each tree may split by, drawn for it; 0: all. XGBoost's colsample_bytree.
+	ColumnShare float64 `json:"column_share,omitempty"`
 }
 
 const (
@@ -56,6 +58,8 @@ func (c *Config) Check() error {
 	case (c.Pruning == "" || c.Pruning == PruneNone) && c.Complexity != 0:
 		return fmt.Errorf("%w: tree_complexity %v has no effect without pruning: set pruning_mode to pre or post",
 			ErrConfig, c.Complexity)
+	case !(c.ColumnShare >= 0 && c.ColumnShare <= 1):
+		return fmt.Errorf("%w: column_share %v, expected more than 0 and at most 1", ErrConfig, c.ColumnShare)
 	case c.LearningRate <= 0 || !finite(c.LearningRate):
 		return fmt.Errorf("%w: learning_rate %v, expected more than 0", ErrConfig, c.LearningRate)
 	}

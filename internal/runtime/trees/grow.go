@@ -32,7 +32,7 @@ func (e *Ensemble) Grow(c *Config, s *Space, sums *Sums, examples float64) Growt
 		return Growth{}
 	}
 	splits := make([]Split, sums.Nodes)
-	kernels.Parallel(len(splits), 1, &splitTask{sums: sums, space: s, reg: reg, splits: splits})
+	kernels.Parallel(len(splits), 1, &splitTask{sums: sums, space: s, reg: reg, drawn: c.drawn(len(s.Groups), e.State[StateTrees]), splits: splits})
 	return e.grow(c, s, splits, examples)
 }
 
@@ -40,12 +40,13 @@ type splitTask struct {
 	sums   *Sums
 	space  *Space
 	reg    regularization
+	drawn  []bool
 	splits []Split
 }
 
 func (t *splitTask) Run(lo, hi int) {
 	for n := lo; n < hi; n++ {
-		t.sums.best(n, t.space, t.reg, &t.splits[n])
+		t.sums.best(n, t.space, t.reg, t.drawn, &t.splits[n])
 	}
 }
 

@@ -74,8 +74,8 @@ type Split struct {
 // smallest is how much a split must gain, as part of the gain of the node's sides: less is rounding.
 const smallest = 1e-10
 
-// best sets the best split of node n: of equal ones that of the first group and bin.
-func (s *Sums) best(n int, space *Space, r regularization, split *Split) {
+// best sets the best split of node n by one of the drawn groups (nil: all): of equal ones that of the first group and bin.
+func (s *Sums) best(n int, space *Space, r regularization, drawn []bool, split *Split) {
 	parent, weight := 0.0, 0.0
 	for k := range s.Dim {
 		g, h := s.all(n, k)
@@ -85,6 +85,9 @@ func (s *Sums) best(n int, space *Space, r regularization, split *Split) {
 	search := search{regularization: r, least: max(r.minWeight, weight*1e-9), found: parent * (1 + smallest)}
 	split.Group = -1
 	for g := range space.Groups {
+		if drawn != nil && !drawn[g] {
+			continue
+		}
 		var bin int
 		if s.Dim == 1 {
 			bin = search.one(s, n, &space.Groups[g])

@@ -139,7 +139,8 @@ func (t *Trainer) Layer() error {
 		t.Ensemble.center(t.Config, t.steps)
 		return t.begin(t.first)
 	}
-	t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, &t.splits[n]) }
+	drawn := t.Config.drawn(len(t.space.Groups), t.Ensemble.State[StateTrees])
+	t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, drawn, &t.splits[n]) }
 	t.hist.build()
 	growth := t.Ensemble.grow(t.Config, t.space, t.splits, examples)
 	if growth.Finished {

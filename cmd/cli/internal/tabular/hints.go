@@ -35,8 +35,11 @@ func (p *Profile) Hints() []string {
 			continue
 		}
 		if r.Alone >= r.Guess+suspicious*(1-r.Guess) && p.Rows >= 100 {
-			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used?", p.Columns[i].Name, 100*r.Alone))
+			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used? If not, leave it out: delete it from the table, or from feature_columns and model.params", p.Columns[i].Name, 100*r.Alone))
 		}
+	}
+	if n := p.Label.Missing; n > 0 {
+		out = append(out, fmt.Sprintf("the label: it is missing in %d of %d rows, of which nothing can be learnt", n, p.Rows))
 	}
 	if len(p.Label.Words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))

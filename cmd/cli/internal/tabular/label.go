@@ -30,9 +30,10 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 	if c.Odd > 0 {
 		return nil, fmt.Errorf("label %q is no number in %d of %d rows, for example %q: correct or remove these rows", c.Name, c.Odd, c.Rows, c.OddText)
 	}
-	if missing > 0 {
+	if missing == c.Rows || missing > 0 && c.Reading.Part != "" { // a text that is read as a number is no error where it is none
 		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, missing, c.Rows)
 	}
+	l.Missing = missing
 	if c.Kind == Number {
 		values = sameNumbers(values)
 	}

@@ -27,8 +27,8 @@ func TestLabel(t *testing.T) {
 		{"numbers in two forms", of("1.0", "0", "1", "0"), "", "binary classification [{0 50} {1 50}]"},
 		{"one number in two forms", of("1.0", "1"), "", `always "1"`},
 		{"marks among words", of("None", "mild", "NA", "severe"), "", "classification [{NA 25} {None 25} {mild 25} {severe 25}]"},
-		{"marks among numbers", of("1", "2", "NA", "1"), "", "missing in 25 of 100 rows"},
-		{"a mark that is no word", of("a", "b", "?", "NA"), "", "missing in 25 of 100 rows"},
+		{"marks among numbers", of("1", "2", "NA", "1"), "", "binary classification [{1 50} {2 25}], 25 missing"},
+		{"a mark that is no word", of("a", "b", "?", "NA"), "", "classification [{NA 25} {a 25} {b 25}], 25 missing"},
 		{"few integers", of("10", "9", "8"), "", "classification [{8 33} {9 33} {10 34}]"},
 		{"few integers as numbers", of("10", "9", "8"), tabular.Regression, "regression []"},
 		{"many integers", format("%d", 7, 40), "", "regression []"},
@@ -38,7 +38,7 @@ func TestLabel(t *testing.T) {
 		{"numbers and words", of("9", "10", "5a"), tabular.Multiclass, "classification [{9 34} {10 33} {5a 33}]"},
 		{"constant", of("x"), "", `always "x"`},
 		{"words for regression", of("low", "high"), tabular.Regression, `has words, for example "high"`},
-		{"missing", of("a", "b", "", "?"), "", "missing in 50 of 100 rows"},
+		{"missing", of("a", "b", "", "?"), "", "binary classification [{a 25} {b 25}], 50 missing"},
 		{"all missing", of("?"), "", "missing in 100 of 100 rows"},
 		{"dates", of("2020-01-02", "2020-01-03"), "", "of kind date"},
 		{"long texts", of(strings.Repeat("a", 129), strings.Repeat("b", 129)), "", "more than 128 bytes"},
@@ -59,7 +59,14 @@ func labelOf(t *testing.T, content string, task tabular.Task) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprint(p.Label.Task, " ", p.Label.Classes)
+	out := fmt.Sprint(p.Label.Task, " ", p.Label.Classes)
+	if n := p.Label.Missing; n > 0 {
+		out += fmt.Sprintf(", %d missing", n)
+	}
+	if n := int64(p.Sampled); n != p.Labelled() {
+		t.Errorf("%d rows of the sample have a label, expected %d", n, p.Labelled())
+	}
+	return out
 }
 
 // TestLabelOfManyWords: more different words than are counted are an error for both tasks.

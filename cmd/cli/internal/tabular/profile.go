@@ -41,6 +41,8 @@ type Label struct {
 	Task   Task
 	// Classes are the values of a label of classes, in the order of their ids, with their counts.
 	Classes []frequent.Entry[string]
+	// Missing is how many rows have no label.
+	Missing int64
 	// Words are classes that mean a missing value in other columns.
 	Words []string
 }
@@ -157,10 +159,29 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 		return p, fmt.Errorf("label %q: two columns have this name: rename one of them in the file", o.Label)
 	}
 	p.Label, err = labelOf(p.Columns[at], watchers[at], o.Task)
-	if p.Label != nil {
-		p.Label.Column = at
+	if p.Label == nil {
+		return p, err
+	}
+	if p.Label.Column = at; p.Label.Missing > 0 {
+		p.sample = slices.DeleteFunc(p.sample, func(row []string) bool { return !p.labelled(row[at]) })
+		p.Sampled = len(p.sample)
 	}
 	return p, err
+}
+
+// Labelled is how many rows have a label.
+func (p *Profile) Labelled() int64 { return p.Rows - p.Label.Missing }
+
+// labelled reports whether a cell of the label is one.
+func (p *Profile) labelled(cell string) bool {
+	number, isNumber := p.number(p.Label.Column, cell)
+	if p.Label.Task == Regression {
+		return isNumber
+	}
+	return slices.ContainsFunc(p.Label.Classes, func(e frequent.Entry[string]) bool {
+		v, ok := p.number(p.Label.Column, e.Value)
+		return e.Value == cell || ok && isNumber && v == number
+	})
 }
 
 // Names returns the names of the columns that can be told apart.

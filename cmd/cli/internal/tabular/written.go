@@ -68,9 +68,10 @@ func (w *written) add(cell string) {
 		w.numbers[i]++
 		w.unit(before, behind)
 	}
+	dated := false
 	for i, o := range orders {
 		if !math.IsNaN(textvalue.Reading{Part: textvalue.Year, Order: o}.Parse([]byte(cell))) {
-			known = true
+			known, dated = true, true
 			w.dates[i]++
 		}
 	}
@@ -78,7 +79,7 @@ func (w *written) add(cell string) {
 		if !math.IsNaN(textvalue.Reading{Part: textvalue.Hour, Order: w.order()}.Parse([]byte(cell))) {
 			known = true
 			w.times++
-			if !strings.ContainsAny(cell, "-/") && strings.Count(cell, ".") < 2 {
+			if !dated {
 				w.hours++
 			}
 		}

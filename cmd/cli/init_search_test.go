@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+)
+
+// draftOf is a draft for a table of so many rows, of a number and a label.
+func draftOf(rows int64) *draft {
+	d := &draft{p: &tabular.Profile{Path: "t.csv", Rows: rows, Label: &tabular.Label{Task: tabular.Regression, Column: 1},
+		Columns: []tabular.Column{{Name: "a", Kind: tabular.Number}, {Name: "y", Kind: tabular.Number}}}, uses: []tabular.Use{tabular.Numeric, tabular.LabelUse}, folds: 10}
+	d.held = int(rows) / d.folds
+	return d
+}
+
+// searched is what a search of a table of so many rows comes to where a fold of a model takes as long as secs says, by a clock that the
+// test moves, and the score of a forest is the better the more trees it has.
+func searched(t *testing.T, rows int64, limit float64, secs func(c candidate) float64) (d *draft, tried int, took time.Duration) {
+	t.Helper()
+	d = draftOf(rows)
+	synctest.Test(t, func(t *testing.T) {
+		s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Duration(limit * float64(time.Second)),
+			fold: func(ctx context.Context, c candidate, _ int) (float64, error) {
+				select {
+				case <-ctx.Done():
+					return 0, fmt.Errorf("training: %w", ctx.Err())
+				case <-time.After(time.Duration(secs(c) * float64(time.Second))):
+					return 1 / float64(1+c.forest.trees), nil
+				}
+			}}
+		began := time.Now()
+		if err := s.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.decide()
+		tried, took = len(s.tried), time.Since(began)
+	})
+	return d, tried, took
+}
+
+// TestInitSearchEnds: the search ends at its bound, also within a trial, and chooses by the trials that are complete.
+func TestInitSearchEnds(t *testing.T) {
+	layers := func(per float64) func(c candidate) float64 {
+		return func(c candidate) float64 { return per * float64(c.forest.trees*c.forest.depth) }
+	}
+	for _, c := range []struct {
+		name   string
+		rows   int64
+		limit  float64
+		secs   func(c candidate) float64
+		trees  int // of the model that is chosen
+		tried  [2]int
+		atMost time.Duration
+	}{
+		{"all are tried", 20_000, 40, layers(0.0001), 1200, [2]int{9, 40}, 20 * time.Second},
+		{"the time is up in a trial", 20_000, 40, layers(0.008), 300, [2]int{3, 3}, 40 * time.Second},
+		{"five folds", 2000, 40, layers(0.003), 300, [2]int{2, 12}, 40 * time.Second},
+		{"one fold of the first", 2000, 40, func(candidate) float64 { return 13 }, 300, [2]int{1, 1}, 40 * time.Second},
+		{"only small ones are fast", 20_000, 40, layers(0.0155), 100, [2]int{1, 1}, 40 * time.Second},
+		{"only the smallest is fast", 20_000, 40, layers(0.02), 45, [2]int{1, 1}, 40 * time.Second},
+		{"none is fast", 20_000, 40, layers(10), 20, [2]int{0, 0}, 40 * time.Second},
+		{"the first one takes longer than the search", 2000, 1, layers(0.002), 300, [2]int{1, 1}, 8 * time.Second},
+		{"training on all rows would take too long", 5_000_000, 40, layers(0.0004), 100, [2]int{1, 1}, 40 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, tried, took := searched(t, c.rows, c.limit, c.secs)
+			if d.model.forest.trees != c.trees || tried < c.tried[0] || tried > c.tried[1] || took > c.atMost {
+				t.Errorf("chose %s of %d tried in %v, expected %d trees of %v in at most %v", d.model.what, tried, took, c.trees, c.tried, c.atMost)
+			}
+			if d.why == "" {
+				t.Error("the config does not say why")
+			}
+		})
+	}
+}
+
+// TestInitSearchGivesUp: a model that is far behind on the first folds is given up, one that is little behind is not.
+func TestInitSearchGivesUp(t *testing.T) {
+	d, folds := draftOf(2000), map[string]int{}
+	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
+		fold: func(_ context.Context, c candidate, _ int) (float64, error) {
+			folds[c.what]++
+			switch {
+			case c.linear:
+				return 1.31, nil
+			case c.network():
+				return 1.14, nil // 1.15 is far at the fourth of five folds
+			}
+			return 1, nil
+		}}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.candidates() {
+		want := 5
+		if c.linear {
+			want = 1
+		}
+		if folds[c.what] != want {
+			t.Errorf("%s was tried on %d folds, expected %d", c.what, folds[c.what], want)
+		}
+	}
+}
+
+// TestInitSearchCancelled: a user who stops init gets no config of what was tried so far.
+func TestInitSearchCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := draftOf(6000)
+	trials := 0
+	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
+		fold: func(ctx context.Context, _ candidate, _ int) (float64, error) {
+			if trials++; trials == 3 {
+				cancel()
+			}
+			return 1, ctx.Err()
+		}}
+	if err := s.run(ctx); !errors.Is(err, context.Canceled) || trials != 3 {
+		t.Errorf("%d trials, got %v, expected context.Canceled after 3", trials, err)
+	}
+}
