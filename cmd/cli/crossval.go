@@ -19,8 +19,8 @@ import (
 // crossvalFlags are the flags of crossval.
 type crossvalFlags struct {
 	configFlags
-	folds, parallel      int
-	by, dir, predictions string
+	folds, parallel              int
+	by, dir, predictions, export string
 }
 
 func (a *app) crossvalCommand() *cobra.Command {
@@ -45,9 +45,13 @@ it says is in DIR/logs. The same command goes on where one was interrupted.
 
 --predictions writes what each model says of the fold that it has not seen: a row
 for each row of the data, with its number, fold and label, and the columns that
-predict.columns names.`,
+predict.columns names.
+
+--export writes one SavedModel of the models of all folds, which answers with the
+mean of their predictions, to a new folder below the one that it names.`,
 		Example: `  goestimator crossval --config configs/iris.yaml --set data_dir=data/iris --predictions oof.csv
-  goestimator crossval --config configs/iris.yaml --folds 10 --by plain --parallel 2 --json`,
+  goestimator crossval --config configs/iris.yaml --folds 10 --by plain --parallel 2 --json
+  goestimator crossval --config configs/iris.yaml --set data_dir=data/iris --export exports/iris`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -63,7 +67,8 @@ predict.columns names.`,
 	cmd.Flags().StringVar(&f.by, "by", "", "stratified, plain, group:COLUMN, time or time:COLUMN")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "folder of the folds (default: the config's model_dir and _crossval)")
 	cmd.Flags().StringVar(&f.predictions, "predictions", "", "file of the predictions for held out rows (.csv, .jsonl, .json, .arrow or .parquet)")
-	completeFolders(cmd, "dir")
+	cmd.Flags().StringVar(&f.export, "export", "", "folder that gets a SavedModel of all folds, in a folder of its own")
+	completeFolders(cmd, "dir", "export")
 	completeFiles(cmd, "predictions", "csv", "jsonl", "json", "arrow", "parquet")
 	return cmd
 }
@@ -100,6 +105,11 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	if len(sum.failed()) == 0 && f.predictions != "" {
 		if sum.Predictions, err = c.writePredictions(ctx); err != nil {
 			return err
+		}
+	}
+	if len(sum.failed()) == 0 && f.export != "" {
+		if sum.Export, sum.OutOfFold, err = c.export(ctx); err != nil {
+			return fmt.Errorf("--export: %w", err)
 		}
 	}
 	return c.print(sum)

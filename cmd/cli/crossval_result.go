@@ -19,6 +19,9 @@ type crossvalSummary struct {
 	Deviation   map[string]float64 `json:"standard_deviation"` // of the folds: n-1 in its denominator
 	Dir         string             `json:"dir"`
 	Predictions int64              `json:"predictions,omitempty"` // rows that were written
+	Export      string             `json:"export,omitempty"`      // the folder of the SavedModel
+	// OutOfFold are metrics of all rows together, each predicted by the model that has not seen it.
+	OutOfFold map[string]float64 `json:"out_of_fold,omitempty"`
 }
 
 type foldSummary struct {
@@ -131,6 +134,12 @@ func (s *crossvalSummary) lines(predictions string) string {
 	fmt.Fprintf(&b, "folds=%d\ndir=%s\n", len(s.Folds), s.Dir)
 	if s.Predictions > 0 {
 		fmt.Fprintf(&b, "predictions=%d\noutput=%s\n", s.Predictions, predictions)
+	}
+	for _, name := range sortedNames(s.OutOfFold) {
+		fmt.Fprintf(&b, "out_of_fold/%s=%.6g\n", name, s.OutOfFold[name])
+	}
+	if s.Export != "" {
+		fmt.Fprintf(&b, "export=%s\n", s.Export)
 	}
 	return b.String()
 }
