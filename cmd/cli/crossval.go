@@ -252,7 +252,7 @@ func (c *crossval) train(ctx context.Context) ([]search.Result, error) {
 // journal opens what an earlier run left. A fold that failed is trained again.
 func (c *crossval) journal(s *search.Search) (*search.Journal, error) {
 	first := c.fold(0)
-	first.Predict = config.Default().Predict
+	first.Predict, first.Export = config.Default().Predict, config.Default().Export
 	identity, err := sweepIdentity(first)
 	if err != nil {
 		return nil, err
