@@ -72,32 +72,14 @@ func TestPredictKilled(t *testing.T) {
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("%s: got %v, expected a process that is killed\n%s", format, err, out)
 		}
-		if left := folder(t, filepath.Join(work, "cut-"+format)); len(left) != 2 || left["a."+format] == "" {
+		if left := folderFiles(t, filepath.Join(work, "cut-"+format)); len(left) != 2 || left["a."+format] == "" {
 			t.Fatalf("%s: %d files are left, expected one that is whole and one that is not", format, len(left))
 		}
 		if out, err := predict("cut-"+format, ""); err != nil || !strings.Contains(out, "files=1") || !strings.Contains(out, "predictions=43") {
 			t.Fatalf("%s: %v\n%s", format, err, out)
 		}
-		if diff := cmp.Diff(folder(t, filepath.Join(work, "calm-"+format)), folder(t, filepath.Join(work, "cut-"+format))); diff != "" {
+		if diff := cmp.Diff(folderFiles(t, filepath.Join(work, "calm-"+format)), folderFiles(t, filepath.Join(work, "cut-"+format))); diff != "" {
 			t.Errorf("%s: an undisturbed run has other files:\n%s", format, diff)
 		}
 	}
-}
-
-// folder is what a folder holds: names and contents.
-func folder(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(text)
-	}
-	return files
 }
