@@ -75,10 +75,11 @@ mean of their predictions, to a new folder below the one that it names.`,
 
 // crossval is a cross-validation of a config.
 type crossval struct {
-	app   *app
-	cfg   *config.Config
-	flags crossvalFlags
-	by    inputs.Folding
+	app    *app
+	cfg    *config.Config
+	flags  crossvalFlags
+	by     inputs.Folding
+	counts foldRows // once they are counted
 }
 
 func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags) error {
@@ -87,12 +88,13 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	}
 	keepClasses(cfg)
 	c := &crossval{app: a, cfg: cfg, flags: f}
-	if err := c.check(); err != nil {
+	err := c.check()
+	if err != nil {
 		return usage(err)
 	}
-	rows, err := c.count(ctx)
+	c.counts, err = c.count(ctx)
 	if err == nil {
-		err = rows.check(c)
+		err = c.counts.check(c)
 	}
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	if err != nil {
 		return err
 	}
-	sum := c.summary(results, rows)
+	sum := c.summary(results)
 	if len(sum.failed()) == 0 && f.predictions != "" {
 		if sum.Predictions, err = c.writePredictions(ctx); err != nil {
 			return err
@@ -130,7 +132,7 @@ func (c *crossval) check() error {
 		return errors.New("train.input.format is not set: its rows are divided into folds")
 	case c.app.inputs.Has(in.Format):
 		return fmt.Errorf("train.input: the input_fn %s reads its section itself, its rows cannot be divided", in.Format)
-	case in.Skip > 0 || in.Take > 0:
+	case in.Skip > 0 || in.Take > 0 && !c.inMemory():
 		return errors.New("train.input has skip or take: crossval divides all rows of the input, leave them out")
 	case c.flags.folds < 2 || c.flags.folds > 1<<10:
 		return fmt.Errorf("--folds: expected 2 to 1024, got %d", c.flags.folds)
@@ -199,9 +201,22 @@ func (c *crossval) fold(k int) config.Config {
 	if cfg.Eval.Input.Format != "" {
 		in.BatchSize = cfg.Eval.Input.BatchSize
 	}
+	if c.inMemory() {
+		n := int64(c.counts.trained(k, c.by.Time != ""))
+		if in.Take > 0 { // as many as memory is meant to hold
+			n = min(n, in.Take)
+		}
+		cfg.Train.Input.Take, cfg.Train.Input.BatchSize, in.Take = n, int(n), 0
+	}
 	cfg.Eval.Input, cfg.Predict.Input = in, inputs.DefaultSpec()
 	cfg.ModelDir, cfg.Sweep = c.modelDir(k), search.Spec{}
 	return cfg
+}
+
+// inMemory reports whether the model trains on all rows at once, so that take and batch_size are how many there are: of a fold, others.
+func (c *crossval) inMemory() bool {
+	all, _ := c.cfg.Model.Params["train_in_memory"].(bool)
+	return all
 }
 
 func (c *crossval) modelDir(fold int) string {

@@ -32,11 +32,11 @@ type foldSummary struct {
 	Error    string             `json:"error,omitempty"`
 }
 
-func (c *crossval) summary(results []search.Result, rows foldRows) *crossvalSummary {
+func (c *crossval) summary(results []search.Result) *crossvalSummary {
 	sum := &crossvalSummary{By: c.byText(), Dir: c.flags.dir, Mean: map[string]float64{}, Deviation: map[string]float64{}}
 	slices.SortFunc(results, func(a, b search.Result) int { return a.Number - b.Number })
 	for _, r := range results {
-		sum.Folds = append(sum.Folds, foldSummary{Fold: r.Number, Rows: rows.held[r.Number], Metrics: r.Metrics, ModelDir: c.modelDir(r.Number), Error: r.Error})
+		sum.Folds = append(sum.Folds, foldSummary{Fold: r.Number, Rows: c.counts.held[r.Number], Metrics: r.Metrics, ModelDir: c.modelDir(r.Number), Error: r.Error})
 	}
 	if len(sum.failed()) > 0 {
 		return sum
