@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/goestimator/goestimator/inputs"
@@ -127,29 +128,43 @@ func (e *Estimator) ExportSavedModel(ctx context.Context, base string, serving S
 
 // export builds the exported model and passes it to write.
 func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []ExportOption, write func(export.Model, exportOptions) (string, error)) (string, error) {
-	o := exportOptions{write: export.Options{Log: e.log}}
-	for _, f := range opts {
-		f(&o)
-	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	r, err := e.openCheckpoint(o.checkpoint)
+	o := e.exportOptions(opts)
+	m, r, err := e.exported(serving, o)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
+	return write(m, o)
+}
+
+func (e *Estimator) exportOptions(opts []ExportOption) exportOptions {
+	o := exportOptions{write: export.Options{Log: e.log}}
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
+}
+
+// exported is the model as it is exported, and the checkpoint that has its variables, which the caller closes.
+func (e *Estimator) exported(serving ServingInput, o exportOptions) (export.Model, io.Closer, error) {
 	m := export.Model{Assets: o.assets, WarmUp: o.warmUp}
+	r, err := e.openCheckpoint(o.checkpoint)
+	if err != nil {
+		return m, nil, err
+	}
 	x := &exporting{est: e, serving: serving, options: o, reader: r, trainable: map[string]bool{}, stored: map[string]string{}}
 	for _, mode := range append([]models.Mode{models.Predict}, o.modes...) {
 		g, err := x.graph(mode)
 		if err != nil {
-			return "", fmt.Errorf("mode %s: %w", mode, err)
+			return m, nil, errors.Join(fmt.Errorf("mode %s: %w", mode, err), r.Close())
 		}
 		m.Graphs = append(m.Graphs, g)
 	}
 	m.Variables = export.Variables{Value: x.value, Trainable: func(name string) bool { return x.trainable[name] }}
-	return write(m, o)
+	return m, r, nil
 }
 
 // openCheckpoint opens the checkpoint of a prefix, or the newest; there must be one.

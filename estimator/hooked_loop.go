@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/distribute"
@@ -66,7 +67,9 @@ func (l *hookedLoop) step(ctx context.Context, in distribute.Step) (distribute.O
 	for _, b := range in.Batches {
 		p.rows += b.Rows
 	}
+	began := time.Now()
 	out, err := l.session.stepper.Step(ctx, in)
+	p.times.Compute += time.Since(began)
 	p.unread = in.Unread
 	if err != nil || train && !out.Applied {
 		return out, err
@@ -78,7 +81,10 @@ func (l *hookedLoop) step(ctx context.Context, in distribute.Step) (distribute.O
 		if _, ok := h.(hooks.Tensorless); !ok && !p.ran {
 			continue
 		}
-		if err := h.AfterRun(ctx, l.view); err != nil {
+		began := time.Now()
+		err := h.AfterRun(ctx, l.view)
+		p.spent(h, time.Since(began))
+		if err != nil {
 			return out, err
 		}
 	}

@@ -1,5 +1,7 @@
 package estimator
 
+import "github.com/goestimator/goestimator/estimator/hooks"
+
 // progress is the progress of a loop.
 type progress struct {
 	step   int64
@@ -7,6 +9,7 @@ type progress struct {
 	unread bool   // the last step has no values, since none were to be read
 	ran    bool   // a step with data ran: tensors have values
 	reason string // why the loop ends; "" while it runs
+	times  hooks.StepTimes
 }
 
 // GlobalStep returns the number of training steps done.

@@ -233,7 +233,12 @@ func (l *evalListener) AfterSave(_ context.Context, prefix string, step int64) (
 		return false, nil
 	}
 	l.timer.Trigger(step)
-	return false, l.uncut(l.evaluate(l.ctx, prefix, ending))
+	began := time.Now()
+	err := l.uncut(l.evaluate(l.ctx, prefix, ending))
+	if v, ok := l.loop.run.(trainingView); ok {
+		v.evaluatedWhileSaving(time.Since(began))
+	}
+	return false, err
 }
 
 // End evaluates the last checkpoint, unless that was done already.

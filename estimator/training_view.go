@@ -26,6 +26,7 @@ var (
 	_ hooks.WorkerTimer   = trainingView{}
 	_ hooks.UpdateSkipper = trainingView{}
 	_ hooks.InputWaiter   = trainingView{}
+	_ hooks.StepTimer     = trainingView{}
 )
 
 // Events is the chief's event file.
@@ -47,6 +48,9 @@ func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, erro
 
 // InputWait is the time in which batches were read for steps.
 func (v trainingView) InputWait() time.Duration { return v.saves.input.waited }
+
+// StepTimes are the times of the loop's parts.
+func (v trainingView) StepTimes() hooks.StepTimes { return v.times }
 
 // InputSteps are those of the input, as its meter has them.
 func (v trainingView) InputSteps() []inputs.StepTime { return v.saves.input.meter.Steps() }

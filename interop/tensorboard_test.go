@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/cmd/cli"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/format/summary"
@@ -119,6 +120,33 @@ func TestTensorBoardShowsRuns(t *testing.T) {
 			t.Errorf("the page does not show %s", tag)
 		}
 	}
+}
+
+// TensorBoard's projector lists the tables of a model, the words of their rows, and their vectors.
+func TestTensorBoardProjects(t *testing.T) {
+	peers(t)
+	dir := t.TempDir()
+	config, rows := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "rows.csv")
+	write(t, rows, []byte("town,y\nOslo,1\nRome,2\nRome,3\n"))
+	write(t, config, []byte(`model_dir: `+filepath.Join(dir, "runs", "one")+`
+feature_columns:
+  - {name: town, type: vocabulary, key: town, adapt: true, size: 10, oov_buckets: 1}
+  - {name: town vector, type: embedding, of: town, dimension: 3}
+model: {name: dnn_regressor, params: {hidden_units: [2], feature_columns: ["town vector"]}}
+run: {projector: true, save_summary_steps: 1}
+train: {input: {format: csv, files: `+rows+`, header: true, columns: [{name: town, dtype: string}, {name: y, role: label}]}, max_steps: 2}
+`))
+	var out, errs strings.Builder
+	if code := cli.Run(t.Context(), []string{"train", "--config", config}, &out, &errs); code != 0 {
+		t.Fatal(errs.String())
+	}
+	const name = "dnn/input_from_feature_columns/input_layer/town_embedding/embedding_weights"
+	url := serveTensorBoard(t, filepath.Join(dir, "runs")) + "data/plugin/projector/"
+	await(t, url+"info?run=one", func(b []byte) bool {
+		return strings.Contains(string(b), `"tensorName": "`+name+`"`) && strings.Contains(strings.Join(strings.Fields(string(b)), ""), `"tensorShape":[3,3]`)
+	})
+	await(t, url+"metadata?run=one&name="+name, func(b []byte) bool { return string(b) == "Rome\nOslo\nout of vocabulary 0\n" })
+	await(t, url+"tensor?run=one&name="+name, func(b []byte) bool { return len(b) == 3*3*4 })
 }
 
 var address = regexp.MustCompile(`http://\S+:\d+/`)

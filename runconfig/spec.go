@@ -60,6 +60,8 @@ type Spec struct {
 	SummaryHistograms bool `yaml:"summary_histograms,omitempty"`
 	// Input images added to each summary.
 	SummaryImages int `yaml:"summary_images,omitempty"`
+	// Write the embedding tables of the last checkpoint for TensorBoard's projector when training ends, with the words of their vocabularies: projector_config.pbtxt in model_dir and files in its folder projector.
+	Projector bool `yaml:"projector,omitempty"`
 	// Files of model_dir that grow with each logged step and each evaluation of the chief: csv for metrics.csv, jsonl for metrics.jsonl, or both.
 	MetricsLog []string `yaml:"metrics_log,omitempty"`
 	// Address (http or https) that is sent the result as JSON when training ends or fails. What goes wrong there does not end training. The config beside the checkpoints leaves it out, since it may hold a key.

@@ -16,7 +16,6 @@ const asBinary = "CLI_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
-		os.Unsetenv(asBinary)
 		Main()
 	}
 	os.Exit(m.Run())

@@ -19,8 +19,8 @@ import (
 // crossvalFlags are the flags of crossval.
 type crossvalFlags struct {
 	configFlags
-	folds, parallel      int
-	by, dir, predictions string
+	folds, parallel              int
+	by, dir, predictions, export string
 }
 
 func (a *app) crossvalCommand() *cobra.Command {
@@ -45,9 +45,13 @@ it says is in DIR/logs. The same command goes on where one was interrupted.
 
 --predictions writes what each model says of the fold that it has not seen: a row
 for each row of the data, with its number, fold and label, and the columns that
-predict.columns names.`,
+predict.columns names.
+
+--export writes one SavedModel of the models of all folds, which answers with the
+mean of their predictions, to a new folder below the one that it names.`,
 		Example: `  goestimator crossval --config configs/iris.yaml --set data_dir=data/iris --predictions oof.csv
-  goestimator crossval --config configs/iris.yaml --folds 10 --by plain --parallel 2 --json`,
+  goestimator crossval --config configs/iris.yaml --folds 10 --by plain --parallel 2 --json
+  goestimator crossval --config configs/iris.yaml --set data_dir=data/iris --export exports/iris`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -63,17 +67,19 @@ predict.columns names.`,
 	cmd.Flags().StringVar(&f.by, "by", "", "stratified, plain, group:COLUMN, time or time:COLUMN")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "folder of the folds (default: the config's model_dir and _crossval)")
 	cmd.Flags().StringVar(&f.predictions, "predictions", "", "file of the predictions for held out rows (.csv, .jsonl, .json, .arrow or .parquet)")
-	completeFolders(cmd, "dir")
+	cmd.Flags().StringVar(&f.export, "export", "", "folder that gets a SavedModel of all folds, in a folder of its own")
+	completeFolders(cmd, "dir", "export")
 	completeFiles(cmd, "predictions", "csv", "jsonl", "json", "arrow", "parquet")
 	return cmd
 }
 
 // crossval is a cross-validation of a config.
 type crossval struct {
-	app   *app
-	cfg   *config.Config
-	flags crossvalFlags
-	by    inputs.Folding
+	app    *app
+	cfg    *config.Config
+	flags  crossvalFlags
+	by     inputs.Folding
+	counts foldRows // once they are counted
 }
 
 func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags) error {
@@ -82,12 +88,13 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	}
 	keepClasses(cfg)
 	c := &crossval{app: a, cfg: cfg, flags: f}
-	if err := c.check(); err != nil {
+	err := c.check()
+	if err != nil {
 		return usage(err)
 	}
-	rows, err := c.count(ctx)
+	c.counts, err = c.count(ctx)
 	if err == nil {
-		err = rows.check(c)
+		err = c.counts.check(c)
 	}
 	if err != nil {
 		return err
@@ -96,10 +103,15 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	if err != nil {
 		return err
 	}
-	sum := c.summary(results, rows)
+	sum := c.summary(results)
 	if len(sum.failed()) == 0 && f.predictions != "" {
 		if sum.Predictions, err = c.writePredictions(ctx); err != nil {
 			return err
+		}
+	}
+	if len(sum.failed()) == 0 && f.export != "" {
+		if sum.Export, sum.OutOfFold, err = c.export(ctx); err != nil {
+			return fmt.Errorf("--export: %w", err)
 		}
 	}
 	return c.print(sum)
@@ -120,7 +132,7 @@ func (c *crossval) check() error {
 		return errors.New("train.input.format is not set: its rows are divided into folds")
 	case c.app.inputs.Has(in.Format):
 		return fmt.Errorf("train.input: the input_fn %s reads its section itself, its rows cannot be divided", in.Format)
-	case in.Skip > 0 || in.Take > 0:
+	case in.Skip > 0 || in.Take > 0 && !c.inMemory():
 		return errors.New("train.input has skip or take: crossval divides all rows of the input, leave them out")
 	case c.flags.folds < 2 || c.flags.folds > 1<<10:
 		return fmt.Errorf("--folds: expected 2 to 1024, got %d", c.flags.folds)
@@ -189,9 +201,22 @@ func (c *crossval) fold(k int) config.Config {
 	if cfg.Eval.Input.Format != "" {
 		in.BatchSize = cfg.Eval.Input.BatchSize
 	}
+	if c.inMemory() {
+		n := int64(c.counts.trained(k, c.by.Time != ""))
+		if in.Take > 0 { // as many as memory is meant to hold
+			n = min(n, in.Take)
+		}
+		cfg.Train.Input.Take, cfg.Train.Input.BatchSize, in.Take = n, int(n), 0
+	}
 	cfg.Eval.Input, cfg.Predict.Input = in, inputs.DefaultSpec()
 	cfg.ModelDir, cfg.Sweep = c.modelDir(k), search.Spec{}
 	return cfg
+}
+
+// inMemory reports whether the model trains on all rows at once, so that take and batch_size are how many there are: of a fold, others.
+func (c *crossval) inMemory() bool {
+	all, _ := c.cfg.Model.Params["train_in_memory"].(bool)
+	return all
 }
 
 func (c *crossval) modelDir(fold int) string {
@@ -242,7 +267,7 @@ func (c *crossval) train(ctx context.Context) ([]search.Result, error) {
 // journal opens what an earlier run left. A fold that failed is trained again.
 func (c *crossval) journal(s *search.Search) (*search.Journal, error) {
 	first := c.fold(0)
-	first.Predict = config.Default().Predict
+	first.Predict, first.Export = config.Default().Predict, config.Default().Export
 	identity, err := sweepIdentity(first)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,9 @@ type crossvalSummary struct {
 	Deviation   map[string]float64 `json:"standard_deviation"` // of the folds: n-1 in its denominator
 	Dir         string             `json:"dir"`
 	Predictions int64              `json:"predictions,omitempty"` // rows that were written
+	Export      string             `json:"export,omitempty"`      // the folder of the SavedModel
+	// OutOfFold are metrics of all rows together, each predicted by the model that has not seen it.
+	OutOfFold map[string]float64 `json:"out_of_fold,omitempty"`
 }
 
 type foldSummary struct {
@@ -29,11 +32,11 @@ type foldSummary struct {
 	Error    string             `json:"error,omitempty"`
 }
 
-func (c *crossval) summary(results []search.Result, rows foldRows) *crossvalSummary {
+func (c *crossval) summary(results []search.Result) *crossvalSummary {
 	sum := &crossvalSummary{By: c.byText(), Dir: c.flags.dir, Mean: map[string]float64{}, Deviation: map[string]float64{}}
 	slices.SortFunc(results, func(a, b search.Result) int { return a.Number - b.Number })
 	for _, r := range results {
-		sum.Folds = append(sum.Folds, foldSummary{Fold: r.Number, Rows: rows.held[r.Number], Metrics: r.Metrics, ModelDir: c.modelDir(r.Number), Error: r.Error})
+		sum.Folds = append(sum.Folds, foldSummary{Fold: r.Number, Rows: c.counts.held[r.Number], Metrics: r.Metrics, ModelDir: c.modelDir(r.Number), Error: r.Error})
 	}
 	if len(sum.failed()) > 0 {
 		return sum
@@ -131,6 +134,12 @@ func (s *crossvalSummary) lines(predictions string) string {
 	fmt.Fprintf(&b, "folds=%d\ndir=%s\n", len(s.Folds), s.Dir)
 	if s.Predictions > 0 {
 		fmt.Fprintf(&b, "predictions=%d\noutput=%s\n", s.Predictions, predictions)
+	}
+	for _, name := range sortedNames(s.OutOfFold) {
+		fmt.Fprintf(&b, "out_of_fold/%s=%.6g\n", name, s.OutOfFold[name])
+	}
+	if s.Export != "" {
+		fmt.Fprintf(&b, "export=%s\n", s.Export)
 	}
 	return b.String()
 }

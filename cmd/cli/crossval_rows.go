@@ -35,6 +35,7 @@ func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 	in.Split, in.Shuffle, in.Repeat, in.DropRemainder = plain.Split, 0, false, false
 	in.Transforms, in.Buckets, in.Augment = nil, plain.Buckets, plain.Augment
 	in.Scale, in.Mean, in.Std = 0, nil, nil
+	in.Take = 0
 	in.BatchSize = 256
 	by := c.by.Stratify + c.by.Group + c.by.Time
 	in.Columns = slices.Clone(in.Columns)
@@ -115,6 +116,18 @@ func foldValueText(column arrow.Array, i int) string {
 		return string(b.Value(i))
 	}
 	return column.ValueStr(i)
+}
+
+// trained is how many rows a fold is trained on: those of all others or, by time, of all before it.
+func (r foldRows) trained(fold int, byTime bool) int {
+	if !byTime {
+		return r.total - r.held[fold]
+	}
+	n := r.first
+	for _, held := range r.held[:fold] {
+		n += held
+	}
+	return n
 }
 
 // check refuses folds without rows, and warns of classes that some folds do not have.

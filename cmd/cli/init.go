@@ -19,6 +19,7 @@ type initFlags struct {
 	label, out, modelDir, task string
 	force, noSearch            bool
 	searchSecs                 float64
+	leaveOut                   []string
 }
 
 func (a *app) initCommand() *cobra.Command {
@@ -37,6 +38,7 @@ Of a folder that has a folder of images for each class (or such folders named tr
 and test) it writes the config of a convolutional network.`,
 		Example: `  goestimator init houses.csv --label price
   goestimator init people.parquet --label income --out people.yaml
+  goestimator init titanic3.csv --label survived --leave-out boat,body
   goestimator init flowers/
   goestimator train --config config.yaml`,
 		Args: onePath,
@@ -48,6 +50,7 @@ and test) it writes the config of a convolutional network.`,
 	cmd.Flags().StringVarP(&f.out, "out", "o", "config.yaml", "file to write")
 	cmd.Flags().StringVar(&f.modelDir, "model-dir", "", "model_dir of the config (default: runs/ and the name of the table)")
 	cmd.Flags().StringVar(&f.task, "task", "auto", "what the label is: auto, classification or regression")
+	cmd.Flags().StringSliceVar(&f.leaveOut, "leave-out", nil, "names of columns that the model does not get")
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file")
 	cmd.Flags().BoolVar(&f.noSearch, "no-search", false, "try no models: boosted trees with usual settings")
 	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 40, "seconds that the search takes at most (0: no search)")
@@ -77,6 +80,9 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 		return err
 	case f.label == "":
 		return usage(fmt.Errorf("--label: %w", &tabular.UnknownLabelError{Names: p.Names()}))
+	}
+	if err := p.Drop(f.leaveOut); err != nil {
+		return usage(fmt.Errorf("--leave-out: %w", err))
 	}
 	if f.modelDir == "" {
 		f.modelDir = "runs/" + tableName(path)
@@ -111,8 +117,8 @@ func tableName(path string) string {
 
 // initImages writes the config of a folder of images.
 func (a *app) initImages(dir string, f initFlags) error {
-	if f.label != "" || f.task == "regression" {
-		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: leave --label out", dir))
+	if f.label != "" || f.task == "regression" || len(f.leaveOut) > 0 {
+		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: give neither --label nor --leave-out", dir))
 	}
 	t, err := imagesOf(dir)
 	if err != nil {

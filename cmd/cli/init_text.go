@@ -65,7 +65,7 @@ func (d *draft) sayLeftOut(say func(string, ...any)) {
 		}
 	}
 	for _, h := range d.p.Hints() {
-		say("# Look at %s.", oneLineText(h))
+		say("# Look at %s", oneLineText(h))
 	}
 }
 

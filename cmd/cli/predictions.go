@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -50,12 +51,18 @@ func checkOutput(path string) error {
 	return nil
 }
 
+// fpRow is passed where a row was written.
+var fpRow = failpoint.New("cli/row-predicted")
+
 // writePredictions writes rows and returns how many there were.
 func writePredictions(w predictionWriter, rows iter.Seq2[[]namedValue, error]) (int64, error) {
 	n := int64(0)
 	for row, err := range rows {
 		if err == nil {
 			err = w.Write(row)
+		}
+		if err == nil {
+			err = fpRow.Here()
 		}
 		if err != nil {
 			return n, errors.Join(err, w.Close())

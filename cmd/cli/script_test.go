@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,6 +27,8 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts in testdata 
 //	-- set NAME=VALUE     sets an environment variable
 //	-- stdin NAME         makes a file the standard input of the command lines that follow
 //	-- cut NAME BYTES     shortens a file; NAME may be a glob, all matches are cut
+//	-- process ARGUMENTS  runs a command line as a process of its own, which a failpoint may kill; it prints
+//	                      nothing, but "= killed" where it was
 //	-- run ARGUMENTS      runs a command line; the lines that follow are
 //	> line                of standard output
 //	! line                of standard error
@@ -133,6 +137,9 @@ func (s *script) block(lines []string) {
 		for _, name := range names {
 			s.check(os.Truncate(name, n))
 		}
+	case "process":
+		s.process(fields[2:], lines)
+		return
 	case "run":
 		s.run(fields[2:], lines)
 		return
@@ -149,6 +156,22 @@ func (s *script) check(err error) {
 	}
 }
 
+// process runs a command line as a process of this binary.
+func (s *script) process(args, lines []string) {
+	cmd := exec.CommandContext(s.t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asBinary+"=1")
+	var exit *exec.ExitError
+	switch err := cmd.Run(); {
+	case errors.As(err, &exit) && exit.ExitCode() < 0:
+		s.compare(lines, []string{"= killed"})
+	case errors.As(err, &exit):
+		s.compare(lines, []string{fmt.Sprintf("= %d", exit.ExitCode())})
+	default:
+		s.check(err)
+		s.compare(lines, nil)
+	}
+}
+
 // run runs a command line and compares.
 func (s *script) run(args, lines []string) {
 	var stdout, stderr bytes.Buffer
@@ -157,6 +180,11 @@ func (s *script) run(args, lines []string) {
 	if code != 0 {
 		got = append(got, fmt.Sprintf("= %d", code))
 	}
+	s.compare(lines, got)
+}
+
+// compare compares what a block of lines expects with what was there.
+func (s *script) compare(lines, got []string) {
 	want := slices.DeleteFunc(slices.Clone(lines[1:]), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
 	if matches(want, got) {
 		s.out = append(s.out, lines...)

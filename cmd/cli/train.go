@@ -101,6 +101,9 @@ func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error
 	}
 	began := time.Now()
 	res, err := j.trainAndEvaluate(ctx)
+	if err == nil {
+		err = j.writeProjector()
+	}
 	end := err
 	if err == nil {
 		end = blownUp(res.TrainResult)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/internal/search"
 )
@@ -91,9 +92,15 @@ func (t *trials) run(ctx context.Context) error {
 	}
 }
 
+// fpTrialNoted is passed where the journal has a result.
+var fpTrialNoted = failpoint.New("cli/trial-noted")
+
 // take notes a result.
 func (t *trials) take(r search.Result) error {
 	if err := t.journal.End(r); err != nil {
+		return err
+	}
+	if err := fpTrialNoted.Here(); err != nil {
 		return err
 	}
 	t.search.Add(r)

@@ -19,8 +19,9 @@ type EarlyStopping struct {
 }
 
 var (
-	_ Selective = (*EarlyStopping)(nil)
-	_ Watcher   = (*EarlyStopping)(nil)
+	_ Selective   = (*EarlyStopping)(nil)
+	_ Watcher     = (*EarlyStopping)(nil)
+	_ Prioritized = (*EarlyStopping)(nil)
 )
 
 // NewEarlyStopping ends training, with its reason, once condition returns one.
@@ -33,6 +34,9 @@ func NewEarlyStopping(every Every, condition func() (reason string, err error)) 
 	}
 	return &EarlyStopping{condition: condition, timer: NewTimer(every)}, nil
 }
+
+// Priority is behind evaluators and checkpoints: the condition sees the evaluation of its own step.
+func (h *EarlyStopping) Priority() int { return PriorityStop }
 
 // AfterCreateSession looks at the condition: a restarted run may have stopped before.
 func (h *EarlyStopping) AfterCreateSession(_ context.Context, r Run) error { return h.check(r) }

@@ -76,7 +76,8 @@ const (
 	PriorityGuard   = -100 // NaN checks: before anything is written
 	PriorityDefault = 0
 	PriorityWrite   = 100 // loggers and summaries
-	PrioritySave    = 200 // checkpoints, last
+	PrioritySave    = 200 // checkpoints, and their evaluations
+	PriorityStop    = 300 // what evaluations decide, last
 )
 
 // Stateful is a Hook whose state is kept in checkpoints under its name, and

@@ -8,11 +8,12 @@ import (
 )
 
 // StepCounter writes the summaries "global_step/sec" and, of training, "data_wait", the share of the time in which the loop
-// waited for its input. Where that is much, the text "data_wait/bottleneck" names the step of the input that is to blame.
+// waited for its input, and "step_time/...", the shares of what else it did (StepTimes). Where that is much, the text "data_wait/bottleneck" names the step of the input that is to blame.
 type StepCounter struct {
 	Base
 	timer *Timer
 	waits dataWait
+	spent spent
 }
 
 var (
@@ -32,6 +33,7 @@ func (h *StepCounter) Priority() int { return PriorityWrite }
 // AfterCreateSession begins to measure.
 func (h *StepCounter) AfterCreateSession(_ context.Context, r Run) error {
 	h.waits.begin(r)
+	h.spent.begin(r, h.waits.now())
 	return nil
 }
 
@@ -56,5 +58,6 @@ func (h *StepCounter) AfterRun(_ context.Context, r Run) error {
 			values = append(values, summary.Text("data_wait/bottleneck", bottleneck))
 		}
 	}
+	values = append(values, h.spent.since(r, h.waits.now())...)
 	return s.Events().Values(step, values...)
 }

@@ -64,6 +64,7 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 	}
 	cfg.complete()
 	known := len(vs.Found)
+	cfg.dropUnread(&vs.List, origin)
 	cfg.validate(&vs.List)
 	for i := known; i < len(vs.Found); i++ {
 		vs.Found[i].Where = origin(vs.Found[i].Field)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -26,6 +28,9 @@ func TestBounds(t *testing.T) {
 		{[]string{"eval.exporters=[{name: a, kind: best}]"}, "eval.exporters: got [a], expected eval.input, too"},
 		{[]string{"eval.input.format=glyphs"}, "eval.steps: got 0, expected > 0, as eval.input never ends"},
 		{[]string{"eval.name=a/b"}, "eval.name"},
+		{[]string{"predict.input.files=a.csv"}, "predict.input.format: got \"\", expected the format of the data beside predict.input.files, for example csv"},
+		{[]string{"predict.input.batch_size=1"}, "predict.input.format: got \"\", expected the format of the data beside predict.input.batch_size"},
+		{[]string{"eval.input.take=1"}, "eval.input.format: got \"\", expected the format of the data beside eval.input.take"},
 		{[]string{"eval.exporters=[{name: a, kind: best}, {name: a, kind: best}]"}, `eval.exporters[1].name: got "a", expected a name that no other exporter has (--set eval.exporters)`},
 		{[]string{"eval.exporters=[{name: a, kind: steps}]"}, "eval.exporters[0].steps: got [], expected at least one step"},
 		{[]string{"eval.exporters=[{name: a, kid: best}]"}, "eval.exporters[0].kid: got \"best\", which is not a known key; known are name, kind"},
@@ -243,5 +248,24 @@ func TestFreeParameters(t *testing.T) {
 	}
 	if layers := p["layers"].([]any); layers[0] != 8 || layers[1] != 4.5 {
 		t.Errorf("layers %v", layers)
+	}
+}
+
+// TestEmptiedFormat: an input whose format is emptied is off, with all its keys but the size of batches of evaluations.
+func TestEmptiedFormat(t *testing.T) {
+	const text = `eval: {input: {format: csv, files: a.csv, columns: [{name: x}], batch_size: 3}}
+predict: {input: {format: csv, files: a.csv, columns: [{name: x}], batch_size: 4}}
+`
+	cfg, err := loadText(text, nil, []string{"eval.input.format=", "predict.input.format="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Eval.Input.BatchSize = 3
+	if diff := cmp.Diff(want.Eval, cfg.Eval) + cmp.Diff(want.Predict, cfg.Predict); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := loadText("eval: {input: {batch_size: 3}}", nil, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -99,7 +99,7 @@ eval: {input: {<<: *input, batch_size: 1}}
 		t.Fatal(err)
 	}
 	cfg, err := Load(LoadOptions{Path: path, Env: []string{"GOESTIMATOR_PREDICT_INPUT_MISSING_VALUES=" + numbers},
-		Sets: []string{"predict.input.columns=[{name: a, vocabulary: " + numbers + "}]"}})
+		Sets: []string{"predict.input.format=csv", "predict.input.files=p.csv", "predict.input.columns=[{name: a, vocabulary: " + numbers + "}]"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (a *assessor) importance(ctx context.Context, predict Predictor) error {
 	}
 	rows := len(a.sample.columns)
 	if len(columns) < 2 || rows < 2 {
-		a.result.Notes = append(a.result.Notes, fmt.Sprintf("no importance of inputs: there are %d inputs and %d rows, expected two of each at least", len(columns), rows))
+		a.result.Notes = append(a.result.Notes, fmt.Sprintf("The importance of inputs compares two or more of them on two rows or more: here are %d and %d.", len(columns), rows))
 		return nil
 	}
 	if most := max(mostPredicted/(1+len(columns)*a.Repeats), 2); rows > most {

@@ -132,6 +132,9 @@ func EmptyChart() (json.RawMessage, error) {
 // charts draws everything that the events hold; the second list is of histograms.
 func (r *Run) charts() (curves, histograms []chart, err error) {
 	for i, t := range r.byTag(events.Scalar) {
+		if isTimeShare(t.name) {
+			continue
+		}
 		c, err := scalarChart(fmt.Sprintf("scalar%d", i), t)
 		if err != nil {
 			return nil, nil, err

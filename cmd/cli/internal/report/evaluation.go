@@ -79,7 +79,8 @@ func classSections(prefix, title string, c *assess.Classes) ([]section, error) {
 	}
 	s.Tables = append(s.Tables, summary)
 	if len(c.Curves) == 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d classes: more than have curves.", len(c.Names)))
+		s.Title = "Classes of " + title
+		s.Notes = append(s.Notes, fmt.Sprintf("There are %d classes: curves are drawn of 100 at most.", len(c.Names)))
 		return []section{s}, nil
 	}
 	drawn := mostFrequent(c.Curves)

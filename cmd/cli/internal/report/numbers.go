@@ -14,6 +14,7 @@ type Numbers struct {
 	GlobalStep int64          `json:"global_step"`
 	Checkpoint string         `json:"checkpoint,omitempty"` // that was run on the data
 	Metrics    []MetricRange  `json:"metrics"`
+	Time       []TimeShare    `json:"training_time,omitempty"`
 	Step       *StepTime      `json:"step_time,omitempty"`
 	Evaluation *assess.Result `json:"evaluation,omitempty"`
 }
@@ -32,7 +33,7 @@ type MetricRange struct {
 
 // Numbers are those of the page that is written to out.
 func (r *Run) Numbers(out string) Numbers {
-	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Step: r.Step, Evaluation: r.Evaluation}
+	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Time: r.trainingTime(), Step: r.Step, Evaluation: r.Evaluation}
 }
 
 // metrics are the scalars of the evaluations, or, without any, of training.

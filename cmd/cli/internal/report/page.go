@@ -32,6 +32,7 @@ func (r *Run) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	step = append(r.timeSection(), step...)
 	damage := ""
 	if r.Damage != nil {
 		damage = r.Damage.Error()

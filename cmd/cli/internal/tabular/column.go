@@ -62,6 +62,7 @@ type Column struct {
 	OddText string
 	// Unreadable says why the values cannot be read; empty: they can.
 	Unreadable string
+	dropped    bool // see Profile.Drop
 }
 
 // watcher computes a Column.

@@ -35,7 +35,7 @@ func (p *Profile) Hints() []string {
 			continue
 		}
 		if r.Alone >= r.Guess+suspicious*(1-r.Guess) && p.Rows >= 100 {
-			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used? If not, leave it out: delete it from the table, or from feature_columns and model.params", p.Columns[i].Name, 100*r.Alone))
+			out = append(out, fmt.Sprintf("%s: it alone predicts the label (%.1f %%); is it known when the model is used? If not: init --leave-out %q", p.Columns[i].Name, 100*r.Alone, p.Columns[i].Name))
 		}
 	}
 	if n := p.Label.Missing; n > 0 {

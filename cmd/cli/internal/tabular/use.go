@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
 // Use says what a column is to a model.
@@ -37,9 +39,30 @@ func (p *Profile) Uses() (uses []Use, reasons []string) {
 	return uses, reasons
 }
 
+// Drop leaves columns out, by their names. A name that no column has, or that is the label's, is an error.
+func (p *Profile) Drop(names []string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(p.Columns, func(c Column) bool { return c.Name == name })
+		switch {
+		case i < 0:
+			near := spelling.Nearest(name, p.Names())
+			if near != "" {
+				near = fmt.Sprintf(" (did you mean %s?)", near)
+			}
+			return fmt.Errorf("the table has no column %q%s", name, near)
+		case p.Label != nil && p.Label.Column == i:
+			return fmt.Errorf("column %q is the label: expected one that the model would read", name)
+		}
+		p.Columns[i].dropped = true // columns of one name are left out anyway
+	}
+	return nil
+}
+
 func (c Column) use() (Use, string) {
 	present := c.Rows - c.Missing
 	switch {
+	case c.dropped:
+		return LeftOut, "as asked for"
 	case c.Name == "":
 		return LeftOut, "it has no name"
 	case c.Duplicate:

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// treesConfig trains on all rows at once, as the configs that init writes.
+const treesConfig = `
+model_dir: run
+seed: 7
+feature_columns: [{name: a, type: numeric, key: a}]
+model: {name: boosted_trees_classifier, params: {feature_columns: [a], n_trees: 2, max_depth: 2, train_in_memory: true, n_batches_per_layer: 1}}
+run: {log_step_count_steps: 0}
+train:
+  input:
+    format: csv
+    files: rows.csv
+    header: true
+    columns: [{name: a}, {name: who, role: ignore}, {name: day, role: ignore}, {name: y, role: label, vocabulary: ["no", "yes"]}]
+    split: {folds: 10, held_out: 0, part: train}
+    take: 18
+    batch_size: 18
+    repeat: true
+  max_steps: 100
+`
+
+// TestCrossvalOfTrees: each fold has a batch of all its rows, be it of all other folds or of the blocks before; the models are exported as one.
+func TestCrossvalOfTrees(t *testing.T) {
+	crossvalIn(t)
+	if err := os.WriteFile("c.yaml", []byte(treesConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[string]string{"plain": "take: 15\n", "time": "take: 12\n"} {
+		var out, errs bytes.Buffer
+		code := Run(t.Context(), []string{"crossval", "--config", "c.yaml", "--folds", "4", "--by", by, "--dir", by, "--json", "--export", "models"}, &out, &errs)
+		var sum crossvalSummary
+		if err := json.Unmarshal(out.Bytes(), &sum); err != nil || code != 0 || len(sum.Folds) != 4 || sum.Export == "" || len(sum.OutOfFold) == 0 {
+			t.Fatalf("%s: code %d, %v: %s%s", by, code, err, out.String(), errs.String())
+		}
+		fold, err := os.ReadFile(by + "/configs/fold_2.yaml")
+		if err != nil || !strings.Contains(string(fold), want) {
+			t.Errorf("%s: %v, expected %q in\n%s", by, err, want, fold)
+		}
+	}
+}

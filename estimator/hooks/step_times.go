@@ -1,0 +1,59 @@
+package hooks
+
+import (
+	"math"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/format/summary"
+)
+
+// StepTimes is what a training loop has spent its time on so far, besides waiting for its input (InputWaiter). What is left of the
+// time goes to other hooks and to staging batches.
+type StepTimes struct {
+	Compute     time.Duration // running the program: gradients, exchange with other tasks, update
+	Checkpoints time.Duration // writing them
+	Summaries   time.Duration // reading values for summaries and log lines, and writing these
+	Evaluations time.Duration // between steps, in this process
+}
+
+// StepTimer is a Run that knows what it spends its time on: a training loop.
+type StepTimer interface {
+	StepTimes() StepTimes
+}
+
+// spent finds out what shares of the time a loop spends on what.
+type spent struct {
+	at   time.Time
+	last StepTimes
+}
+
+// begin starts with a loop as it is now.
+func (s *spent) begin(r Run, now time.Time) {
+	if t, ok := r.(StepTimer); ok {
+		s.at, s.last = now, t.StepTimes()
+	}
+}
+
+// since are the shares of the time since the call before, from 0 to 1; none where they are not known.
+func (s *spent) since(r Run, now time.Time) []*summary.Value {
+	t, ok := r.(StepTimer)
+	if !ok || s.at.IsZero() {
+		return nil
+	}
+	times, all := t.StepTimes(), float64(max(now.Sub(s.at), 1))
+	var out []*summary.Value
+	for _, part := range []struct {
+		tag       string
+		now, then time.Duration
+	}{
+		{"step_time/compute", times.Compute, s.last.Compute},
+		{"step_time/checkpoints", times.Checkpoints, s.last.Checkpoints},
+		{"step_time/summaries", times.Summaries, s.last.Summaries},
+		{"step_time/evaluations", times.Evaluations, s.last.Evaluations},
+	} {
+		share := min(max(float64(part.now-part.then)/all, 0), 1)
+		out = append(out, summary.Scalar(part.tag, math.Round(1e4*share)/1e4))
+	}
+	s.at, s.last = now, times
+	return out
+}
