@@ -4,6 +4,7 @@ package ops
 var (
 	HistogramFixedWidth = define("HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype", "T: {int32, int64, float32, float64}", "dtype: indices = int32")
 	NthElement          = define("NthElement(input: T, n: int32) -> values: T", "reverse: bool = false", "T: reals")
+	IsotonicRegression  = define("IsotonicRegression(input: T) -> output: output_dtype, segments: int32", "T: reals", "output_dtype: {float16, bfloat16, float32, float64} = float32")
 	UnravelIndex        = define("UnravelIndex(indices: Tidx, dims: Tidx) -> output: Tidx", "Tidx: indices = int32")
 )
 

@@ -70,6 +70,10 @@ func (f format) of(t *tensor.Tensor) (func(i int) []byte, error) {
 		return func(i int) []byte { return f.padded(strconv.FormatBool(tensor.Values[bool](t)[i]), false) }, nil
 	case tensor.Float32, tensor.Float64:
 		return func(i int) []byte { return f.float(t.Float(i)) }, nil
+	case tensor.Complex64:
+		return func(i int) []byte { return f.complex(complex128(tensor.Values[complex64](t)[i])) }, nil
+	case tensor.Complex128:
+		return func(i int) []byte { return f.complex(tensor.Values[complex128](t)[i]) }, nil
 	case tensor.Uint64:
 		return func(i int) []byte { return f.signed(strconv.FormatUint(tensor.Values[uint64](t)[i], 10)) }, nil
 	case tensor.Int64:
@@ -101,6 +105,11 @@ func (f format) float(v float64) []byte {
 		p = 1
 	}
 	return f.signed(strconv.FormatFloat(v, f.verb, p, 64))
+}
+
+// complex writes a pair, whose parts have the width each.
+func (f format) complex(v complex128) []byte {
+	return fmt.Appendf(nil, "(%s,%s)", f.float(real(v)), f.float(imag(v)))
 }
 
 // infinite is signed without leading zeros.
