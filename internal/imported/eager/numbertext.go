@@ -169,30 +169,51 @@ func parseNumber(t *tensor.Tensor, i int, s []byte) error {
 	text := string(stripSpace(s))
 	switch t.DType {
 	case tensor.Float32:
-		v, err := parseFloat(text, 32)
+		v, err := parseFloat(string(s), 32)
 		tensor.Values[float32](t)[i] = float32(v)
 		return err
 	case tensor.Float64:
-		v, err := parseFloat(text, 64)
+		v, err := parseFloat(string(s), 64)
 		tensor.Values[float64](t)[i] = v
 		return err
 	case tensor.Int32:
-		v, err := strconv.ParseInt(text, 10, 32)
+		v, err := parseInt(text, 32)
 		tensor.Values[int32](t)[i] = int32(v)
 		return err
 	case tensor.Int64:
-		v, err := strconv.ParseInt(text, 10, 64)
+		v, err := parseInt(text, 64)
 		tensor.Values[int64](t)[i] = v
 		return err
 	}
 	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 }
 
-// parseFloat takes numbers out of range as infinite or zero, and neither
-// hexadecimal ones nor "infinity".
-func parseFloat(s string, bits int) (float64, error) {
-	if strings.ContainsAny(s, "xX_yY") {
+// parseInt takes no plus sign.
+func parseInt(s string, bits int) (int64, error) {
+	if strings.HasPrefix(s, "+") {
 		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseInt(s, 10, bits)
+}
+
+// parseFloat takes numbers out of range as infinite or zero, nan and inf in any case and of both signs, and integers in
+// hexadecimal, but not "infinity". White space alone is 0.
+func parseFloat(text string, bits int) (float64, error) {
+	s := string(stripSpace([]byte(text)))
+	if s == "" && text != "" {
+		return 0, nil
+	}
+	digits := strings.TrimLeft(s, "+-")
+	switch lower := strings.ToLower(digits); {
+	case len(s)-len(digits) > 1 || lower == "infinity" || strings.Contains(s, "_"):
+		return 0, strconv.ErrSyntax
+	case lower == "nan":
+		s = lower
+	case strings.HasPrefix(lower, "0x"):
+		if strings.ContainsAny(lower, ".p") {
+			return 0, strconv.ErrSyntax
+		}
+		s += "p0"
 	}
 	v, err := strconv.ParseFloat(s, bits)
 	if errors.Is(err, strconv.ErrRange) {

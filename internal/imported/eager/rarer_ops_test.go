@@ -72,3 +72,18 @@ func TestWiderScatter(t *testing.T) {
 	s.run("ResourceScatterNdMin", nil, v, tensorOf([]int32{2}, 1, 1), tensorOf([]float32{-7}, 1))
 	s.expect(s.run("ReadVariableOp", graph.Attrs{"dtype": tensor.Float32}, v), "float32[3] 1 5 -7")
 }
+
+// TestNumbersOfTexts: which texts TensorFlow 2.15 takes for numbers.
+func TestNumbersOfTexts(t *testing.T) {
+	s := newSession(t)
+	taken := []string{"-nan", "+NaN", "-INF", "0x10", "-0x1F", " +0x10 ", "0x1ffffff", "1E+3", "5.", "+.5", "-1e400", "1e-400", "  "}
+	s.expect(s.run("StringToNumber", nil, taken), "float32[13] NaN NaN -Inf 16 -31 16 3.3554432e+07 1000 5 0.5 -Inf 0 0")
+	for _, text := range []string{"", "infinity", "-Infinity", "0X1p3", "0x1.8", "0x", "0x1g", "0x-1", "1_000", "-", "--1", "+-1", "1e", "nan(12)", "1 2", "0b1"} {
+		s.refuse("could not correctly convert", "StringToNumber", nil, text)
+	}
+	ints := graph.Attrs{"out_type": tensor.Int32}
+	s.expect(s.run("StringToNumber", ints, []string{"-5", " 05 ", "-2147483648"}), "int32[3] -5 5 -2.147483648e+09")
+	for _, text := range []string{"+5", "0x5", "5.0", "", " ", "2147483648"} {
+		s.refuse("could not correctly convert", "StringToNumber", ints, text)
+	}
+}
