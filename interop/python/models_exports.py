@@ -46,7 +46,7 @@ def export_archive():
         archive.add_endpoint("embed", embed.__call__, input_signature=[tf.TensorSpec((None, None), tf.int32, "ids")])
         archive.write_out(path)
 
-    return Exported(save, ("call", {"a": f32(3, 2), "i": np.array([0, 9, 4], "int32")}), ("embed", {"ids": np.array([[1, 2]], "int32")}))
+    return Exported(save, ("call", {"inputs": f32(3, 2), "inputs_1": np.array([0, 9, 4], "int32")}), ("embed", {"ids": np.array([[1, 2]], "int32")}))
 
 
 def growing_tables():
