@@ -12,9 +12,9 @@ var (
 var (
 	ScatterNdNonAliasingAdd = define("ScatterNdNonAliasingAdd(input: T, indices: Tindices, updates: T) -> output: T",
 		"T: {float32, float64, int32, uint8, int16, int8, complex64, complex128, int64, bfloat16, uint16, float16, uint32, uint64, bool}", "Tindices: indices")
-	TensorScatterSub = define("TensorScatterSub(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
-	TensorScatterMax = define("TensorScatterMax(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
-	TensorScatterMin = define("TensorScatterMin(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
+	TensorScatterSub = define("TensorScatterSub(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
+	TensorScatterMax = define("TensorScatterMax(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
+	TensorScatterMin = define("TensorScatterMin(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
 )
 
 // Pools whose sizes are inputs.
