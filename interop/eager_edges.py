@@ -67,6 +67,12 @@ def more():
     case("UniqueV2", i64(5, 3, 5), i64(0))
     case("UniqueV2", i64([5, 3], [5, 3]), i64(0))
     case("UniqueWithCountsV2", i64(5, 3, 5), i64(0))
+    cells = np.arange(16, dtype=np.float32).reshape(4, 2, 2, 1)
+    case("BatchToSpace", cells, i32([0, 1], [0, 0]), block_size=2)
+    case("SpaceToBatch", cells, i32([1, 1], [0, 2]), block_size=2)
+    case("GuaranteeConst", f32(1, -2, 0.5))
+    case("IsotonicRegression", f32([1, 3, 2, 2.5, 0], [2, 2, 1, 1, 4]), tol=1e-6)
+    case("IsotonicRegression", i32(1, 5, 2), output_dtype=tf.float64, tol=1e-6)
 
 
 def decode(t):

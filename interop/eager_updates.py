@@ -119,6 +119,17 @@ def scatters():
             update(op + " wrong shape", op, [v], [np.array([[4]], np.int32), u])
 
 
+def extremes():
+    """The larger and the smaller number of slices, which TensorFlow has for floats alone."""
+    v, u = np.float32([[5, -1, 2], [0, 3, 9], [4, 4, np.nan]]), np.float32([7, -2, 3])
+    for form in ("", "Resource"):
+        for how in ("Max", "Min"):
+            op = form + "ScatterNd" + how
+            update(op + " cells", op, [v], [np.array([[0, 1], [1, 0], [0, 1]], np.int64), u])
+            update(op + " rows", op, [v], [np.array([[1], [2]], np.int32), np.stack([u, u + 1])])
+            update(op + " beyond the end", op, [v], [np.array([[5]], np.int32), np.stack([u])])
+
+
 def counters():
     for t in (np.float32, np.float64, np.int32, np.int64):
         v, u = (rng.random((2, 3)) * 9).astype(t), (rng.random((2, 3)) * 9).astype(t)
@@ -342,6 +353,7 @@ def main():
     norms()
     fusions()
     diagonals()
+    extremes()
     base.write(sys.argv[1], sequences.SEQUENCES)
     print(len(sequences.SEQUENCES), "sequences,", sum("error" in c for c in sequences.SEQUENCES), "errors")
 

@@ -90,6 +90,8 @@ func needs(g session.Gap) string {
 		return "a wider kernel: " + g.Why
 	case strings.Contains(g.Op, "PyFunc"):
 		return "Python: the function is only in the program that saved the model; save it without py_function"
+	case strings.HasPrefix(g.Op, "Stack") && d != nil:
+		return "a model without gradients of loops of TensorFlow 1: save it after tf.compat.v1.enable_control_flow_v2()"
 	case d != nil && d.State == ops.Queues:
 		return "a model without datasets, queues and iterators: save the part that answers requests"
 	case d != nil:

@@ -79,6 +79,13 @@ def rnn(x, n):
     return {"y": y, "h": state.h}
 
 
+def joined(x, n):
+    """An array that grows, of elements of several lengths."""
+    a = tf.TensorArray(tf.float32, 0, dynamic_size=True, infer_shape=False, element_shape=[None, 2])
+    a = tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, tf.repeat(x[:1], i + 1, 0))), [tf.constant(0), a])[1]
+    return {"y": tf.reduce_sum(a.concat(), 0)}
+
+
 def split(x, n):
     a = tf.TensorArray(tf.float32, 1, infer_shape=False).split(x, [3])
     return {"y": v1.cond(n > 0, lambda: a.read(0), lambda: x)}
@@ -90,7 +97,7 @@ def index(x, n):
     return {"y": y, "which": tf.identity(which)}
 
 
-for f in [power, nested, growing, branches, deep, mixed, cases, searching, arrays, rnn, split, index]:
+for f in [power, nested, growing, branches, deep, mixed, cases, searching, arrays, rnn, joined, split, index]:
     with v1.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
         n = v1.placeholder(tf.int32, [], name="n")

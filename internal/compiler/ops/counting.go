@@ -4,6 +4,7 @@ package ops
 var (
 	HistogramFixedWidth = define("HistogramFixedWidth(values: T, value_range: T, nbins: int32) -> out: dtype", "T: {int32, int64, float32, float64}", "dtype: indices = int32")
 	NthElement          = define("NthElement(input: T, n: int32) -> values: T", "reverse: bool = false", "T: reals")
+	IsotonicRegression  = define("IsotonicRegression(input: T) -> output: output_dtype, segments: int32", "T: reals", "output_dtype: {float16, bfloat16, float32, float64} = float32")
 	UnravelIndex        = define("UnravelIndex(indices: Tidx, dims: Tidx) -> output: Tidx", "Tidx: indices = int32")
 )
 
@@ -11,9 +12,9 @@ var (
 var (
 	ScatterNdNonAliasingAdd = define("ScatterNdNonAliasingAdd(input: T, indices: Tindices, updates: T) -> output: T",
 		"T: {float32, float64, int32, uint8, int16, int8, complex64, complex128, int64, bfloat16, uint16, float16, uint32, uint64, bool}", "Tindices: indices")
-	TensorScatterSub = define("TensorScatterSub(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
-	TensorScatterMax = define("TensorScatterMax(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
-	TensorScatterMin = define("TensorScatterMin(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
+	TensorScatterSub = define("TensorScatterSub(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
+	TensorScatterMax = define("TensorScatterMax(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
+	TensorScatterMin = define("TensorScatterMin(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
 )
 
 // Pools whose sizes are inputs.

@@ -13,8 +13,8 @@ var (
 		"batch_dims: int = 0", "validate_indices: bool = true", "Tindices: indices").state(Reads)
 	ResourceGatherNd    = define("ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype", "Tindices: indices").state(Reads)
 	ScatterNd           = define("ScatterNd(indices: Tindices, updates: T, shape: Tindices size) -> output: T", "Tindices: {int16, int32, int64}").grows()
-	TensorScatterAdd    = define("TensorScatterAdd(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices")
-	TensorScatterUpdate = define("TensorScatterUpdate(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: {int16, int32, int64, uint16}")
+	TensorScatterAdd    = define("TensorScatterAdd(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: indices").sameShape()
+	TensorScatterUpdate = define("TensorScatterUpdate(tensor: T, indices: Tindices, updates: T) -> output: T", "Tindices: {int16, int32, int64, uint16}").sameShape()
 	Where               = define("Where(input: T) -> index: int64",
 		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128} = bool")
 	SegmentMax        = define("SegmentMax(data: T, segment_ids: Tindices) -> output: T", "T: reals", "Tindices: indices")

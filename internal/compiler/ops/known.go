@@ -12,6 +12,7 @@ func init() {
 
 const known = `
 AssignVariableXlaConcatND(resource: resource, inputs: N*T)
+BatchFunction(in_tensors: [Tin], captured_tensors: [Tcaptured]) -> out_tensors: [Tout]
 BoostedTreesQuantileStreamResourceFlush(quantile_stream_resource_handle: resource, num_buckets: int64)
 CudnnRNN(input: T, input_h: T, input_c: T, params: T) -> output: T, output_h: T, output_c: T, reserve_space: T
 CudnnRNNV3(input: T, input_h: T, input_c: T, params: T, sequence_lengths: int32) -> output: T, output_h: T, output_c: T, reserve_space: T, host_reserved: int8

@@ -24,6 +24,8 @@ var (
 	Unpack         = define("Unpack(value: T) -> output: num*T", "axis: int = 0").lists()
 	BatchToSpaceND = define("BatchToSpaceND(input: T, block_shape: Tblock_shape const, crops: Tcrops const) -> output: T",
 		"Tblock_shape: indices = int32", "Tcrops: indices = int32").grows()
+	BatchToSpace   = define("BatchToSpace(input: T, crops: Tidx const) -> output: T", "block_size: int", "Tidx: indices = int32").grows()
+	SpaceToBatch   = define("SpaceToBatch(input: T, paddings: Tpaddings const) -> output: T", "Tpaddings: indices = int32", "block_size: int").grows()
 	MatrixBandPart = define("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex) -> band: T", "Tindex: indices = int64").sameShape()
 	Roll           = define("Roll(input: T, shift: Tshift, axis: Taxis) -> output: T", "Tshift: indices", "Taxis: indices").sameShape()
 	SpaceToBatchND = define("SpaceToBatchND(input: T, block_shape: Tblock_shape const, paddings: Tpaddings const) -> output: T",

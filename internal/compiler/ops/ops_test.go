@@ -132,6 +132,7 @@ func TestOnResource(t *testing.T) {
 		"ScatterAdd": "ResourceScatterAdd", "ScatterSub": "ResourceScatterSub", "ScatterUpdate": "ResourceScatterUpdate",
 		"ScatterMul": "ResourceScatterMul", "ScatterDiv": "ResourceScatterDiv", "ScatterMin": "ResourceScatterMin", "ScatterMax": "ResourceScatterMax",
 		"ScatterNdAdd": "ResourceScatterNdAdd", "ScatterNdSub": "ResourceScatterNdSub", "ScatterNdUpdate": "ResourceScatterNdUpdate",
+		"ScatterNdMin": "ResourceScatterNdMin", "ScatterNdMax": "ResourceScatterNdMax",
 		"StridedSliceAssign": "ResourceStridedSliceAssign",
 	}
 	for _, d := range Defs() {

@@ -12,6 +12,10 @@ var (
 		"dtype: numbers", "Tindices: indices").state(Writes)
 	ResourceScatterNdAdd = define("ResourceScatterNdAdd(ref: resource, indices: Tindices, updates: T)",
 		"Tindices: indices", "use_locking: bool = true").state(Writes)
+	ResourceScatterNdMax = define("ResourceScatterNdMax(ref: resource, indices: Tindices, updates: T)",
+		"Tindices: indices", "use_locking: bool = true").state(Writes)
+	ResourceScatterNdMin = define("ResourceScatterNdMin(ref: resource, indices: Tindices, updates: T)",
+		"Tindices: indices", "use_locking: bool = true").state(Writes)
 	ResourceScatterNdSub = define("ResourceScatterNdSub(ref: resource, indices: Tindices, updates: T)",
 		"Tindices: indices", "use_locking: bool = true").state(Writes)
 	ResourceScatterNdUpdate = define("ResourceScatterNdUpdate(ref: resource, indices: Tindices, updates: T)",
@@ -28,6 +32,10 @@ var (
 		"T: {float16, bfloat16, float32, float64, int32, int64}", "Tindices: indices", "use_locking: bool = false").state(Writes)
 	ScatterMul = define("ScatterMul(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",
 		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
+	ScatterNdMax = define("ScatterNdMax(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",
+		"Tindices: indices", "use_locking: bool = false").state(Writes)
+	ScatterNdMin = define("ScatterNdMin(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",
+		"Tindices: indices", "use_locking: bool = false").state(Writes)
 	ScatterNdAdd = define("ScatterNdAdd(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",
 		"T: numbers", "Tindices: indices", "use_locking: bool = false").state(Writes)
 	ScatterNdSub = define("ScatterNdSub(ref: &T, indices: Tindices, updates: T) -> output_ref: &T",

@@ -4,6 +4,7 @@ package ops
 var (
 	Const                  = define("Const() -> output: dtype", "value: tensor")
 	ControlTrigger         = define("ControlTrigger()").state(Effects).opaque()
+	GuaranteeConst         = define("GuaranteeConst(input: T) -> output: T").sameShape()
 	Identity               = define("Identity(input: T) -> output: T").sameShape().opaque().cuda("%1", "fib")
 	IdentityN              = define("IdentityN(input: [T]) -> output: [T]").opaque()
 	NoOp                   = define("NoOp()").state(Effects).opaque()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // blockOps move blocks of elements.
@@ -13,6 +14,8 @@ var blockOps = map[*ops.Def]maker{
 	ops.MatrixBandPart: plain(bandPart),
 	ops.SpaceToBatchND: plain(spaceToBatch),
 	ops.BatchToSpaceND: plain(batchToSpace),
+	ops.SpaceToBatch:   ofImages(spaceToBatch),
+	ops.BatchToSpace:   ofImages(batchToSpace),
 }
 
 // roll shifts one dimension after the other.
@@ -96,6 +99,27 @@ func bandPart(c call) error {
 		}
 	}
 	return nil
+}
+
+// ofImages makes the kernel of images, whose blocks are squares, of one of blocks of any shape.
+func ofImages(f kernel) maker {
+	return func(s *site) (kernel, error) {
+		size := s.node.Int("block_size", 0)
+		if size < 2 || size > 1<<20 {
+			return nil, fmt.Errorf("block_size should be > 1, but was: %d", size)
+		}
+		block, err := tensor.FromSlice([]int32{int32(size), int32(size)}, 2)
+		if err != nil {
+			return nil, err
+		}
+		return func(c call) error {
+			if len(c.t(0).Shape) != 4 {
+				return fmt.Errorf("input rank should be: 4, but is: %d", len(c.t(0).Shape))
+			}
+			c.in = []Value{c.in[0], {T: block}, c.in[1]}
+			return f(c)
+		}, nil
+	}
 }
 
 // blockArgs checks the block sizes and margins of SpaceToBatchND and BatchToSpaceND.

@@ -22,9 +22,9 @@ var countingOps = map[*ops.Def]maker{
 	},
 	ops.UnravelIndex:            plain(unravel),
 	ops.ScatterNdNonAliasingAdd: plain(scatterAdded),
-	ops.TensorScatterSub:        plain(scatterEach(func(has, v float64) float64 { return has - v }, func(has, v int64) int64 { return has - v })),
-	ops.TensorScatterMax:        plain(scatterEach(func(has, v float64) float64 { return max(has, v) }, func(has, v int64) int64 { return max(has, v) })),
-	ops.TensorScatterMin:        plain(scatterEach(func(has, v float64) float64 { return min(has, v) }, func(has, v int64) int64 { return min(has, v) })),
+	ops.TensorScatterSub:        plain(tensorScatterBy(subtraction)),
+	ops.TensorScatterMax:        plain(tensorScatterBy(largest)),
+	ops.TensorScatterMin:        plain(tensorScatterBy(smallest)),
 	ops.EditDistance:            editDistance,
 }
 
@@ -136,37 +136,3 @@ func unravel(c call) error {
 
 // scatterAdded adds to a tensor, which is not changed itself.
 func scatterAdded(c call) error { return tensorScatterAdd(c) }
-
-// scatterEach is a function of an element and what is scattered onto it.
-func scatterEach(ofFloats func(has, v float64) float64, ofInts func(has, v int64) int64) kernel {
-	return func(c call) error {
-		s, out, err := scattered(c)
-		if err != nil {
-			return err
-		}
-		n := product(s.rest)
-		switch out.DType {
-		case tensor.Float32:
-			eachScattered(out, c.t(2), s.slices, n, func(has, v float32) float32 { return float32(ofFloats(float64(has), float64(v))) })
-		case tensor.Float64:
-			eachScattered(out, c.t(2), s.slices, n, ofFloats)
-		case tensor.Int32:
-			eachScattered(out, c.t(2), s.slices, n, func(has, v int32) int32 { return int32(ofInts(int64(has), int64(v))) })
-		case tensor.Int64:
-			eachScattered(out, c.t(2), s.slices, n, ofInts)
-		default:
-			return fmt.Errorf("type %v %w", out.DType, ErrUnsupported)
-		}
-		return nil
-	}
-}
-
-func eachScattered[T number](out, updates *tensor.Tensor, rows []int64, n int, f func(has, v T) T) {
-	dst, src := tensor.Values[T](out), tensor.Values[T](updates)
-	for i, r := range rows {
-		to := dst[int(r)*n:][:n]
-		for j, v := range src[i*n : (i+1)*n] {
-			to[j] = f(to[j], v)
-		}
-	}
-}

@@ -42,7 +42,7 @@ const byControl = "runs functions, which the recorder has not: interop/v1_contro
 // total are ops that refuse nothing, or only what TensorFlow's graphs do not let in: they have no case that is refused.
 var total = strings.Fields(`
 	Abs Acos Acosh Add AsString Asin Asinh Assign AssignVariableOp Atan Atanh Bitcast Bucketize Cast Ceil Cos Cosh Elu EncodeBase64 Erf Erfc Erfinv Exp
-	Expm1 Floor Identity IdentityN Inv Invert IsFinite IsInf IsNan L2Loss LeakyRelu Lgamma Log Log1p LogicalNot OnesLike PlaceholderWithDefault
+	Expm1 Floor GuaranteeConst Identity IdentityN Inv Invert IsFinite IsInf IsNan IsotonicRegression L2Loss LeakyRelu Lgamma Log Log1p LogicalNot OnesLike PlaceholderWithDefault
 	PreventGradient Print PrintV2 Rank Reciprocal Relu Relu6 Rint Round Rsqrt Selu Shape ShapeN Sigmoid Sign Sin Sinh Size Snapshot Softplus Softsign Sqrt
 	Square StaticRegexFullMatch StaticRegexReplace StopGradient StringLower StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
 	StringUpper Tan Tanh TensorListConcatV2 ZerosLike

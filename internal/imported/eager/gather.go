@@ -252,6 +252,21 @@ func tensorScatterAdd(c call) error {
 	return addSlices(out, places, c.t(2), product(s.rest))
 }
 
+// tensorScatterBy changes slices of a copy of input 0.
+func tensorScatterBy(how change) kernel {
+	return func(c call) error {
+		s, out, err := scattered(c)
+		if err != nil {
+			return err
+		}
+		places, err := s.places(c)
+		if err != nil {
+			return err
+		}
+		return how.slices(out, places, c.t(2), product(s.rest))
+	}
+}
+
 // scattered returns where slices of input 2 go in output 0, which is a copy of input 0.
 func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
@@ -267,17 +282,9 @@ func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	return s, out, nil
 }
 
-// addSlices adds slice i of n elements of src to dst's at places[i].
+// addSlices adds slice i of n elements of src to dst's at places[i]: of texts the last one counts, of booleans any.
 func addSlices(dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) error {
 	switch src.DType {
-	case tensor.Float32:
-		addTo[float32](dst, places, src, n)
-	case tensor.Float64:
-		addTo[float64](dst, places, src, n)
-	case tensor.Int32:
-		addTo[int32](dst, places, src, n)
-	case tensor.Int64:
-		addTo[int64](dst, places, src, n)
 	case tensor.String:
 		for i, p := range places {
 			copyCells(dst, p, src, i*n, n)
@@ -291,16 +298,7 @@ func addSlices(dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) erro
 			}
 		}
 	default:
-		return fmt.Errorf("type %v %w", src.DType, ErrUnsupported)
+		return addition.slices(dst, places, src, n)
 	}
 	return nil
-}
-
-func addTo[T number](dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) {
-	d, s := tensor.Values[T](dst), tensor.Values[T](src)
-	for i, p := range places {
-		for j, v := range s[i*n : (i+1)*n] {
-			d[p+j] += v
-		}
-	}
 }

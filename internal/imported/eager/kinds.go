@@ -35,23 +35,23 @@ var every = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
 		AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable AnonymousMutableHashTableOfTensors Assign AssignVariableOp
-		BatchToSpaceND Bitcast BroadcastTo CheckNumerics CheckNumericsV2 Concat ConcatV2 Const DecodeRaw DepthToSpace
+		BatchToSpace BatchToSpaceND Bitcast BroadcastTo CheckNumerics CheckNumericsV2 Concat ConcatV2 Const DecodeRaw DepthToSpace
 		DestroyTemporaryVariable Diag DiagPart DynamicPartition DynamicStitch Empty EmptyTensorList EnsureShape ExpandDims ExtractImagePatches ExtractVolumePatches Fill Gather GatherNd
-		GatherV2 HashTable HashTableV2 Identity IsVariableInitialized LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2
+		GatherV2 GuaranteeConst HashTable HashTableV2 Identity IsVariableInitialized LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2
 		MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2
 		MatrixSetDiagV3 MirrorPad Multinomial MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors MutableHashTableOfTensorsV2
 		MutableHashTableV2 OneHot Pack Pad PadV2 ParallelConcat ParallelDynamicStitch Placeholder PlaceholderV2 PlaceholderWithDefault PreventGradient
-		Print RaggedGather RaggedTensorToSparse RaggedTensorToTensor RandomGamma RandomPoissonV2 RandomShuffle RandomStandardNormal RandomUniform
+		Print RaggedGather RaggedTensorFromVariant RaggedTensorToSparse RaggedTensorToTensor RaggedTensorToVariant RandomGamma RandomPoissonV2 RandomShuffle RandomStandardNormal RandomUniform
 		Rank ReadVariableOp RefIdentity Reshape ResizeArea ResizeBicubic ResizeBilinear ResizeNearestNeighbor ResourceGather ResourceGatherNd ResourceScatterNdUpdate
 		ResourceScatterUpdate ResourceStridedSliceAssign ReverseSequence ReverseV2 Roll ScaleAndTranslate
 		CropAndResize CropAndResizeGradBoxes NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
-		ScatterNdUpdate ScatterUpdate Select SelectV2 Shape ShapeN
-		Size Slice Snapshot SpaceToBatchND SpaceToDepth SparseConcat SparseFillEmptyRows SparseReorder SparseSlice SparseToDense Split SplitV Squeeze
+		ScatterNdUpdate ScatterUpdate Select SelectV2 SerializeManySparse SerializeTensor Shape ShapeN
+		Size Slice Snapshot SpaceToBatch SpaceToBatchND SpaceToDepth SparseConcat SparseFillEmptyRows SparseReorder SparseSlice SparseSplit SparseToDense Split SplitV Squeeze
 		StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatelessMultinomial StatelessRandomGammaV2 StatelessRandomGammaV3
 		StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform StatelessRandomUniformV2 StatelessShuffle
 		StatelessTruncatedNormal StatelessTruncatedNormalV2 StopGradient StridedSlice StridedSliceAssign StridedSliceGrad TemporaryVariable
-		TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack
-		TensorListReserve TensorListScatter TensorListScatterV2 TensorListSetItem TensorListStack TensorScatterUpdate Tile Transpose TruncatedNormal
+		TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack
+		TensorListReserve TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose TruncatedNormal
 		Unpack VarHandleOp Variable VariableV2 ZerosLike _ParallelConcatStart _ParallelConcatUpdate`) {
 		all[name] = true
 	}
@@ -76,17 +76,19 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 		Conv2D Conv2DBackpropInput Conv2DBackpropFilter ResizeNearestNeighborGrad`, "T", floatKinds)
 	set("Round", "T", append(kinds{tensor.Int32, tensor.Int64}, floatKinds...))
 	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
-	set("LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ArgMax ArgMin", "T", realKinds)
+	set(`LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin ResourceScatterNdMax
+		ResourceScatterNdMin TensorScatterSub TensorScatterMax TensorScatterMin ArgMax ArgMin`, "T", realKinds)
 	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)
-	set("ScatterNd TensorScatterAdd", "T", append(kinds{tensor.Bool, tensor.String}, wideKinds...))
+	set("ScatterNd TensorScatterAdd", "T", simpleKinds)
 	set("Cast", "SrcT", castKinds)
 	set("Cast", "DstT", castKinds)
 	for _, attr := range []string{"Ta", "Tb", "Tout"} {
 		set("BatchMatMulV3", attr, wideKinds)
 	}
 	set("MaxPoolV2 MaxPoolGradV2", "T", floatKinds)
-	set("SparseTensorDenseAdd TensorScatterSub TensorScatterMax TensorScatterMin", "T", wideKinds)
-	set("SparseFillEmptyRowsGrad ScatterNdNonAliasingAdd", "T", append(kinds{tensor.Bool}, wideKinds...))
+	set("SparseTensorDenseAdd", "T", wideKinds)
+	set("SparseFillEmptyRowsGrad", "T", append(kinds{tensor.Bool}, wideKinds...))
+	set("ScatterNdNonAliasingAdd", "T", append(kinds{tensor.Bool}, realKinds...))
 	set("SparseAdd", "T", append(kinds{tensor.Int8, tensor.Int16}, wideKinds...))
 	set("SparseReduceSum SparseReduceSumSparse SparseReduceMax SparseReduceMaxSparse SparseSparseMaximum SparseSparseMinimum NthElement", "T",
 		append(kinds{tensor.Int8, tensor.Int16, tensor.Uint8, tensor.Uint16}, wideKinds...))
@@ -130,9 +132,9 @@ func setQuantized(set func(names, attr string, k kinds)) {
 var onComplex = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
-		AccumulateNV2 AddN BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cholesky Cumprod Cumsum Einsum Equal LogMatrixDeterminant LookupTableExport LookupTableExportV2
-		LookupTableInsert LookupTableInsertV2 Lu MatMul MatrixDeterminant MatrixInverse MatrixSolve MatrixTriangularSolve Mean NotEqual OnesLike Prod Qr
-		SelfAdjointEigV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Svd Where`) {
+		AccumulateNV2 AddN AsString AssignAdd AssignSub BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cholesky Cumprod Cumsum Einsum Equal LogMatrixDeterminant LookupTableExport LookupTableExportV2
+		LookupTableInsert LookupTableInsertV2 Lu MatMul MatrixDeterminant MatrixInverse MatrixSolve MatrixTriangularSolve Mean MirrorPadGrad NotEqual OnesLike Prod Qr
+		ScatterNd ScatterNdNonAliasingAdd SelfAdjointEigV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Svd TensorScatterAdd TensorScatterSub Where`) {
 		all[name] = true
 	}
 	for op := range complexUnary {

@@ -70,6 +70,10 @@ func (f format) of(t *tensor.Tensor) (func(i int) []byte, error) {
 		return func(i int) []byte { return f.padded(strconv.FormatBool(tensor.Values[bool](t)[i]), false) }, nil
 	case tensor.Float32, tensor.Float64:
 		return func(i int) []byte { return f.float(t.Float(i)) }, nil
+	case tensor.Complex64:
+		return func(i int) []byte { return f.complex(complex128(tensor.Values[complex64](t)[i])) }, nil
+	case tensor.Complex128:
+		return func(i int) []byte { return f.complex(tensor.Values[complex128](t)[i]) }, nil
 	case tensor.Uint64:
 		return func(i int) []byte { return f.signed(strconv.FormatUint(tensor.Values[uint64](t)[i], 10)) }, nil
 	case tensor.Int64:
@@ -101,6 +105,11 @@ func (f format) float(v float64) []byte {
 		p = 1
 	}
 	return f.signed(strconv.FormatFloat(v, f.verb, p, 64))
+}
+
+// complex writes a pair, whose parts have the width each.
+func (f format) complex(v complex128) []byte {
+	return fmt.Appendf(nil, "(%s,%s)", f.float(real(v)), f.float(imag(v)))
 }
 
 // infinite is signed without leading zeros.
@@ -160,30 +169,51 @@ func parseNumber(t *tensor.Tensor, i int, s []byte) error {
 	text := string(stripSpace(s))
 	switch t.DType {
 	case tensor.Float32:
-		v, err := parseFloat(text, 32)
+		v, err := parseFloat(string(s), 32)
 		tensor.Values[float32](t)[i] = float32(v)
 		return err
 	case tensor.Float64:
-		v, err := parseFloat(text, 64)
+		v, err := parseFloat(string(s), 64)
 		tensor.Values[float64](t)[i] = v
 		return err
 	case tensor.Int32:
-		v, err := strconv.ParseInt(text, 10, 32)
+		v, err := parseInt(text, 32)
 		tensor.Values[int32](t)[i] = int32(v)
 		return err
 	case tensor.Int64:
-		v, err := strconv.ParseInt(text, 10, 64)
+		v, err := parseInt(text, 64)
 		tensor.Values[int64](t)[i] = v
 		return err
 	}
 	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 }
 
-// parseFloat takes numbers out of range as infinite or zero, and neither
-// hexadecimal ones nor "infinity".
-func parseFloat(s string, bits int) (float64, error) {
-	if strings.ContainsAny(s, "xX_yY") {
+// parseInt takes no plus sign.
+func parseInt(s string, bits int) (int64, error) {
+	if strings.HasPrefix(s, "+") {
 		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseInt(s, 10, bits)
+}
+
+// parseFloat takes numbers out of range as infinite or zero, nan and inf in any case and of both signs, and integers in
+// hexadecimal, but not "infinity". White space alone is 0.
+func parseFloat(text string, bits int) (float64, error) {
+	s := string(stripSpace([]byte(text)))
+	if s == "" && text != "" {
+		return 0, nil
+	}
+	digits := strings.TrimLeft(s, "+-")
+	switch lower := strings.ToLower(digits); {
+	case len(s)-len(digits) > 1 || lower == "infinity" || strings.Contains(s, "_"):
+		return 0, strconv.ErrSyntax
+	case lower == "nan":
+		s = lower
+	case strings.HasPrefix(lower, "0x"):
+		if strings.ContainsAny(lower, ".p") {
+			return 0, strconv.ErrSyntax
+		}
+		s += "p0"
 	}
 	v, err := strconv.ParseFloat(s, bits)
 	if errors.Is(err, strconv.ErrRange) {

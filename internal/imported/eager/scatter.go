@@ -29,6 +29,10 @@ var scatterOps = map[*ops.Def]maker{
 	ops.ResourceScatterNdAdd:    plain(scatterSlicesBy(addition)),
 	ops.ScatterNdSub:            plain(scatterSlicesBy(subtraction)),
 	ops.ResourceScatterNdSub:    plain(scatterSlicesBy(subtraction)),
+	ops.ScatterNdMax:            plain(scatterSlicesBy(largest)),
+	ops.ResourceScatterNdMax:    plain(scatterSlicesBy(largest)),
+	ops.ScatterNdMin:            plain(scatterSlicesBy(smallest)),
+	ops.ResourceScatterNdMin:    plain(scatterSlicesBy(smallest)),
 	ops.ScatterNdUpdate:         plain(scatterSlicesBy(replacement)),
 	ops.ResourceScatterNdUpdate: plain(scatterSlicesBy(replacement)),
 }
@@ -157,6 +161,14 @@ func (how change) slices(v *tensor.Tensor, places []int, updates *tensor.Tensor,
 		return changeAll[uint32](how, v, places, updates, n)
 	case tensor.Uint64:
 		return changeAll[uint64](how, v, places, updates, n)
+	case tensor.Complex64:
+		if how != replacement {
+			return changeComplex[complex64](how, v, places, updates, n)
+		}
+	case tensor.Complex128:
+		if how != replacement {
+			return changeComplex[complex128](how, v, places, updates, n)
+		}
 	}
 	if how != replacement || len(updates.Shape) == 0 && n != 1 {
 		return fmt.Errorf("type %v %w", v.DType, ErrUnsupported)
@@ -184,6 +196,27 @@ func changeAll[T number](how change, v *tensor.Tensor, places []int, updates *te
 			by = src[i*n : (i+1)*n]
 		}
 		changeRow(how, dst[p:p+n], by)
+	}
+	return nil
+}
+
+// changeComplex is changeAll of complex numbers, which have no order.
+func changeComplex[T complexNumber](how change, v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
+	dst, src := tensor.Values[T](v), tensor.Values[T](updates)
+	for i, p := range places {
+		for j := range n {
+			by := src[(i*n+j)%len(src)]
+			switch how {
+			case addition:
+				dst[p+j] += by
+			case subtraction:
+				dst[p+j] -= by
+			case multiplication:
+				dst[p+j] *= by
+			default:
+				return fmt.Errorf("type %v %w", v.DType, ErrUnsupported)
+			}
+		}
 	}
 	return nil
 }

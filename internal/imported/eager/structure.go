@@ -16,6 +16,7 @@ var structureOps = map[*ops.Def]maker{
 	ops.Identity:               plain(pass),
 	ops.RefIdentity:            plain(pass),
 	ops.Snapshot:               plain(pass),
+	ops.GuaranteeConst:         plain(pass),
 	ops.StopGradient:           plain(pass),
 	ops.PreventGradient:        plain(pass),
 	ops.IdentityN:              identityN,

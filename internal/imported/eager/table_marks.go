@@ -39,6 +39,14 @@ func (t *Table) mark(keys *tensor.Tensor, i int) int {
 	return -1
 }
 
+// listed returns the keys of a checkpoint as a vector: TensorFlow writes those of a dense table as a matrix of one column.
+func (t *Table) listed(keys *tensor.Tensor) *tensor.Tensor {
+	if t.marks == nil || len(keys.Shape) != 2 || keys.Shape[1] != 1 {
+		return keys
+	}
+	return reshaped(keys, keys.Shape[0])
+}
+
 // refuseMarks fails where a key is a mark.
 func (t *Table) refuseMarks(keys *tensor.Tensor) error {
 	if t.marks == nil || keys.DType != t.key {

@@ -95,7 +95,7 @@ func importTable(t *Table, c call) error {
 		return t.initializePaid(c, c.t(1), c.t(2))
 	}
 	return t.pay(c, c.t(1).Len(), func() error {
-		keys, values, err := t.withoutMarks(c.t(1), c.t(2))
+		keys, values, err := t.withoutMarks(t.listed(c.t(1)), c.t(2))
 		if err != nil {
 			return err
 		}

@@ -177,6 +177,12 @@ func TestDenseTable(t *testing.T) {
 	s.refuse("Using the deleted_key as a table key is not allowed", "LookupTableRemoveV2", nil, m, []string{"$"})
 	s.refuse("expected values of shape", "LookupTableImportV2", nil, m, []string{"a"}, []int64{1, 2})
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 2")
+	column, err := tensor.FromStrings([][]byte{nil, []byte("z"), []byte("$")}, 3, 1) // as TensorFlow writes the keys
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run("LookupTableImportV2", nil, m, column, []int64{9, 3, 9})
+	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "z"}, int64(-1)), "int64[2] -1 3")
 	s.run("LookupTableImportV2", nil, m, []string{""}, []int64{9})
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 0")
 }

@@ -37,7 +37,7 @@ func origin(o graph.Output, stop func(graph.Output) bool) graph.Output {
 			return o
 		}
 		switch o.Node.Op {
-		case "Identity", "IdentityN", "StopGradient", "Snapshot", "PreventGradient":
+		case "Identity", "IdentityN", "StopGradient", "Snapshot", "GuaranteeConst", "PreventGradient":
 			o = o.Node.Inputs[o.Index]
 		default:
 			return o

@@ -16,10 +16,11 @@ const variant = types_go_proto.DataType_DT_VARIANT
 // number, the flow, pass from op to op so that they run in their order, there is the list itself.
 func (c *converter) arrays(s *scope) error {
 	var ops, all []string // arrays before what is done with them
+	grows := dynamic{}
 	for _, name := range s.names {
 		switch op := s.nodes[name].GetOp(); {
 		case op == "TensorArrayV3":
-			all = append(all, name)
+			all, grows[name] = append(all, name), s.nodes[name].GetAttr()["dynamic_size"].GetB()
 		case isArray(op):
 			ops = append(ops, name)
 		}
@@ -27,13 +28,13 @@ func (c *converter) arrays(s *scope) error {
 	lists := map[string]bool{}
 	for _, name := range append(all, ops...) {
 		n := s.nodes[name]
-		made, err := list(s, n)
+		made, err := list(s, n, grows)
 		if err != nil {
 			return fmt.Errorf("node %q (%s): %w", name, n.GetOp(), err)
 		}
 		s.add(made)
 		switch made.GetOp() {
-		case "TensorListReserve", "TensorListSetItem", "TensorListScatterV2":
+		case "TensorListReserve", "TensorListSetItem", "TensorListScatterV2", "TensorListSplit":
 			lists[name] = true
 		}
 	}
@@ -45,9 +46,10 @@ func isArray(op string) bool {
 }
 
 // list is the node of lists that does what one of an array does.
-func list(s *scope, n *nodeDef) (*nodeDef, error) {
+func list(s *scope, n *nodeDef, grows dynamic) (*nodeDef, error) {
 	in := data(n)
-	want := map[string]int{"TensorArrayV3": 1, "TensorArrayReadV3": 3, "TensorArrayWriteV3": 4, "TensorArrayScatterV3": 4, "TensorArrayGatherV3": 3, "TensorArraySizeV3": 2}[n.GetOp()]
+	want := map[string]int{"TensorArrayV3": 1, "TensorArrayReadV3": 3, "TensorArrayWriteV3": 4, "TensorArrayScatterV3": 4, "TensorArrayGatherV3": 3, "TensorArraySizeV3": 2,
+		"TensorArrayConcatV3": 2, "TensorArraySplitV3": 4}[n.GetOp()]
 	if want == 0 {
 		return nil, fmt.Errorf("this op on arrays of tensors of TensorFlow 1 is not supported")
 	}
@@ -60,37 +62,76 @@ func list(s *scope, n *nodeDef) (*nodeDef, error) {
 	kind := n.GetAttr()["dtype"].GetType()
 	switch n.GetOp() {
 	case "TensorArrayV3":
-		return out("TensorListReserve", kind, s.elementShape(n), in[0].String()), nil
+		return out("TensorListReserve", kind, s.shape(n, "element_shape"), in[0].String()), nil
 	case "TensorArrayReadV3":
-		return out("TensorListGetItem", kind, in[2].String(), in[1].String(), s.elementShape(n)), nil
+		return out("TensorListGetItem", kind, in[2].String(), in[1].String(), s.shape(n, "element_shape")), nil
 	case "TensorArrayGatherV3":
-		return out("TensorListGather", kind, in[2].String(), in[1].String(), s.elementShape(n)), nil
+		return out("TensorListGather", kind, in[2].String(), in[1].String(), s.shape(n, "element_shape")), nil
 	case "TensorArrayWriteV3":
-		return out("TensorListSetItem", dtype(n), in[3].String(), in[1].String(), in[2].String()), nil
+		made := out("TensorListSetItem", dtype(n), in[3].String(), in[1].String(), in[2].String())
+		made.Attr["resize_if_index_out_of_bounds"] = &attrValue{Value: &attr_value_go_proto.AttrValue_B{B: grows.of(s, in[0].node)}}
+		return made, nil
+	case "TensorArrayConcatV3":
+		return out("TensorListConcatV2", kind, in[1].String(), s.shape(n, "element_shape_except0", -1), s.noSizes(n)), nil
+	case "TensorArraySplitV3":
+		return out("TensorListSplit", dtype(n), in[1].String(), s.shape(n, "element_shape"), in[2].String()), nil
 	case "TensorArrayScatterV3":
 		array := s.nodes[in[3].node]
 		if array.GetOp() != "TensorListReserve" || len(data(array)) != 2 {
 			return nil, fmt.Errorf("the array has elements already: that is not supported")
 		}
-		return out("TensorListScatterV2", dtype(n), in[2].String(), in[1].String(), s.elementShape(n), data(array)[1].String()), nil
+		return out("TensorListScatterV2", dtype(n), in[2].String(), in[1].String(), s.shape(n, "element_shape"), data(array)[1].String()), nil
 	}
 	return out("TensorListLength", kind, in[1].String()), nil
 }
 
-// elementShape adds a constant of the shape of an array's elements, and returns its name.
-func (s *scope) elementShape(n *nodeDef) string {
+// dynamic knows, by the nodes that pass a handle on, whether its array takes elements behind its end (dynamic_size).
+type dynamic map[string]bool
+
+func (d dynamic) of(s *scope, node string) bool {
+	var path []string
+	known := false
+	for node != "" && !known {
+		if _, known = d[node]; known {
+			continue
+		}
+		d[node], path = false, append(path, node)
+		in := data(s.nodes[node])
+		if len(in) == 0 {
+			return false
+		}
+		node = in[0].node
+	}
+	for _, p := range path {
+		d[p] = d[node]
+	}
+	return d[node]
+}
+
+// shape adds a constant of the sizes that an attribute states, behind leading ones, and returns its name. A shape of any rank is -1.
+func (s *scope) shape(n *nodeDef, attr string, leading ...int32) string {
 	t := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_INT32, TensorShape: &tensor_shape_go_proto.TensorShapeProto{}, IntVal: []int32{-1}}
-	if shape := n.GetAttr()["element_shape"].GetShape(); shape != nil && !shape.GetUnknownRank() {
-		t.TensorShape.Dim = []*tensor_shape_go_proto.TensorShapeProto_Dim{{Size: int64(len(shape.GetDim()))}}
-		t.IntVal = make([]int32, 0, len(shape.GetDim()))
+	if shape := n.GetAttr()[attr].GetShape(); shape != nil && !shape.GetUnknownRank() {
+		t.TensorShape.Dim = []*tensor_shape_go_proto.TensorShapeProto_Dim{{Size: int64(len(leading) + len(shape.GetDim()))}}
+		t.IntVal = leading
 		for _, d := range shape.GetDim() {
 			t.IntVal = append(t.IntVal, int32(d.GetSize()))
 		}
 	}
-	c := &nodeDef{Name: s.free(n.GetName() + "/element_shape"), Op: "Const", Attr: map[string]*attrValue{"dtype": typeOf(t.Dtype),
-		"value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: t}}}}
+	return s.constant(n.GetName()+"/element_shape", t)
+}
+
+// constant adds a constant, and returns its name.
+func (s *scope) constant(name string, t *tensor_go_proto.TensorProto) string {
+	c := &nodeDef{Name: s.free(name), Op: "Const", Attr: map[string]*attrValue{"dtype": typeOf(t.Dtype), "value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: t}}}}
 	s.add(c)
 	return c.Name
+}
+
+// noSizes adds an empty vector of sizes, and returns its name.
+func (s *scope) noSizes(n *nodeDef) string {
+	empty := &tensor_shape_go_proto.TensorShapeProto{Dim: []*tensor_shape_go_proto.TensorShapeProto_Dim{{}}}
+	return s.constant(n.GetName()+"/leading_dims", &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_INT64, TensorShape: empty})
 }
 
 // retype gives the nodes that pass lists on the type of lists, and reads of a flow, an array's second output, the list.

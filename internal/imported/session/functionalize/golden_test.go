@@ -60,6 +60,7 @@ var goldens = map[string]func(x float64, n int) map[string]float64{
 		return map[string]float64{"a": 0, "b": float64(2 * n), "c": sign}
 	},
 	"arrays": func(x float64, n int) map[string]float64 { return map[string]float64{"y": x * float64(n)} },
+	"joined": func(x float64, n int) map[string]float64 { return map[string]float64{"y": x * float64(n*(n+1)/2)} },
 	"searching": func(x float64, n int) map[string]float64 {
 		i, found := 0, false
 		for i < 20 && !found {

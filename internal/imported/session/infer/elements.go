@@ -21,7 +21,7 @@ func same(s *site) ([]Value, error) {
 	}
 	v := Value{Known: true, Shape: x}
 	switch s.n.Op {
-	case "Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape":
+	case "Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst", "EnsureShape":
 		v.T = s.in[0].T
 	}
 	return []Value{v}, nil

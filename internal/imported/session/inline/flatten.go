@@ -154,7 +154,7 @@ func (f *flattener) add(n *nodeDef, calls []string) error {
 // called returns the function that a node calls and the attributes that it is called with, nil for other nodes.
 func (f *flattener) called(n *nodeDef) (*function, map[string]*attrValue, error) {
 	switch n.GetOp() {
-	case "PartitionedCall", "StatefulPartitionedCall":
+	case "PartitionedCall", "StatefulPartitionedCall", "BatchFunction": // the last one would compute several requests at a time
 		call := n.GetAttr()["f"].GetFunc()
 		fn := f.functions[call.GetName()]
 		if fn == nil {

@@ -85,6 +85,30 @@ func TestNestedCalls(t *testing.T) {
 }
 
 // TestSecondPrefix: a call whose nodes' names are taken gets others.
+// TestBatchFunction: what would wait for other requests is a call, with what it captured as further arguments.
+func TestBatchFunction(t *testing.T) {
+	want(t, flat(t, `
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "w" op: "VarHandleOp" }
+node { name: "call" op: "PartitionedCall" input: "x" input: "w" attr { key: "f" value { func { name: "outer" } } } }
+node { name: "y" op: "Identity" input: "call" }
+library {
+  function {
+    signature { name: "outer" input_arg { name: "a" type: DT_FLOAT } input_arg { name: "w" type: DT_RESOURCE } output_arg { name: "r" type: DT_FLOAT } }
+    node_def { name: "batch" op: "BatchFunction" input: "a" input: "w" attr { key: "f" value { func { name: "inner" } } }
+      attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tcaptured" value { list { type: DT_RESOURCE } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }
+    ret { key: "r" value: "batch:out_tensors:0" }
+  }
+  function {
+    signature { name: "inner" input_arg { name: "a" type: DT_FLOAT } input_arg { name: "w" type: DT_RESOURCE } output_arg { name: "r" type: DT_FLOAT } }
+    node_def { name: "v" op: "ReadVariableOp" input: "w" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node_def { name: "sum" op: "AddV2" input: "a" input: "v:value:0" attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "r" value: "sum:z:0" }
+  }
+}`, "y"), "Placeholder x()", "VarHandleOp w()", "ReadVariableOp call/batch/v(w)", "AddV2 call/batch/sum(x call/batch/v:0)",
+		"IdentityN call/batch(call/batch/sum:0)", "IdentityN call(call/batch:0)", "Identity y(call)")
+}
+
 func TestSecondPrefix(t *testing.T) {
 	text := `node { name: "c/n" op: "NoOp" } node { name: "c" op: "f" input: "^c/n" }
 library { function { signature { name: "f" } node_def { name: "n" op: "PrintV2" } control_ret { key: "n" value: "n" } } }`

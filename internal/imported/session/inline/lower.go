@@ -50,7 +50,7 @@ func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {
 // replaced reports whether other nodes take the place of n.
 func (f *flattener) replaced(n *nodeDef) bool {
 	switch n.GetOp() {
-	case "PartitionedCall", "StatefulPartitionedCall":
+	case "PartitionedCall", "StatefulPartitionedCall", "BatchFunction":
 		return true
 	}
 	return f.functions[n.GetOp()] != nil || lowers(n)
