@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"golang.org/x/sync/errgroup"
 )
 
 // span is a run of consecutive rows of one of several chunks.
@@ -24,6 +26,9 @@ func appendSpan(spans []span, s span) []span {
 	return append(spans, s)
 }
 
+// sharedValues is how many values a record has at least whose columns are gathered by several goroutines.
+const sharedValues = 1 << 16
+
 // gatherRecord copies rows of several records of one schema into one record.
 func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record, spans []span) (arrow.Record, error) {
 	recs, spans = usedOnly(recs, spans)
@@ -31,27 +36,51 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 	for _, s := range spans {
 		rows += s.n
 	}
-	cols := make([]arrow.Array, 0, schema.NumFields())
+	cols := make([]arrow.Array, schema.NumFields())
 	defer func() {
 		for _, c := range cols {
-			c.Release()
+			if c != nil {
+				c.Release()
+			}
 		}
 	}()
 	moves := movesOf(recs, spans, rows)
-	chunks := make([]arrow.ArrayData, len(recs))
-	for i, f := range schema.Fields() {
+	column := func(i int) error {
+		chunks := make([]arrow.ArrayData, len(recs))
 		for k, r := range recs {
 			chunks[k] = r.Column(i).Data()
 		}
 		g := gatherer{mem: mem, chunks: chunks, spans: spans, n: rows, moves: moves}
-		d, err := g.data(f.Type)
+		d, err := g.data(schema.Field(i).Type)
 		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+			return fmt.Errorf("column %q: %w", schema.Field(i).Name, err)
 		}
-		cols = append(cols, array.MakeFromData(d))
+		cols[i] = array.MakeFromData(d)
 		d.Release()
+		return nil
+	}
+	if err := forColumns(len(cols), rows, column); err != nil {
+		return nil, err
 	}
 	return array.NewRecord(schema, cols, int64(rows)), nil
+}
+
+// forColumns calls column for each of n, several at a time where there are many rows.
+func forColumns(n, rows int, column func(i int) error) error {
+	if n*rows < sharedValues {
+		for i := range n {
+			if err := column(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		work.Go(func() error { return column(i) })
+	}
+	return work.Wait()
 }
 
 // usedOnly leaves out records that no span is of: a batch takes rows of few of a shuffle's many.

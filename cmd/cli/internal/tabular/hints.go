@@ -39,7 +39,7 @@ func (p *Profile) Hints() []string {
 		}
 	}
 	if n := p.Label.Missing; n > 0 {
-		out = append(out, fmt.Sprintf("the label: it is missing in %d of %d rows, of which nothing can be learnt", n, p.Rows))
+		out = append(out, fmt.Sprintf("the label: it is missing in %d of %d rows, which training leaves out", n, p.Rows))
 	}
 	if len(p.Label.Words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))
