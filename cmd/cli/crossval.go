@@ -142,15 +142,31 @@ func (c *crossval) check() error {
 	if err := checkOutput(c.flags.predictions); err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--output", "--predictions", 1))
 	}
-	if c.flags.predictions != "" {
-		for i, t := range in.Transforms {
-			if slices.Contains([]string{"window", "unbatch", "dedupe", "take", "skip", "filter"}, t.Kind) {
-				return fmt.Errorf("--predictions: train.input.transforms[%d] (%s) makes other rows than those of the data: leave one of them out", i, t.Kind)
-			}
-		}
+	if err := c.checkRows(); err != nil {
+		return err
 	}
 	c.by, err = c.folding()
 	return err
+}
+
+// checkRows refuses what changes how many rows a fold has, where each row must be known.
+func (c *crossval) checkRows() error {
+	in := c.cfg.Train.Input
+	needs := ""
+	switch {
+	case c.flags.predictions != "":
+		needs = "--predictions"
+	case c.inMemory():
+		needs = "model.params.train_in_memory"
+	default:
+		return nil
+	}
+	for i, t := range in.Transforms {
+		if slices.Contains([]string{"window", "unbatch", "dedupe", "take", "skip", "filter"}, t.Kind) {
+			return fmt.Errorf("%s: train.input.transforms[%d] (%s) makes other rows than the data has: leave one of them out", needs, i, t.Kind)
+		}
+	}
+	return nil
 }
 
 // folding is what --by says.

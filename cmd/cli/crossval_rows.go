@@ -44,7 +44,7 @@ func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 		switch {
 		case col.Name == by && col.Role == inputs.Ignore:
 			in.Columns[i] = col.Kept(in.Format)
-		case col.Name != by && col.Role != inputs.Label:
+		case col.Name != by && col.Role != inputs.Label && !c.inMemory(): // in memory a row that cannot be read must not count
 			in.Columns[i].Role = inputs.Ignore
 		}
 		found = found || col.Name == by

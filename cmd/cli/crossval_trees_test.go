@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -45,5 +46,46 @@ func TestCrossvalOfTrees(t *testing.T) {
 		if err != nil || !strings.Contains(string(fold), want) {
 			t.Errorf("%s: %v, expected %q in\n%s", by, err, want, fold)
 		}
+	}
+}
+
+// TestCrossvalOfTreesCounts: rows that on_error leaves out are none of a fold's, and steps that change how many rows there are are refused.
+func TestCrossvalOfTreesCounts(t *testing.T) {
+	crossvalIn(t)
+	rows, err := os.ReadFile("rows.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(rows), "\n")
+	_, rest, _ := strings.Cut(lines[2], ",")
+	lines[2] = "bad," + rest
+	skips := strings.Replace(treesConfig, "    repeat: true\n", "    repeat: true\n    on_error: skip\n", 1)
+	for name, text := range map[string]string{"rows.csv": strings.Join(lines, ""), "c.yaml": skips,
+		"filtered.yaml": strings.Replace(treesConfig, "    repeat: true\n", "    repeat: true\n    transforms: [{kind: filter, expression: a > 0}]\n", 1)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := Run(t.Context(), []string{"crossval", "--config", "c.yaml", "--folds", "4", "--by", "plain", "--dir", "skips", "--json"}, &out, &errs); code != 0 {
+		t.Errorf("code %d: %s%s", code, out.String(), errs.String())
+	}
+	fewer := 0
+	for k := range 4 {
+		fold, err := os.ReadFile(fmt.Sprintf("skips/configs/fold_%d.yaml", k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(fold), "take: 14\n") {
+			fewer++
+		}
+	}
+	if fewer != 3 {
+		t.Errorf("%d folds train on 14 rows, expected 3: one row cannot be read", fewer)
+	}
+	out.Reset()
+	errs.Reset()
+	if code := Run(t.Context(), []string{"crossval", "--config", "filtered.yaml", "--folds", "4", "--by", "plain", "--dir", "filtered"}, &out, &errs); code == 0 || !strings.Contains(errs.String(), "makes other rows") {
+		t.Errorf("code %d: %s%s", code, out.String(), errs.String())
 	}
 }

@@ -203,11 +203,11 @@ func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64
 	if s.best < 0 { // and those after the first one
 		most = (s.limit - time.Since(s.began)) / 2
 		if c.forest == s.d.known()[0] {
-			most = max(most, firstTrial)
+			most = max(most, firstTrial-time.Since(s.began))
 		}
 	}
 	if rows := s.d.inMemory(); !c.network() && rows > mostTrialRows { // networks make all their steps in trials
-		most = min(most, max(s.limit, longTraining)*mostTrialRows/time.Duration(rows))
+		most = min(most, time.Duration(float64(max(s.limit, longTraining))*mostTrialRows/float64(rows)))
 	}
 	inTime, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

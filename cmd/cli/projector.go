@@ -29,60 +29,54 @@ func (j *job) writeProjector() (err error) {
 	if !j.cfg.Run.Projector || !j.est.Config().IsChief() {
 		return nil
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("run.projector: %w", err)
-		}
-	}()
-	tables, err := j.embeddingTables()
-	if err != nil {
-		return err
-	}
-	if len(tables) == 0 {
-		j.app.log.Warn("run.projector: the model has no embedding table")
-		return nil
-	}
-	dir := j.est.ModelDir()
-	if err := atomicfile.MkdirAll(atomicfile.OS{}, filepath.Join(dir, "projector")); err != nil {
-		return err
-	}
-	var list strings.Builder
-	for i, t := range tables {
-		entry, err := t.write(dir, i)
-		if err != nil {
-			return err
-		}
-		list.WriteString(entry)
-	}
-	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(dir, "projector_config.pbtxt"), []byte(list.String()))
-}
-
-// embeddingTables reads the tables of the newest checkpoint: those of embedding columns, and of layers.
-func (j *job) embeddingTables() (tables []embeddingTable, err error) {
 	prefix, err := j.est.LatestCheckpoint()
 	if err != nil || prefix == "" {
-		return nil, err
+		return err
 	}
 	r, err := checkpoint.Open(prefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	list, err := j.writeTables(r)
+	if err != nil {
+		return err
+	}
+	if list == "" {
+		j.app.log.Warn("run.projector: the model has no embedding table")
+		return nil
+	}
+	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(j.est.ModelDir(), "projector_config.pbtxt"), []byte(list))
+}
+
+// writeTables writes the tables of embedding columns and of layers, one after the other, and returns projector_config.pbtxt, empty without a table.
+func (j *job) writeTables(r *checkpoint.Reader) (string, error) {
 	var words map[string][]string
 	if plan := planOf(j.fn); plan != nil {
 		words = plan.TableWords()
 	}
+	dir := j.est.ModelDir()
+	var list strings.Builder
+	n := 0
 	for _, info := range r.List() {
 		if !isTable(info.Name, words) || len(info.Shape) != 2 || info.DType != tensor.Float32 {
 			continue
 		}
+		if err := atomicfile.MkdirAll(atomicfile.OS{}, filepath.Join(dir, "projector")); err != nil {
+			return "", err
+		}
 		values, err := r.Tensor(info.Name)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		tables = append(tables, embeddingTable{info.Name, values, wordsOfTable(info.Name, words)})
+		entry, err := embeddingTable{info.Name, values, wordsOfTable(info.Name, words)}.write(dir, n)
+		if err != nil {
+			return "", err
+		}
+		list.WriteString(entry)
+		n++
 	}
-	return tables, nil
+	return list.String(), nil
 }
 
 // isTable reports whether a variable is an embedding table, by its name.

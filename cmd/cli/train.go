@@ -102,7 +102,9 @@ func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error
 	began := time.Now()
 	res, err := j.trainAndEvaluate(ctx)
 	if err == nil {
-		err = j.writeProjector()
+		if err := j.writeProjector(); err != nil { // the training is done, and stays so
+			a.log.Warn("run.projector: the embedding tables could not be written", "error", err)
+		}
 	}
 	end := err
 	if err == nil {
