@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -152,7 +154,13 @@ func TestRestoreBestErrors(t *testing.T) {
 	if unknown := new(estimator.UnknownMetricError); !errors.As(err, &unknown) || unknown.By != "restore best" {
 		t.Errorf("got %v", err)
 	}
-	rc, err := runconfig.FromTFConfig(`{"cluster": {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"], "ps": ["127.0.0.1:3"]}, "task": {"type": "chief", "index": 0}}`,
+	ports, err := freeport.Reserve(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Close()
+	cluster := fmt.Sprintf(`{"cluster": {"chief": [%q], "worker": [%q], "ps": [%q]}, "task": {"type": "chief", "index": 0}}`, ports.Address(0), ports.Address(1), ports.Address(2))
+	rc, err := runconfig.FromTFConfig(cluster,
 		runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}))
 	if err != nil {
 		t.Fatal(err)

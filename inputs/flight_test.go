@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
 // pairs is a Flight service whose endpoints are the batches that it is asked for: "7 8/9" is a batch of an endpoint, and one of another.
@@ -320,8 +322,13 @@ func TestFlightHostile(t *testing.T) {
 			}
 		}
 	}
-	gone := flightSpec("127.0.0.1:1", "7")
-	if err := readAll(gone, Context{}); err == nil || !strings.Contains(err.Error(), "flight 127.0.0.1:1") || !strings.Contains(err.Error(), "whether the service runs") {
+	port, err := freeport.Reserve(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer port.Close()
+	gone := flightSpec(port.Address(0), "7")
+	if err := readAll(gone, Context{}); err == nil || !strings.Contains(err.Error(), "flight "+port.Address(0)) || !strings.Contains(err.Error(), "whether the service runs") {
 		t.Errorf("no service: got %v", err)
 	}
 }
