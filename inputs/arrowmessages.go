@@ -55,7 +55,7 @@ func (m *arrowMessages) Message() (*ipc.Message, error) {
 		return nil, errNewSchema
 	}
 	m.begun = true
-	m.room.left = int(maxUnpacked(int64(len(body))))
+	m.room.begin(kind, int64(len(body)))
 	m.Release()
 	metaBuffer, bodyBuffer := memory.NewBufferBytes(meta), memory.NewBufferBytes(body)
 	m.msg = ipc.NewMessage(metaBuffer, bodyBuffer)
@@ -75,10 +75,24 @@ func (m *arrowMessages) Release() {
 	}
 }
 
-// messageRoom allocates for one message at a time. It is garbage collected, like bounded.
+// messageRoom allocates for one message at a time, and for all dictionaries together, since the library keeps them to the end of the
+// stream. It is garbage collected, like bounded.
 type messageRoom struct {
 	memory.Allocator
-	left int // bytes that the present message may still take
+	left  int   // bytes that the present message may still take
+	came  int64 // bytes of values of all messages up to the present one
+	dicts int   // bytes that dictionaries have taken
+	dict  bool  // the present message is a dictionary
+}
+
+// begin makes room for a message of a kind with a body of n bytes. A record may join what its dictionaries came in, which takes as much again.
+func (r *messageRoom) begin(kind byte, n int64) {
+	r.came += n
+	r.dict = kind == dictionaryMessage
+	r.left = int(maxUnpacked(n)) + r.dicts
+	if r.dict {
+		r.left = int(maxUnpacked(r.came)) - r.dicts
+	}
 }
 
 // Allocate returns size bytes.
@@ -98,6 +112,9 @@ func (r *messageRoom) take(size int) {
 		panic(fmt.Sprintf("a message claims buffers of more bytes than it can hold (%d, with room for %d)", size, r.left))
 	}
 	r.left -= max(size, 0)
+	if r.dict {
+		r.dicts += max(size, 0)
+	}
 }
 
 // maxMessage bounds the parts of a message of text.

@@ -219,3 +219,62 @@ func TestMessagesTakeWhatCame(t *testing.T) {
 	}()
 	room.Reallocate(1, nil)
 }
+
+// TestDictionariesShareRoom: what the dictionaries of a stream unpack to is bounded by all that came, not message by message; a record may
+// join them.
+func TestDictionariesShareRoom(t *testing.T) {
+	next := textMessages(bytes.NewReader(streamOfWords(t)))
+	var metas, bodies [3][]byte // a schema, a dictionary, a record
+	for i := range metas {
+		meta, body, err := next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metas[i], bodies[i] = meta, body
+	}
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		messages []int // of the three
+		take     int   // of each
+		refused  int   // the message that is, len(messages) for none
+	}{
+		"one dictionary": {[]int{1, 2}, 60 * mib, 2}, "deltas": {[]int{1, 1, 1}, 40 * mib, 1}, "a record of joined deltas": {[]int{1, 1, 1, 2}, 20 * mib, 4},
+		"records": {[]int{1, 2, 2, 2}, 60 * mib, 4}, "one dictionary too large": {[]int{1, 2}, 65 * mib, 0}, "records before it": {[]int{2, 2, 1}, 64 * mib, 3},
+	} {
+		at := -1
+		m := &arrowMessages{room: &messageRoom{}, next: func() (meta, body []byte, err error) { return metas[c.messages[at]], bodies[c.messages[at]], nil }}
+		for at = range c.messages {
+			if _, err := m.Message(); err != nil {
+				t.Fatal(err)
+			}
+			refused := refuses(m.room, c.take)
+			if want := at == c.refused; refused != want {
+				t.Errorf("%s: message %d: refused is %t", name, at, refused)
+			}
+			if refused {
+				break
+			}
+		}
+	}
+}
+
+// refuses reports whether a room refuses n bytes.
+func refuses(r *messageRoom, n int) (refused bool) {
+	defer func() { refused = recover() != nil }()
+	r.take(n)
+	return false
+}
+
+// streamOfWords is a stream of a column of text with a dictionary.
+func streamOfWords(t *testing.T) []byte {
+	t.Helper()
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "w", Type: words}}, nil))
+	defer b.Release()
+	if err := b.Field(0).(*array.BinaryDictionaryBuilder).AppendString("word"); err != nil {
+		t.Fatal(err)
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	return arrowStream(t, rec)
+}
