@@ -111,6 +111,11 @@ func (f FlightSpec) what() string {
 	return fmt.Sprintf("flight %s, path %q", f.Address, f.Path)
 }
 
+// identity tells the rows of a share from others.
+func (f FlightSpec) identity(share fileShare) string {
+	return fmt.Sprintf("flight %s, path %q, command %q, ticket %q, share %d of %d", f.Address, f.Path, f.Command, f.Ticket, share.index, share.count)
+}
+
 // flight is the data set of format flight, and whether the workers must share its rows.
 func (s Spec) flight(ctx context.Context, ic Context) (Dataset, bool, error) {
 	o := StreamOptions{Resume: Resume(s.Resume), ArrowOptions: ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: s.damaged(ic), Allocator: ic.Allocator}}
@@ -184,6 +189,7 @@ type flightReader struct {
 	mine      []int
 	options   ArrowOptions
 	schema    *Schema
+	pass      livePass      // over all endpoints
 	cur       *recordReader // nil: none is open
 }
 
@@ -196,7 +202,7 @@ func newFlightReader(ctx context.Context, f FlightSpec, o ArrowOptions, schema *
 	if err != nil {
 		return nil, errors.Join(err, calls.close())
 	}
-	r := &flightReader{calls: calls, endpoints: endpoints, options: o, schema: schema}
+	r := &flightReader{calls: calls, endpoints: endpoints, options: o, schema: schema, pass: livePass{source: f.identity(share)}}
 	for i := share.index; i < len(endpoints); i += max(share.count, 1) {
 		r.mine = append(r.mine, i)
 	}
@@ -222,9 +228,13 @@ func (r *flightReader) read(ctx context.Context, limit int) (arrow.Record, error
 
 // ensure opens the present endpoint.
 func (r *flightReader) ensure(ctx context.Context) (err error) {
-	if r.cur == nil {
-		name := r.calls.name(r.endpoints, r.mine[0])
-		r.cur, err = newRecordReader(name, r.options, r.schema, func() (*recordFile, error) { return r.calls.open(ctx, r.endpoints, r.mine[0]) })
+	if r.cur != nil {
+		return nil
+	}
+	name := r.calls.name(r.endpoints, r.mine[0])
+	r.cur, err = newRecordReader(name, r.options, r.schema, func() (*recordFile, error) { return r.calls.open(ctx, r.endpoints, r.mine[0]) })
+	if err == nil {
+		r.cur.pass = &r.pass
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
 		if taken.Swap(true) {
 			return nil, fmt.Errorf("%w: the rows of a query were read before: use FromQuery, which asks again in each pass", ErrNoResume)
 		}
-		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "rows of a query", hiddenName{}})
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, livePass{source: "rows of a query"}, hiddenName{}})
 	}), nil
 }
 
@@ -62,12 +62,13 @@ func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o Arro
 	}
 	n := &node{schema: schema, mem: alloc(o.Allocator), label: "sql"}
 	args = slices.Clone(args)
+	source := fmt.Sprintf("query %s %v of %p", query, args, db)
 	return liveNode(n, "query "+query, ResumeSkip, func(ctx context.Context) (rowReader, error) {
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
 			return nil, fmt.Errorf("query %s: %w", shown(query), err)
 		}
-		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "query " + query, hiddenName{}})
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, livePass{source: source}, hiddenName{}})
 	}), nil
 }
 
@@ -168,13 +169,13 @@ type sqlReader struct {
 // leftOut is what becomes of rows that cannot be read.
 type leftOut struct {
 	damaged *Damaged // nil: the first is an error
-	of      string   // the query, to count rows by
+	pass    livePass // over the rows of the query in its database
 	hidden  hiddenName
 }
 
 // row is the error of a row behind which reading can go on.
-func (l leftOut) row(row int64, column string, err error) error {
-	return &damagedRow{l.of, row, l.hidden.in(&DataError{Row: row, Name: column, Err: err})}
+func (l *leftOut) row(row int64, column string, err error) error {
+	return l.pass.row(l.hidden.in(&DataError{Row: row, Name: column, Err: err}))
 }
 
 func newSQLReader(rows *sql.Rows, n *node, fields []textField, out leftOut) (*sqlReader, error) {

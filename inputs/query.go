@@ -59,7 +59,7 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 		if err != nil {
 			return nil, d.failed(err)
 		}
-		rows, err := newSQLReader(r.Rows, n, fields, leftOut{o.Damaged, "query " + d.query, d.hidden})
+		rows, err := newSQLReader(r.Rows, n, fields, leftOut{o.Damaged, livePass{source: s.SQL.identity()}, d.hidden})
 		if err != nil {
 			return nil, d.failed(errors.Join(err, r.Close()))
 		}
@@ -78,6 +78,11 @@ func (s SQLSpec) database(ctx context.Context) (database, error) {
 	hidden := hiddenName{s.SourceEnv, os.Getenv(s.SourceEnv)}
 	source, err := s.source(ctx)
 	return database{s.Driver, source, s.Query, hidden}, hidden.in(err)
+}
+
+// identity tells the rows of a query from others, without what source_env holds.
+func (s SQLSpec) identity() string {
+	return fmt.Sprintf("query %s of %s, %q in $%s", s.Query, s.Driver, s.Source, s.SourceEnv)
 }
 
 // failed is an error of the database without what its name holds.
