@@ -99,11 +99,19 @@ type databaseReader struct {
 
 func (r databaseReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	rec, err := r.sqlReader.read(ctx, limit)
-	return rec, r.of.hidden.in(err)
+	return rec, r.shown(err)
 }
 
 func (r databaseReader) skip(ctx context.Context, n int64) error {
-	return r.of.hidden.in(r.sqlReader.skip(ctx, n))
+	return r.shown(r.sqlReader.skip(ctx, n))
+}
+
+// shown is an error of reading without what the database's name holds. Errors of rows that were left out are without it already.
+func (r databaseReader) shown(err error) error {
+	if errors.Is(err, ErrTooManyDamaged) {
+		return err
+	}
+	return r.of.hidden.in(err)
 }
 
 func (r databaseReader) close() error {
