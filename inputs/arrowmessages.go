@@ -37,6 +37,23 @@ func recordsOfMessages(next func() (meta, body []byte, err error), stop func() e
 	return &recordFile{schema: r.Schema(), next: read, stop: func() error { r.Release(); return stop() }}, nil
 }
 
+// told names the stream of records in their errors.
+func told(file *recordFile, name string) *recordFile {
+	next := file.next
+	file.next = func(ctx context.Context) (arrow.Record, error) {
+		rec, err := next(ctx)
+		told := new(DataError)
+		switch {
+		case err == nil || eof(err) || ctx.Err() != nil || errors.As(err, &told) || errors.Is(err, errors.ErrUnsupported):
+			return rec, err
+		case errors.Is(err, errNewSchema):
+			return nil, &DataError{File: name, Err: err}
+		}
+		return nil, &DataError{File: name, Err: fmt.Errorf("the stream is damaged: %w", err)}
+	}
+	return file
+}
+
 // Message returns the next message, which is valid until the next call.
 func (m *arrowMessages) Message() (*ipc.Message, error) {
 	if m.ended {

@@ -57,7 +57,7 @@ func (s *Stream) readHead() (_ *recordFile, err error) {
 	if err == nil {
 		var file *recordFile
 		if file, err = recordsOfMessages(textMessages(in), end); err == nil {
-			return file, nil
+			return told(file, stdinName), nil
 		}
 		err = fileError(stdinName, "this is no Arrow IPC stream, or it is damaged: %w", err)
 	}

@@ -84,7 +84,7 @@ func writePairs(t testing.TB, w recordWriter, batches ...[]int64) {
 
 func TestArrowStreamRows(t *testing.T) {
 	stream, file := pairStream(t, []int64{7, 8}, nil, []int64{9}), pairFile(t, []int64{7}, []int64{8, 9})
-	for name, text := range map[string][]byte{"stream": stream, "file": file, "packed": zipped(t, stream), "without a mark at the end": stream[:len(stream)-8]} {
+	for name, text := range map[string][]byte{"stream": stream, "file": file, "packed": zipped(t, stream), "without a mark at the end": stream[:len(stream)-8], "a packed file": zipped(t, file)} {
 		s := streamSpec("arrow")
 		for _, columns := range [][]ColumnSpec{s.Columns, {{Name: "id", Role: Label}}} {
 			s.Columns = columns
@@ -169,8 +169,8 @@ func TestArrowStreamErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty": {"", "this is empty"}, "csv": {"1,7\n2,8\n", "this is text, expected an Arrow IPC stream"}, "parquet": {"PAR1\x00\x00", "this is a Parquet file"},
 		"wrong mark": {"\xff\xff\xff\xff\xff\xff", "cut short"}, "huge": {string(huge), "cut short"}, "no schema": {"\xff\xff\xff\xff\x00\x00\x00\x00", "no Arrow IPC stream"},
-		"cut short": {string(whole[:len(whole)-20]), "cut short"}, "other schema": {string(whole[:len(whole)-8]) + string(other), "its schema changes in the middle"},
-		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: file is damaged"},
+		"cut short": {string(whole[:len(whole)-20]), "cut short"}, "other schema": {string(whole[:len(whole)-8]) + string(other), "standard input: its schema changes in the middle"},
+		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: the stream is damaged"},
 		"null":    {string(pairStream(t, []int64{1, -2})), `standard input: column "x": row 2 of the file: value is null`},
 		"column":  {string(streamOfColumn(t)), `unknown column "id": the file has x`}, "no rows": {string(pairStream(t)), "no row in standard input"},
 	} {
