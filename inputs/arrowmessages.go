@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -15,6 +16,9 @@ import (
 
 // errNewSchema is the error of a stream of records that has a second schema.
 var errNewSchema = errors.New("its schema changes in the middle, which has to be the same for all rows: let the sender begin a stream for each schema")
+
+// errBehindEnd is the error of bytes behind the end of a stream of records.
+var errBehindEnd = errors.New("bytes follow the mark of its end, expected none: join streams with a program that reads and writes their records, or send one")
 
 // arrowMessages gives the messages of a stream of records to the Arrow library, once their metadata is checked. What the library
 // allocates for a message is bounded by what came of it.
@@ -46,7 +50,7 @@ func told(file *recordFile, name string) *recordFile {
 		switch {
 		case err == nil || eof(err) || ctx.Err() != nil || errors.As(err, &told) || errors.Is(err, errors.ErrUnsupported):
 			return rec, err
-		case errors.Is(err, errNewSchema):
+		case errors.Is(err, errNewSchema), errors.Is(err, errBehindEnd):
 			return nil, &DataError{File: name, Err: err}
 		}
 		return nil, &DataError{File: name, Err: fmt.Errorf("the stream is damaged: %w", err)}
@@ -153,6 +157,21 @@ func textMessages(in io.Reader) func() (meta, body []byte, err error) {
 		}
 		body, err = readBytes(in, length)
 		return meta, body, cutShort(err)
+	}
+}
+
+// toTheEnd makes bytes behind the end of the messages of in an error, which waits for the end of in.
+func toTheEnd(in *bufio.Reader, next func() (meta, body []byte, err error)) func() (meta, body []byte, err error) {
+	return func() (meta, body []byte, err error) {
+		if meta, body, err = next(); err == io.EOF {
+			switch _, more := in.Peek(1); {
+			case more == nil:
+				err = errBehindEnd
+			case more != io.EOF:
+				err = more
+			}
+		}
+		return meta, body, err
 	}
 }
 

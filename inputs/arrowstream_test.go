@@ -170,6 +170,7 @@ func TestArrowStreamErrors(t *testing.T) {
 		"empty": {"", "this is empty"}, "csv": {"1,7\n2,8\n", "this is text, expected an Arrow IPC stream"}, "parquet": {"PAR1\x00\x00", "this is a Parquet file"},
 		"wrong mark": {"\xff\xff\xff\xff\xff\xff", "cut short"}, "huge": {string(huge), "cut short"}, "no schema": {"\xff\xff\xff\xff\x00\x00\x00\x00", "no Arrow IPC stream"},
 		"cut short": {string(whole[:len(whole)-20]), "cut short"}, "other schema": {string(whole[:len(whole)-8]) + string(other), "standard input: its schema changes in the middle"},
+		"two streams": {string(whole) + string(other), "standard input: bytes follow the mark of its end"}, "a byte more": {string(whole) + "\x00", "standard input: bytes follow"},
 		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: the stream is damaged"},
 		"null":    {string(pairStream(t, []int64{1, -2})), `standard input: column "x": row 2 of the file: value is null`},
 		"column":  {string(streamOfColumn(t)), `unknown column "id": the file has x`}, "no rows": {string(pairStream(t)), "no row in standard input"},
