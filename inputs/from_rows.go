@@ -230,17 +230,33 @@ func (r *sqlReader) next() error {
 		r.row++
 		return nil
 	}
-	if err := r.rows.Err(); err != nil {
-		return &DataError{Row: r.row + 1, Err: fmt.Errorf("query failed: %w", err)}
+	if err := r.failed(r.row + 1); err != nil {
+		return err
 	}
 	return io.EOF
+}
+
+// failed is the error of the query at a row: that of its context where that has ended.
+func (r *sqlReader) failed(row int64) error {
+	if err := r.rows.Err(); err != nil {
+		return &DataError{Row: row, Err: fmt.Errorf("query failed: %w", err)}
+	}
+	return nil
 }
 
 func (r *sqlReader) append(b *array.RecordBuilder) error {
 	if err := r.next(); err != nil {
 		return err
 	}
+	return r.scan(b)
+}
+
+// scan appends the present row.
+func (r *sqlReader) scan(b *array.RecordBuilder) error {
 	if err := r.rows.Scan(r.cells...); err != nil {
+		if failed := r.failed(r.row); failed != nil {
+			return failed // which says nothing about the row
+		}
 		return r.out.row(r.row, "", fmt.Errorf("row cannot be read: %w", err))
 	}
 	for i, f := range r.fields {
