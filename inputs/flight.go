@@ -44,7 +44,7 @@ type FlightSpec struct {
 	PlainHeaders bool `yaml:"plain_headers,omitempty"`
 	// Largest message in MiB; a record batch is one message. 0: 256.
 	MaxMessageMB int `yaml:"max_message_mb,omitempty"`
-	// Seconds without an answer after which the service is given up. 0: 600.
+	// Seconds without an answer after which the service is given up, at most 1000000. 0: 600.
 	TimeoutSecs float64 `yaml:"timeout_secs,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (f FlightSpec) validate(vs *violation.List) {
 	headers := f.HeadersEnv + f.HeadersFile
 	vs.Require(headers == "" || f.tls() || f.PlainHeaders, "flight.headers_env", headers, "expected TLS (flight.security or flight.ca_file): headers would go over plain text; set flight.plain_headers where nobody listens")
 	vs.Require(f.MaxMessageMB >= 0 && f.MaxMessageMB < 2048, "flight.max_message_mb", f.MaxMessageMB, "expected 1 to 2047, or 0 for 256")
-	vs.Require(f.TimeoutSecs >= 0, "flight.timeout_secs", f.TimeoutSecs, "expected > 0, or 0 for 600")
+	vs.Require(f.TimeoutSecs >= 0 && f.TimeoutSecs <= maxFlightTimeoutSecs, "flight.timeout_secs", f.TimeoutSecs, "expected > 0 and at most 1000000, or 0 for 600")
 }
 
 func isHostPort(s string) bool {

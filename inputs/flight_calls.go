@@ -27,6 +27,9 @@ const (
 	flightTimeoutSecs = 600
 )
 
+// maxFlightTimeoutSecs bounds FlightSpec.TimeoutSecs, so that it is a time.Duration.
+const maxFlightTimeoutSecs = 1e6
+
 // flightCalls calls a service. It is used by one goroutine.
 type flightCalls struct {
 	spec    FlightSpec
