@@ -66,7 +66,8 @@ type recordReader struct {
 	file    *recordFile
 	conform *conformer
 	damaged *Damaged
-	row     int64 // of the file, of those that were read
+	pass    *livePass // of a live source; nil: rows count by their number
+	row     int64     // of the file, of those that were read
 	cutter
 }
 
@@ -123,7 +124,11 @@ func (r *recordReader) rows(raw arrow.Record, first int64) ([]arrow.Record, erro
 		return nil, &DataError{File: r.name, Err: err}
 	}
 	if raw.NumRows() == 1 {
-		return nil, r.damaged.leaveOut(&damagedRow{r.name, first, &DataError{File: r.name, Err: err}})
+		bad := &damagedRow{r.name, first, &DataError{File: r.name, Err: err}}
+		if r.pass != nil {
+			bad = r.pass.row(bad.err)
+		}
+		return nil, r.damaged.leaveOut(bad)
 	}
 	var parts []arrow.Record
 	half := raw.NumRows() / 2

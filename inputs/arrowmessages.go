@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -15,6 +16,9 @@ import (
 
 // errNewSchema is the error of a stream of records that has a second schema.
 var errNewSchema = errors.New("its schema changes in the middle, which has to be the same for all rows: let the sender begin a stream for each schema")
+
+// errBehindEnd is the error of bytes behind the end of a stream of records.
+var errBehindEnd = errors.New("bytes follow the mark of its end, expected none: join streams with a program that reads and writes their records, or send one")
 
 // arrowMessages gives the messages of a stream of records to the Arrow library, once their metadata is checked. What the library
 // allocates for a message is bounded by what came of it.
@@ -37,6 +41,23 @@ func recordsOfMessages(next func() (meta, body []byte, err error), stop func() e
 	return &recordFile{schema: r.Schema(), next: read, stop: func() error { r.Release(); return stop() }}, nil
 }
 
+// told names the stream of records in their errors.
+func told(file *recordFile, name string) *recordFile {
+	next := file.next
+	file.next = func(ctx context.Context) (arrow.Record, error) {
+		rec, err := next(ctx)
+		told := new(DataError)
+		switch {
+		case err == nil || eof(err) || ctx.Err() != nil || errors.As(err, &told) || errors.Is(err, errors.ErrUnsupported):
+			return rec, err
+		case errors.Is(err, errNewSchema), errors.Is(err, errBehindEnd):
+			return nil, &DataError{File: name, Err: err}
+		}
+		return nil, &DataError{File: name, Err: fmt.Errorf("the stream is damaged: %w", err)}
+	}
+	return file
+}
+
 // Message returns the next message, which is valid until the next call.
 func (m *arrowMessages) Message() (*ipc.Message, error) {
 	if m.ended {
@@ -55,7 +76,7 @@ func (m *arrowMessages) Message() (*ipc.Message, error) {
 		return nil, errNewSchema
 	}
 	m.begun = true
-	m.room.left = int(maxUnpacked(int64(len(body))))
+	m.room.begin(kind, int64(len(body)))
 	m.Release()
 	metaBuffer, bodyBuffer := memory.NewBufferBytes(meta), memory.NewBufferBytes(body)
 	m.msg = ipc.NewMessage(metaBuffer, bodyBuffer)
@@ -75,10 +96,24 @@ func (m *arrowMessages) Release() {
 	}
 }
 
-// messageRoom allocates for one message at a time. It is garbage collected, like bounded.
+// messageRoom allocates for one message at a time, and for all dictionaries together, since the library keeps them to the end of the
+// stream. It is garbage collected, like bounded.
 type messageRoom struct {
 	memory.Allocator
-	left int // bytes that the present message may still take
+	left  int   // bytes that the present message may still take
+	came  int64 // bytes of values of all messages up to the present one
+	dicts int   // bytes that dictionaries have taken
+	dict  bool  // the present message is a dictionary
+}
+
+// begin makes room for a message of a kind with a body of n bytes. A record may join what its dictionaries came in, which takes as much again.
+func (r *messageRoom) begin(kind byte, n int64) {
+	r.came += n
+	r.dict = kind == dictionaryMessage
+	r.left = int(maxUnpacked(n)) + r.dicts
+	if r.dict {
+		r.left = int(maxUnpacked(r.came)) - r.dicts
+	}
 }
 
 // Allocate returns size bytes.
@@ -98,6 +133,9 @@ func (r *messageRoom) take(size int) {
 		panic(fmt.Sprintf("a message claims buffers of more bytes than it can hold (%d, with room for %d)", size, r.left))
 	}
 	r.left -= max(size, 0)
+	if r.dict {
+		r.dicts += max(size, 0)
+	}
 }
 
 // maxMessage bounds the parts of a message of text.
@@ -119,6 +157,21 @@ func textMessages(in io.Reader) func() (meta, body []byte, err error) {
 		}
 		body, err = readBytes(in, length)
 		return meta, body, cutShort(err)
+	}
+}
+
+// toTheEnd makes bytes behind the end of the messages of in an error, which waits for the end of in.
+func toTheEnd(in *bufio.Reader, next func() (meta, body []byte, err error)) func() (meta, body []byte, err error) {
+	return func() (meta, body []byte, err error) {
+		if meta, body, err = next(); err == io.EOF {
+			switch _, more := in.Peek(1); {
+			case more == nil:
+				err = errBehindEnd
+			case more != io.EOF:
+				err = more
+			}
+		}
+		return meta, body, err
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *Stream) readHead() (_ *recordFile, err error) {
 		return nil, err
 	}
 	in := bufio.NewReader(text)
+	messages := textMessages(in)
 	if startsWith(in, arrowMagic) { // a file is a stream between its magic and its footer
 		_, err = in.Discard(len(arrowMagic) + 2)
 	} else if !startsWith(in, "\xff\xff\xff\xff") {
@@ -47,6 +48,8 @@ func (s *Stream) readHead() (_ *recordFile, err error) {
 		if err = mistaken(stdinName, "arrow", "an Arrow IPC stream", head); err == nil {
 			err = fileError(stdinName, "this is no Arrow IPC stream, or it is damaged: write one, for example with pyarrow.ipc.new_stream")
 		}
+	} else {
+		messages = toTheEnd(in, messages)
 	}
 	end := func() error {
 		if text.end != nil {
@@ -56,8 +59,8 @@ func (s *Stream) readHead() (_ *recordFile, err error) {
 	}
 	if err == nil {
 		var file *recordFile
-		if file, err = recordsOfMessages(textMessages(in), end); err == nil {
-			return file, nil
+		if file, err = recordsOfMessages(messages, end); err == nil {
+			return told(file, stdinName), nil
 		}
 		err = fileError(stdinName, "this is no Arrow IPC stream, or it is damaged: %w", err)
 	}

@@ -84,7 +84,7 @@ func writePairs(t testing.TB, w recordWriter, batches ...[]int64) {
 
 func TestArrowStreamRows(t *testing.T) {
 	stream, file := pairStream(t, []int64{7, 8}, nil, []int64{9}), pairFile(t, []int64{7}, []int64{8, 9})
-	for name, text := range map[string][]byte{"stream": stream, "file": file, "packed": zipped(t, stream), "without a mark at the end": stream[:len(stream)-8]} {
+	for name, text := range map[string][]byte{"stream": stream, "file": file, "packed": zipped(t, stream), "without a mark at the end": stream[:len(stream)-8], "a packed file": zipped(t, file)} {
 		s := streamSpec("arrow")
 		for _, columns := range [][]ColumnSpec{s.Columns, {{Name: "id", Role: Label}}} {
 			s.Columns = columns
@@ -169,8 +169,9 @@ func TestArrowStreamErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty": {"", "this is empty"}, "csv": {"1,7\n2,8\n", "this is text, expected an Arrow IPC stream"}, "parquet": {"PAR1\x00\x00", "this is a Parquet file"},
 		"wrong mark": {"\xff\xff\xff\xff\xff\xff", "cut short"}, "huge": {string(huge), "cut short"}, "no schema": {"\xff\xff\xff\xff\x00\x00\x00\x00", "no Arrow IPC stream"},
-		"cut short": {string(whole[:len(whole)-20]), "cut short"}, "other schema": {string(whole[:len(whole)-8]) + string(other), "its schema changes in the middle"},
-		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: file is damaged"},
+		"cut short": {string(whole[:len(whole)-20]), "cut short"}, "other schema": {string(whole[:len(whole)-8]) + string(other), "standard input: its schema changes in the middle"},
+		"two streams": {string(whole) + string(other), "standard input: bytes follow the mark of its end"}, "a byte more": {string(whole) + "\x00", "standard input: bytes follow"},
+		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: the stream is damaged"},
 		"null":    {string(pairStream(t, []int64{1, -2})), `standard input: column "x": row 2 of the file: value is null`},
 		"column":  {string(streamOfColumn(t)), `unknown column "id": the file has x`}, "no rows": {string(pairStream(t)), "no row in standard input"},
 	} {
@@ -218,4 +219,63 @@ func TestMessagesTakeWhatCame(t *testing.T) {
 		}
 	}()
 	room.Reallocate(1, nil)
+}
+
+// TestDictionariesShareRoom: what the dictionaries of a stream unpack to is bounded by all that came, not message by message; a record may
+// join them.
+func TestDictionariesShareRoom(t *testing.T) {
+	next := textMessages(bytes.NewReader(streamOfWords(t)))
+	var metas, bodies [3][]byte // a schema, a dictionary, a record
+	for i := range metas {
+		meta, body, err := next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metas[i], bodies[i] = meta, body
+	}
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		messages []int // of the three
+		take     int   // of each
+		refused  int   // the message that is, len(messages) for none
+	}{
+		"one dictionary": {[]int{1, 2}, 60 * mib, 2}, "deltas": {[]int{1, 1, 1}, 40 * mib, 1}, "a record of joined deltas": {[]int{1, 1, 1, 2}, 20 * mib, 4},
+		"records": {[]int{1, 2, 2, 2}, 60 * mib, 4}, "one dictionary too large": {[]int{1, 2}, 65 * mib, 0}, "records before it": {[]int{2, 2, 1}, 64 * mib, 3},
+	} {
+		at := -1
+		m := &arrowMessages{room: &messageRoom{}, next: func() (meta, body []byte, err error) { return metas[c.messages[at]], bodies[c.messages[at]], nil }}
+		for at = range c.messages {
+			if _, err := m.Message(); err != nil {
+				t.Fatal(err)
+			}
+			refused := refuses(m.room, c.take)
+			if want := at == c.refused; refused != want {
+				t.Errorf("%s: message %d: refused is %t", name, at, refused)
+			}
+			if refused {
+				break
+			}
+		}
+	}
+}
+
+// refuses reports whether a room refuses n bytes.
+func refuses(r *messageRoom, n int) (refused bool) {
+	defer func() { refused = recover() != nil }()
+	r.take(n)
+	return false
+}
+
+// streamOfWords is a stream of a column of text with a dictionary.
+func streamOfWords(t *testing.T) []byte {
+	t.Helper()
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "w", Type: words}}, nil))
+	defer b.Release()
+	if err := b.Field(0).(*array.BinaryDictionaryBuilder).AppendString("word"); err != nil {
+		t.Fatal(err)
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	return arrowStream(t, rec)
 }

@@ -120,6 +120,7 @@ func checkStream(f io.ReaderAt, size int64) error {
 const (
 	arrowContinuation = 0xffffffff // begins a message; absent before version 0.15
 	schemaMessage     = 1
+	dictionaryMessage = 2
 )
 
 // checkMessage checks the metadata of a message. It returns its kind and the length of its body.

@@ -22,7 +22,8 @@ var ErrTooManyDamaged = errors.New("too many damaged rows")
 // Damaged leaves out rows that cannot be read, and counts them: a row with a missing or wrong value, a line that is no row, a record
 // whose checksum is wrong. A file that is cut short or damaged as a whole stays an error, since nobody knows what it lost.
 //
-// A row counts once, however often it is read: in later epochs, or from a restored position.
+// A row counts once, however often it is read: in later epochs, or from a restored position. Of queries and Flight services, whose rows may
+// differ in each pass, as many count as the pass with most of them left out.
 type Damaged struct {
 	// Max is how many rows may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
 	Max int64
@@ -34,7 +35,7 @@ type Damaged struct {
 	mu     sync.Mutex
 	count  int64
 	first  error
-	last   map[string]int64 // of each file: the place of the last row that was counted
+	last   map[string]int64 // of each source: the place of the last row that was counted
 	logged int64            // the count where the data ended last
 }
 
@@ -57,7 +58,7 @@ const (
 	damagedEvery = 1000 // how often the count is logged after them
 )
 
-// leaveOut counts a row of a file. Places ascend within a file, so that the last one tells which rows were counted before.
+// leaveOut counts a row of a source. Places ascend within it, so that the last one tells which rows were counted before.
 func (d *Damaged) leaveOut(row *damagedRow) error {
 	if d.Total != nil {
 		if err := d.Total.leaveOut(row); err != nil {
@@ -66,11 +67,11 @@ func (d *Damaged) leaveOut(row *damagedRow) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at, seen := d.last[row.file]; !seen || row.at > at {
+	if at, seen := d.last[row.source]; !seen || row.at > at {
 		if d.last == nil {
 			d.last = map[string]int64{}
 		}
-		d.last[row.file] = row.at
+		d.last[row.source] = row.at
 		d.count++
 		if d.first == nil {
 			d.first = row.err
@@ -150,11 +151,23 @@ const damagedStep = " | on_error(skip)"
 // beforeDamage reports whether a state was saved before a source was told to leave out damaged rows: up to there it had none.
 func beforeDamage(saved, now string) bool { return saved == strings.ReplaceAll(now, damagedStep, "") }
 
-// damagedRow is the error of one row of a file, behind which reading can go on.
+// damagedRow is the error of one row, behind which reading can go on.
 type damagedRow struct {
-	file string
-	at   int64 // line, record or row of the file
-	err  error
+	source string // the file, or what else is read
+	at     int64  // line, record or row of the file; of a live source which of the rows that a pass leaves out, from 1
+	err    error
+}
+
+// livePass counts the rows that a pass over a live source leaves out.
+type livePass struct {
+	source string // tells it from others
+	rows   int64
+}
+
+// row is the next of them.
+func (p *livePass) row(err error) *damagedRow {
+	p.rows++
+	return &damagedRow{p.source, p.rows, err}
 }
 
 // Error implements error.

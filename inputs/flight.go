@@ -44,7 +44,7 @@ type FlightSpec struct {
 	PlainHeaders bool `yaml:"plain_headers,omitempty"`
 	// Largest message in MiB; a record batch is one message. 0: 256.
 	MaxMessageMB int `yaml:"max_message_mb,omitempty"`
-	// Seconds without an answer after which the service is given up. 0: 600.
+	// Seconds without an answer after which the service is given up, at most 1000000. 0: 600.
 	TimeoutSecs float64 `yaml:"timeout_secs,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (f FlightSpec) validate(vs *violation.List) {
 	headers := f.HeadersEnv + f.HeadersFile
 	vs.Require(headers == "" || f.tls() || f.PlainHeaders, "flight.headers_env", headers, "expected TLS (flight.security or flight.ca_file): headers would go over plain text; set flight.plain_headers where nobody listens")
 	vs.Require(f.MaxMessageMB >= 0 && f.MaxMessageMB < 2048, "flight.max_message_mb", f.MaxMessageMB, "expected 1 to 2047, or 0 for 256")
-	vs.Require(f.TimeoutSecs >= 0, "flight.timeout_secs", f.TimeoutSecs, "expected > 0, or 0 for 600")
+	vs.Require(f.TimeoutSecs >= 0 && f.TimeoutSecs <= maxFlightTimeoutSecs, "flight.timeout_secs", f.TimeoutSecs, "expected > 0 and at most 1000000, or 0 for 600")
 }
 
 func isHostPort(s string) bool {
@@ -109,6 +109,11 @@ func (f FlightSpec) what() string {
 		return fmt.Sprintf("flight %s, a ticket", f.Address)
 	}
 	return fmt.Sprintf("flight %s, path %q", f.Address, f.Path)
+}
+
+// identity tells the rows of a share from others.
+func (f FlightSpec) identity(share fileShare) string {
+	return fmt.Sprintf("flight %s, path %q, command %q, ticket %q, share %d of %d", f.Address, f.Path, f.Command, f.Ticket, share.index, share.count)
 }
 
 // flight is the data set of format flight, and whether the workers must share its rows.
@@ -184,6 +189,7 @@ type flightReader struct {
 	mine      []int
 	options   ArrowOptions
 	schema    *Schema
+	pass      livePass      // over all endpoints
 	cur       *recordReader // nil: none is open
 }
 
@@ -196,7 +202,7 @@ func newFlightReader(ctx context.Context, f FlightSpec, o ArrowOptions, schema *
 	if err != nil {
 		return nil, errors.Join(err, calls.close())
 	}
-	r := &flightReader{calls: calls, endpoints: endpoints, options: o, schema: schema}
+	r := &flightReader{calls: calls, endpoints: endpoints, options: o, schema: schema, pass: livePass{source: f.identity(share)}}
 	for i := share.index; i < len(endpoints); i += max(share.count, 1) {
 		r.mine = append(r.mine, i)
 	}
@@ -222,9 +228,13 @@ func (r *flightReader) read(ctx context.Context, limit int) (arrow.Record, error
 
 // ensure opens the present endpoint.
 func (r *flightReader) ensure(ctx context.Context) (err error) {
-	if r.cur == nil {
-		name := r.calls.name(r.endpoints, r.mine[0])
-		r.cur, err = newRecordReader(name, r.options, r.schema, func() (*recordFile, error) { return r.calls.open(ctx, r.endpoints, r.mine[0]) })
+	if r.cur != nil {
+		return nil
+	}
+	name := r.calls.name(r.endpoints, r.mine[0])
+	r.cur, err = newRecordReader(name, r.options, r.schema, func() (*recordFile, error) { return r.calls.open(ctx, r.endpoints, r.mine[0]) })
+	if err == nil {
+		r.cur.pass = &r.pass
 	}
 	return err
 }

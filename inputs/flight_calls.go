@@ -27,6 +27,9 @@ const (
 	flightTimeoutSecs = 600
 )
 
+// maxFlightTimeoutSecs bounds FlightSpec.TimeoutSecs, so that it is a time.Duration.
+const maxFlightTimeoutSecs = 1e6
+
 // flightCalls calls a service. It is used by one goroutine.
 type flightCalls struct {
 	spec    FlightSpec
@@ -177,7 +180,7 @@ func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*r
 		call.cancel(nil)
 		return nil, c.noRecords(ctx, name, err)
 	}
-	return c.told(file, name), nil
+	return told(file, name), nil
 }
 
 // noRecords is the error of a stream that does not begin as one of records.
@@ -192,20 +195,6 @@ func (c *flightCalls) noRecords(ctx context.Context, name string, err error) err
 		err = errors.New("it ends before its columns: check the ticket, and the log of the service")
 	}
 	return &DataError{File: name, Err: fmt.Errorf("this is no stream of record batches: %w", err)}
-}
-
-// told names the stream in the errors of its records.
-func (c *flightCalls) told(file *recordFile, name string) *recordFile {
-	next := file.next
-	file.next = func(ctx context.Context) (arrow.Record, error) {
-		rec, err := next(ctx)
-		told := new(DataError)
-		if err == nil || eof(err) || ctx.Err() != nil || errors.As(err, &told) || errors.Is(err, errors.ErrUnsupported) {
-			return rec, err
-		}
-		return nil, &DataError{File: name, Err: fmt.Errorf("the stream is damaged: %w", err)}
-	}
-	return file
 }
 
 // flightCall is one call, which may be waited for as long as the spec says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -109,7 +110,7 @@ func (s flightSecrets) add(line string) error {
 func (s flightSecrets) hide(text string) string {
 	var secrets, pairs []string
 	for _, value := range s.values {
-		for _, secret := range append([]string{value}, strings.Fields(value)...) {
+		for _, secret := range parts(value) {
 			if len(secret) > 3 && !strings.EqualFold(secret, "bearer") && !strings.EqualFold(secret, "basic") {
 				secrets = append(secrets, secret)
 			}
@@ -120,4 +121,29 @@ func (s flightSecrets) hide(text string) string {
 		pairs = append(pairs, secret, s.from)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// parts are a value, its words, and the user and the password of basic authentication. Those of a header of several lines are joined by commas.
+func parts(value string) []string {
+	all := append(strings.Split(value, ", "), value)
+	basic := false
+	for _, word := range strings.Fields(value) {
+		word = strings.TrimSuffix(word, ",")
+		all = append(all, word)
+		if basic {
+			all = append(all, userAndPassword(word)...)
+		}
+		basic = strings.EqualFold(word, "basic")
+	}
+	return all
+}
+
+// userAndPassword decodes the credentials of basic authentication (RFC 7617), as they are and apart; nothing where they are not such.
+func userAndPassword(word string) []string {
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(word, "="))
+	if err != nil {
+		return nil
+	}
+	user, password, _ := strings.Cut(string(text), ":")
+	return []string{string(text), user, password}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -387,6 +388,9 @@ func TestFlightSpecs(t *testing.T) {
 		"flight.timeout_secs":  func(s *Spec) { s.Flight.TimeoutSecs = -1 },
 		"files":                func(s *Spec) { s.Files = []string{"a"} },
 		"is for format flight": func(s *Spec) { s.Format, s.Files = "arrow", []string{"a"} },
+		"at most 1000000":      func(s *Spec) { s.Flight.TimeoutSecs = 1e6 + 1 },
+		"expected > 0 and at":  func(s *Spec) { s.Flight.TimeoutSecs = math.NaN() },
+		"127.0.0.1:1":          func(s *Spec) { s.Flight.TimeoutSecs = 1e6 },
 	} {
 		s := flightSpec("127.0.0.1:1", "7")
 		change(&s)

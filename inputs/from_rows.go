@@ -42,7 +42,7 @@ func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
 		if taken.Swap(true) {
 			return nil, fmt.Errorf("%w: the rows of a query were read before: use FromQuery, which asks again in each pass", ErrNoResume)
 		}
-		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "rows of a query", hiddenName{}})
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, livePass{source: "rows of a query"}, hiddenName{}})
 	}), nil
 }
 
@@ -62,12 +62,13 @@ func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o Arro
 	}
 	n := &node{schema: schema, mem: alloc(o.Allocator), label: "sql"}
 	args = slices.Clone(args)
+	source := fmt.Sprintf("query %s %v of %p", query, args, db)
 	return liveNode(n, "query "+query, ResumeSkip, func(ctx context.Context) (rowReader, error) {
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
 			return nil, fmt.Errorf("query %s: %w", shown(query), err)
 		}
-		return newSQLReader(rows, n, fields, leftOut{o.Damaged, "query " + query, hiddenName{}})
+		return newSQLReader(rows, n, fields, leftOut{o.Damaged, livePass{source: source}, hiddenName{}})
 	}), nil
 }
 
@@ -168,13 +169,13 @@ type sqlReader struct {
 // leftOut is what becomes of rows that cannot be read.
 type leftOut struct {
 	damaged *Damaged // nil: the first is an error
-	of      string   // the query, to count rows by
+	pass    livePass // over the rows of the query in its database
 	hidden  hiddenName
 }
 
 // row is the error of a row behind which reading can go on.
-func (l leftOut) row(row int64, column string, err error) error {
-	return &damagedRow{l.of, row, l.hidden.in(&DataError{Row: row, Name: column, Err: err})}
+func (l *leftOut) row(row int64, column string, err error) error {
+	return l.pass.row(l.hidden.in(&DataError{Row: row, Name: column, Err: err}))
 }
 
 func newSQLReader(rows *sql.Rows, n *node, fields []textField, out leftOut) (*sqlReader, error) {
@@ -229,17 +230,33 @@ func (r *sqlReader) next() error {
 		r.row++
 		return nil
 	}
-	if err := r.rows.Err(); err != nil {
-		return &DataError{Row: r.row + 1, Err: fmt.Errorf("query failed: %w", err)}
+	if err := r.failed(r.row + 1); err != nil {
+		return err
 	}
 	return io.EOF
+}
+
+// failed is the error of the query at a row: that of its context where that has ended.
+func (r *sqlReader) failed(row int64) error {
+	if err := r.rows.Err(); err != nil {
+		return &DataError{Row: row, Err: fmt.Errorf("query failed: %w", err)}
+	}
+	return nil
 }
 
 func (r *sqlReader) append(b *array.RecordBuilder) error {
 	if err := r.next(); err != nil {
 		return err
 	}
+	return r.scan(b)
+}
+
+// scan appends the present row.
+func (r *sqlReader) scan(b *array.RecordBuilder) error {
 	if err := r.rows.Scan(r.cells...); err != nil {
+		if failed := r.failed(r.row); failed != nil {
+			return failed // which says nothing about the row
+		}
 		return r.out.row(r.row, "", fmt.Errorf("row cannot be read: %w", err))
 	}
 	for i, f := range r.fields {

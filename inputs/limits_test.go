@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"runtime"
@@ -31,6 +32,17 @@ func TestAutomaticCache(t *testing.T) {
 		}
 		if got := strings.Contains(adopt(ds).desc, "| cache"); got != c.want {
 			t.Errorf("%s: cached is %t: %s", c.spec.Format, got, adopt(ds).desc)
+		}
+	}
+}
+
+// TestAutomaticCacheNeedsMemory: the rows of small files that are shuffled count in full for memory_mb, as its text says.
+func TestAutomaticCacheNeedsMemory(t *testing.T) {
+	s := Spec{Format: "csv", Files: []string{write(t, "t.csv", bytes.Repeat([]byte("1\n"), 200_000))}, Columns: []ColumnSpec{{Name: "id", DType: "int64"}}, Shuffle: 2, BatchSize: 100}
+	for mib, want := range map[int]string{1: "small files that are shuffled, are kept in memory and need more than 1 MiB: raise memory_mb", 8: ""} {
+		s.MemoryMB = mib
+		if err := readAll(s, Context{Mode: Train}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("memory_mb %d: got %v", mib, err)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 		if err != nil {
 			return nil, d.failed(err)
 		}
-		rows, err := newSQLReader(r.Rows, n, fields, leftOut{o.Damaged, "query " + d.query, d.hidden})
+		rows, err := newSQLReader(r.Rows, n, fields, leftOut{o.Damaged, livePass{source: s.SQL.identity()}, d.hidden})
 		if err != nil {
 			return nil, d.failed(errors.Join(err, r.Close()))
 		}
@@ -80,6 +80,11 @@ func (s SQLSpec) database(ctx context.Context) (database, error) {
 	return database{s.Driver, source, s.Query, hidden}, hidden.in(err)
 }
 
+// identity tells the rows of a query from others, without what source_env holds.
+func (s SQLSpec) identity() string {
+	return fmt.Sprintf("query %s of %s, %q in $%s", s.Query, s.Driver, s.Source, s.SourceEnv)
+}
+
 // failed is an error of the database without what its name holds.
 func (d database) failed(err error) error {
 	return fmt.Errorf("query %s: %w", shown(d.query), d.hidden.in(err))
@@ -94,11 +99,19 @@ type databaseReader struct {
 
 func (r databaseReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	rec, err := r.sqlReader.read(ctx, limit)
-	return rec, r.of.hidden.in(err)
+	return rec, r.shown(err)
 }
 
 func (r databaseReader) skip(ctx context.Context, n int64) error {
-	return r.of.hidden.in(r.sqlReader.skip(ctx, n))
+	return r.shown(r.sqlReader.skip(ctx, n))
+}
+
+// shown is an error of reading without what the database's name holds. Errors of rows that were left out are without it already.
+func (r databaseReader) shown(err error) error {
+	if errors.Is(err, ErrTooManyDamaged) {
+		return err
+	}
+	return r.of.hidden.in(err)
 }
 
 func (r databaseReader) close() error {

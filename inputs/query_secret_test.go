@@ -112,6 +112,19 @@ func TestSQLReaderHidesPasswords(t *testing.T) {
 	}
 }
 
+// TestSQLHiddenBound: where source_env names the database, too, more damaged rows than max_errors are told as such.
+func TestSQLHiddenBound(t *testing.T) {
+	t.Setenv("TEST_SECRET", "5")
+	s := querySpec("")
+	s.SQL.SourceEnv, s.OnError, s.MaxErrors = "TEST_SECRET", "skip", 1
+	s.Columns = []ColumnSpec{{Name: "word", DType: "int64"}}
+	err := readAll(s, Context{Mode: Predict, Damaged: silent()})
+	var row *DataError
+	if !errors.Is(err, ErrTooManyDamaged) || !strings.Contains(err.Error(), "max_errors") || !errors.As(err, &row) || row.Row != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestReadOnlyURI(t *testing.T) {
 	for uri, want := range map[string]string{
 		"file:a.db": "file:a.db?mode=ro", "file:a.db?cache=shared": "file:a.db?cache=shared&mode=ro", "file:a.db#x": "file:a.db?mode=ro", "file:a.db?mode=ro": "file:a.db?mode=ro",

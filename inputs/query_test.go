@@ -1,9 +1,11 @@
 package inputs
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,5 +162,38 @@ func TestSQLSkips(t *testing.T) {
 	s.OnError = "skip"
 	if err := readAll(s, Context{}); err != nil {
 		t.Errorf("in a config: %v", err)
+	}
+}
+
+// TestSQLEndsBetweenRows: a row is not damaged where the query ends before it is read.
+func TestSQLEndsBetweenRows(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	rows, err := numbersTable(3).open(t).QueryContext(ctx, "select")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, schema, err := queryColumns(rows, ArrowOptions{Columns: querySpec("").Columns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{schema: schema, mem: checked(t)}
+	r, err := newSQLReader(rows, n, fields, leftOut{damaged: silent()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.next(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for rows.Err() == nil {
+		runtime.Gosched() // until the query has seen it
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(n.mem, schema.Arrow())
+	defer b.Release()
+	if err := r.out.damaged.pass(r.scan(b)); !errors.Is(err, context.Canceled) || r.out.damaged.Count() != 0 {
+		t.Errorf("%d rows left out: %v", r.out.damaged.Count(), err)
 	}
 }
