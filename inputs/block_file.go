@@ -39,7 +39,7 @@ type blockParser interface {
 type carefulReader interface {
 	rowReader
 	placed
-	// passOver skips n rows, none of which is damaged.
+	// passOver skips n rows; none is damaged.
 	passOver(ctx context.Context, n int64) error
 }
 

@@ -100,7 +100,7 @@ func remainders() Grouping {
 	}}
 }
 
-// classesOf returns n rows, most of which are of class 0 of 3.
+// classesOf returns n rows, most of class 0 of 3.
 func classesOf(t testing.TB, mem memory.Allocator, n int) Dataset {
 	class, ids := make([]int32, n), make([]int64, n)
 	for i := range class {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Where keeps the rows of which a condition is true.
+// Where keeps the rows for which a condition is true.
 func Where(condition Expression) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)

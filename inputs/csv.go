@@ -278,7 +278,7 @@ func (r *csvReader) skip(ctx context.Context, n int64) error {
 	return r.passOver(ctx, n)
 }
 
-// passOver skips n rows, none of which is damaged.
+// passOver skips n rows; none is damaged.
 func (r *csvReader) passOver(ctx context.Context, n int64) error {
 	for i := range n {
 		if i&1023 == 0 && ctx.Err() != nil {

@@ -42,7 +42,7 @@ func (p *picture) resized(h, w int) ([]byte, error) {
 	return out, nil
 }
 
-// filter is the weights of consecutive pixels of which one is made.
+// filter is the weights of the consecutive pixels that make one pixel.
 type filter struct {
 	first   int
 	weights []float32

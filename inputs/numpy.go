@@ -96,7 +96,7 @@ func openNPY(f seekable) (*npz.Array, error) {
 	return npz.Open(f, size)
 }
 
-// NPZ returns the arrays of NumPy's archives as columns: each array is a column, of which the first dimension is the row. The rows of several
+// NPZ returns the arrays of NumPy's archives as columns: each array is a column, and its first dimension is the row. The rows of several
 // archives follow one another. Columns in o choose among the arrays; without them all are read.
 //
 // Rows of arrays that are stored are read by number, as they are asked for. Arrays of numpy.savez_compressed, and those of more than one

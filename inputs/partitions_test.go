@@ -126,7 +126,7 @@ func TestPartitionValues(t *testing.T) {
 	}
 }
 
-// TestPartitionErrors: a null without a default, a key that not all files have, and files of which only some have the column themselves.
+// TestPartitionErrors: a null without a default, a key that not all files have, and a column that only some files have themselves.
 func TestPartitionErrors(t *testing.T) {
 	one := idsFile(t, "id", 1)
 	for want, files := range map[string]map[string][]byte{

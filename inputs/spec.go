@@ -16,7 +16,7 @@ type Spec struct {
 	Concat []Spec `yaml:"concat,omitempty"`
 	// Inputs whose rows take turns.
 	Interleave []Spec `yaml:"interleave,omitempty"`
-	// Inputs of which one is drawn at random for each row.
+	// For each row, one of these inputs is drawn at random.
 	Mix []Spec `yaml:"mix,omitempty"`
 	// mix: how often each input is drawn, in any unit. Default: equally often.
 	Weights []float64 `yaml:"weights,omitempty"`
@@ -101,7 +101,7 @@ type Spec struct {
 	DropRemainder bool `yaml:"drop_remainder,omitempty"`
 	// Batches prepared ahead. -1: at first 2, and more where training still waits, up to 16 and 64 MiB (or memory_mb); 0: none.
 	Prefetch int `yaml:"prefetch"`
-	// MiB of rows that a pass may hold ahead of training: batches prepared ahead, blocks of files, and the shuffle buffer of a stream. Steps wait when they are spent; a shuffle buffer that needs more is an error. So are shuffled files of up to 64 MiB together, of which all rows are kept, where these need more. 0: no bound.
+	// MiB of rows that a pass may hold ahead of training: batches prepared ahead, blocks of files, and the shuffle buffer of a stream. Steps wait when they are spent; a shuffle buffer that needs more is an error. So are shuffled files of up to 64 MiB together, whose rows are all kept, where they need more. 0: no bound.
 	MemoryMB int `yaml:"memory_mb,omitempty"`
 	// Goroutines that prepare batches; the order of the batches does not depend on it. 0: as many as there are cores.
 	Parallelism int `yaml:"parallelism,omitempty"`

@@ -214,7 +214,7 @@ func openState(describe string, state []byte) (*stateReader, error) {
 // eof reports whether err is the end of a stream.
 func eof(err error) bool { return err == io.EOF }
 
-// records reads a count and as many records, none of which is empty.
+// records reads a count and as many records; none may be empty.
 func (r *stateReader) records(s *Schema) (recs []arrow.Record, err error) {
 	for range r.count(int64(len(r.buf))) {
 		rec, err := r.record(s)

@@ -132,7 +132,7 @@ func mean(x []float64) (m float64) {
 	return m
 }
 
-// begin takes the text, of which held rows, full batches, are not trained on, and lets PyTorch write the weights.
+// begin takes the text, keeps held rows (full batches) out of training, and lets PyTorch write the weights.
 func (c *gptTraining) begin(t *testing.T, py python, packages string, held int) {
 	t.Helper()
 	text := librarySource(t, packages)

@@ -56,14 +56,14 @@ func curves(n int) initCase {
 	})
 }
 
-// signs has two classes by products of columns, of which no column alone says anything.
+// signs has two classes by products of columns; no column alone says anything.
 func signs(n int) initCase {
 	return numbered("signs", "t", false, 2, n, 20, func(r *rand.Rand, x []float64) string {
 		return either(math.Copysign(1, x[0]*x[1])+0.7*x[2]*x[3]+0.4*r.NormFloat64() > 0, "yes", "no")
 	})
 }
 
-// credit has a class that is monotone in four numbers, one of which is sometimes missing.
+// credit has a class that is monotone in four numbers; one is sometimes missing.
 func credit(n int) initCase {
 	r := rand.New(rand.NewPCG(3, 54))
 	c := initCase{name: "credit", label: "default", header: []string{"income", "age", "debt ratio", "late payments", "default"}}
@@ -161,7 +161,7 @@ func tails(n int) initCase {
 	})
 }
 
-// genes has more columns than rows, of which ten matter.
+// genes has more columns than rows; ten columns matter.
 func genes(n int) initCase {
 	return numbered("genes", "c", false, 10, n, 500, func(r *rand.Rand, x []float64) string {
 		s := 0.8 * r.NormFloat64()

@@ -116,7 +116,7 @@ func shop(n int) initCase {
 	return c
 }
 
-// wide has 200 columns, of which a few matter.
+// wide has 200 columns; a few matter.
 func wide(n int) initCase {
 	r := rand.New(rand.NewPCG(2, 2))
 	c := initCase{name: "wide", label: "y", regression: true}
@@ -222,7 +222,7 @@ func waves(n int) initCase {
 	return c
 }
 
-// gaps has two classes of twelve numbers, of which two in five are missing.
+// gaps has two classes of twelve numbers; two in five are missing.
 func gaps(n int) initCase {
 	r := rand.New(rand.NewPCG(10, 10))
 	c := initCase{name: "gaps", label: "t"}

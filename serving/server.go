@@ -239,9 +239,9 @@ func (s *Server) logListeners() {
 	switch {
 	case !(grpc || rest) || s.o.Token != nil:
 	case s.o.RemoteAdmin:
-		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict, and replace the models")
+		s.o.Log.Warn("other machines are served without a token: anyone who reaches the ports may predict, and replace the models")
 	default:
-		s.o.Log.Warn("other machines are served without a token: whoever reaches the ports may predict; reloading, profiling and reflection are refused")
+		s.o.Log.Warn("other machines are served without a token: anyone who reaches the ports may predict; reloading, profiling and reflection are refused")
 	}
 }
 

@@ -45,8 +45,8 @@ func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.Ru
 	return adaptation.Columns(ctx, specs)
 }
 
-// adaptation says where a task's columns have from what they take from data. Whoever is not the chief waits for it, an evaluator too,
-// which the cluster need not list.
+// adaptation says where a task's columns have from what they take from data. Tasks other than the chief wait for it; so does an
+// evaluator, which the cluster need not list.
 func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig, rows int64) canned.Adaptation {
 	several := rc.ClusterSpec().Len() > 0 || rc.ClusterSpec().Sparse() || rc.TaskType() == runconfig.Evaluator
 	return canned.Adaptation{

@@ -170,7 +170,7 @@ func lines(text string) []string {
 	return out
 }
 
-// matches reports whether lines are the wanted ones, of which "..." stands for any number.
+// matches reports whether lines are the wanted ones; "..." stands for any number of lines.
 func matches(want, got []string) bool {
 	if len(want) == 0 {
 		return len(got) == 0

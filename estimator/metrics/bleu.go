@@ -28,7 +28,7 @@ type BLEUOptions struct {
 // BLEU is the score of a corpus of translations against references (Papineni et al., 2002): the geometric mean
 // of the shares of n-grams that a reference has too, times a penalty for translations that are too short.
 // It is sacrebleu's corpus_bleu, which multiplies by 100, of sentences that are divided into tokens already. NLTK's
-// differs where sentences have fewer tokens than the longest n-grams, each of which counts as one n-gram there.
+// differs where sentences have fewer tokens than the longest n-grams: there each counts as one n-gram.
 type BLEU struct {
 	state // matches and n-grams by length, then the lengths of translations and references
 	order int
@@ -75,7 +75,7 @@ func (m *BLEU) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// references are those of a sentence: all but the empty ones, of which one remains where all are empty.
+// references are a sentence's non-empty references; where all are empty, one of them.
 func (m *BLEU) references(c corpus, i int) [][]int64 {
 	var out [][]int64
 	for r := range c.references {

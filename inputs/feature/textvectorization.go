@@ -77,7 +77,7 @@ func (l *TextVectorization) split() Split {
 	return l.Split
 }
 
-// checkTokens reports settings of which no tokens can be made.
+// checkTokens reports settings that make no tokens.
 func (l *TextVectorization) checkTokens() error {
 	if !slices.Contains([]Standardize{LowerAndStripPunctuation, Lower, StripPunctuation, KeepText}, l.standardize()) {
 		return fmt.Errorf("standardize must be lower_and_strip_punctuation, lower, strip_punctuation or none, got %q", l.Standardize)

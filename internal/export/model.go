@@ -54,9 +54,9 @@ type Graph struct {
 type Feed struct {
 	Column inputs.Column
 	// Values is the placeholder of a dense column [B, shape...], or of the values
-	// of a ragged one, of which
+	// of a ragged one.
 	Values graph.Output
-	// Offsets is the other placeholder, int64 [B+1]; else invalid.
+	// Offsets is the placeholder of a ragged column's offsets, int64 [B+1]; else invalid.
 	Offsets graph.Output
 	// Length is the number of steps of Width values that the graph has room for in an
 	// example of a ragged column; 0: any. Longer examples are an error of the exported model.

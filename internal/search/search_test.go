@@ -372,7 +372,7 @@ func TestHyperband(t *testing.T) {
 	}
 }
 
-// TestBegin: the first trial has the config's own values, of which some may be outside of the ranges or missing.
+// TestBegin: the first trial has the config's own values; some may be outside the ranges or missing.
 func TestBegin(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		s := must(t, Spec{Algorithm: algorithm, Trials: 30, Parameters: ranges}, 900)

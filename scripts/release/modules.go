@@ -83,7 +83,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|paten
 
 var readme = regexp.MustCompile(`(?i)^readme([-._].*)?$`)
 
-// read reads the licences at the top of a module's folder; where there are none, those of which the README has the text.
+// read reads the licences at the top of a module's folder; where there are none, the licences in the text of its README.
 func (m *module) read() error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {

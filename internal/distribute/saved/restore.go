@@ -34,8 +34,8 @@ func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.Tra
 	})
 }
 
-// RestoreAverages is Restore for evaluation, prediction or export: a variable of which the
-// checkpoint has an average takes that.
+// RestoreAverages is Restore for evaluation, prediction or export: a variable takes its
+// average where the checkpoint has one.
 func RestoreAverages(r *checkpoint.Reader, s distribute.Strategy) (problems []string, err error) {
 	a, err := OpenAverages(r)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestSummedPassesBytes(t *testing.T) {
 
 // TestEveryFlippedBitIsNoticed, before any byte of its record is read.
 func TestEveryFlippedBitIsNoticed(t *testing.T) {
-	b := written(t, []byte("first"), []byte("second, of which no bit may be flipped"))
+	b := written(t, []byte("first"), []byte("second: no bit may be flipped"))
 	first := sumPrefix + len("first")
 	for bit := range 8 * len(b) {
 		b[bit/8] ^= 1 << (bit % 8)

@@ -66,7 +66,7 @@ func newSecurity(c Config) (*security, error) {
 	}
 	if !c.Security.TLS() {
 		if c.dial == nil && !c.local() {
-			s.log.Warn("tasks talk in plaintext: whoever can reach their ports reads and changes what they exchange; "+
+			s.log.Warn("tasks talk in plaintext: anyone who can reach their ports reads and changes what they exchange; "+
 				"to secure them set rpc.ca_file, rpc.cert_file and rpc.key_file (and GOESTIMATOR_JOB_TOKEN)", "task", c.Task.String())
 		}
 		return s, nil

@@ -18,7 +18,7 @@ var functions = map[global]func(args []any) (any, error){
 	untyped: nil,
 }
 
-// untyped is the class of storages whose tensors say of which type they are.
+// untyped is the class of storages whose tensors have their own types.
 const untyped = "torch.storage.UntypedStorage"
 
 // dtypes are the element types by their names in PyTorch.

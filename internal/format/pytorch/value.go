@@ -22,7 +22,7 @@ type (
 
 // storage is memory that tensors lie in.
 type storage struct {
-	dtype tensor.DType // Uint8 where the tensors say of which type they are
+	dtype tensor.DType // Uint8 where the tensors have their own types
 	bytes bool         // whether that is so
 	key   string
 	count int64 // elements

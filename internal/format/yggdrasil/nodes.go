@@ -212,7 +212,7 @@ func (t *treeReader) feature(column int64) error {
 	return nil
 }
 
-// test reads the condition itself, a field of which there is one.
+// test reads the condition itself: exactly one field.
 func (t *treeReader) test(n *Node, v field) error {
 	if v.number < 1 || v.number > lastCondition {
 		return nil

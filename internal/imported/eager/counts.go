@@ -220,7 +220,7 @@ func crossOf[T number](c call) error {
 	return nil
 }
 
-// cumulativeLogsumexp sums along a dimension numbers of which the logarithms are there.
+// cumulativeLogsumexp sums numbers, given as logarithms, along a dimension.
 func cumulativeLogsumexp(s *site) (kernel, error) {
 	e, r := s.boolean("exclusive", false), s.boolean("reverse", false)
 	return floats(logSums[float32](e, r), logSums[float64](e, r)).on(0), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ctcOps are of connectionist temporal classification (A. Graves et al., 2006): logits [frames, batch, classes], of which one class is the blank.
+// ctcOps are of connectionist temporal classification (A. Graves et al., 2006): logits [frames, batch, classes]; one class is the blank.
 var ctcOps = map[*ops.Def]maker{
 	ops.CTCGreedyDecoder:     greedyDecoder,
 	ops.CTCBeamSearchDecoder: beamSearchDecoder,

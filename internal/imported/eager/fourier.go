@@ -19,7 +19,7 @@ var fourierOps = map[*ops.Def]maker{
 	ops.IRFFT: plain(fourierToReal(1)), ops.IRFFT2D: plain(fourierToReal(2)), ops.IRFFT3D: plain(fourierToReal(3)),
 }
 
-// waves are complex numbers of a shape, of which some of the last dimensions are transformed.
+// waves are complex numbers of a shape; some of its last dimensions are transformed.
 type waves struct {
 	c     call
 	shape []int
@@ -257,7 +257,7 @@ func fourierToReal(dims int) kernel {
 	}
 }
 
-// mirrored completes the last dimension, of which the half is there, and makes output 0 of its inverse transform, which is real.
+// mirrored completes the last dimension from its half, and makes output 0 of its inverse transform, which is real.
 func (w waves) mirrored(shape []int) error {
 	full, err := newWaves(w.c, shape)
 	if err != nil {

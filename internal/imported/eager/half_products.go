@@ -24,7 +24,7 @@ func batchMatMulSteps(d tensor.DType) maker {
 	return func(s *site) (kernel, error) { return batchMatMulBy(s, halfMultiplier(d)) }
 }
 
-// multiplying makes the kernel of products, of which operands may be transposed.
+// multiplying makes the kernel of products; operands may be transposed.
 type multiplying func(transA, transB bool) kernel
 
 // halfMultiplier are the products of MatMul.

@@ -13,7 +13,7 @@ import (
 // TestPartsOfLongStrings: what a string falls into is bounded before it is made.
 func TestPartsOfLongStrings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it counts bytes, of which the race detector makes many more: not with -short")
+		t.Skip("it counts bytes, and the race detector makes many more: not with -short")
 	}
 	line, err := tensor.FromStrings([][]byte{bytes.Repeat([]byte("a "), 1<<20)}, 1)
 	if err != nil {

@@ -145,7 +145,7 @@ const leastNormal = 0x1p-126
 
 func clampIndex(v float64, n int) int { return int(min(max(v, 0), float64(n-1))) }
 
-// extent says of which of three dimensions the pixels are: before and after are the sizes of the others.
+// extent is the dimension of the pixels, between two others of sizes before and after.
 type extent struct{ before, in, after int }
 
 // gather sums pixels of one dimension.

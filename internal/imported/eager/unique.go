@@ -111,7 +111,7 @@ func uniqueSlices(c call, d tensor.DType, axis int) error {
 	}
 	ids := make([]int, n)
 	var firsts []int
-	seen := map[string][]int{} // slices by the text of their values, of which strings may make others the same
+	seen := map[string][]int{} // slices by the text of their values; strings may make different ones the same
 	for i := range ids {
 		var text []byte
 		for b := range before {

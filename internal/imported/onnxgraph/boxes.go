@@ -11,7 +11,7 @@ import (
 // boxOperators choose boxes in images.
 var boxOperators = operators{"NonMaxSuppression": one(nonMaxSuppression).but("an open number of images or classes, and more than 512 of both together")}
 
-// maxSelections bounds images times classes, each of which is a node of its own.
+// maxSelections bounds images times classes: each pair is a node.
 const maxSelections = 512
 
 // nonMaxSuppression chooses among the boxes [images, boxes, 4] by their scores [images, classes, boxes]; it returns (image, class, box).

@@ -43,7 +43,7 @@ func unary(d *ops.Def) operator {
 	return one(func(x *site) *value { return x.each(d, nil, x.at(0)) })
 }
 
-// narrow are types in which TensorFlow has no kernels of some ops, and the wider ones of which the results are cut off again.
+// narrow are types in which TensorFlow has no kernels of some ops, and the wider ones whose results are cut off again.
 var narrow = map[tensor.DType]tensor.DType{tensor.Int8: tensor.Int32, tensor.Int16: tensor.Int32, tensor.Uint8: tensor.Int32, tensor.Uint16: tensor.Int32, tensor.Uint32: tensor.Int64,
 	tensor.Uint64: tensor.Int64}
 

@@ -26,10 +26,10 @@ type operator struct {
 // operators are those of one domain, by name.
 type operators map[string]operator
 
-// as is an operator of which all is translated.
+// as is an operator that is translated in full.
 func as(do func(x *site) []*value) operator { return operator{do: do} }
 
-// but is an operator of which something is refused.
+// but is an operator that is refused in part.
 func (o operator) but(what string) operator { return operator{o.do, what} }
 
 // one is an operator of one result.

@@ -70,7 +70,7 @@ func (x *site) sized(y *value, sizes []int) *value {
 	return y
 }
 
-// reshaped gives u a shape of which some sizes may be 0, those of u.
+// reshaped gives u a shape; a size of 0 stands for u's own.
 func (x *site) reshaped(u *value, shape []int) *value {
 	dims := u.dims()
 	var parts []*value

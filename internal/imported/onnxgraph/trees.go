@@ -223,7 +223,7 @@ func treeRegressor(x *site) *value {
 }
 
 // treeClassifier gives labels and scores as ONNX Runtime does. Of two classes the second is chosen where its score is above 0, or 0.5 where
-// only one class has weights, of which none is negative. Where that one is the first, its score s is that of the second, and the first one's is
+// only one class has weights, and none is negative. Where that one is the first, its score s is that of the second, and the first one's is
 // 1-s or -s.
 func treeClassifier(x *site) []*value {
 	labels := x.labels()

@@ -107,7 +107,7 @@ func TestBoostedTrees(t *testing.T) {
 	})
 }
 
-// recordedModels compares the answers of the models in an archive, of which there are at least so many, with recorded ones.
+// recordedModels compares the answers of the models in an archive, at least so many, with recorded ones.
 func recordedModels(t *testing.T, archive string, least int, compare func(output string, got, want *tensor.Tensor) error) {
 	dir := unpack(t, archive)
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))

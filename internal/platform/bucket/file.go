@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A File holds at most kept blocks of its object, of which ahead are read before they are asked for.
+// A File holds at most kept blocks of its object; ahead blocks are read before they are asked for.
 const (
 	blockBytes = 2 << 20
 	ahead      = 3

@@ -7,7 +7,7 @@ import (
 )
 
 // DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month (its digits), day, midnight (the hour
-// of 24:00), any other hour, minute, the half of the day (am or pm), and names of months, at most one of which is not empty. What is not
+// of 24:00), any other hour, minute, the half of the day (am or pm), and names of months, at most one not empty. What is not
 // written is empty.
 type DateForm struct {
 	Pattern                                        string

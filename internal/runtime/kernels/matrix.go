@@ -47,7 +47,7 @@ func Cholesky[T Field](m Matrix[T]) Matrix[T] {
 	return l
 }
 
-// Root finds the lower triangle whose product with its adjoint is m, of which it reads the lower triangle; false where m is not positive
+// Root finds the lower triangle whose product with its adjoint is m. It reads the lower triangle of m; false where m is not positive
 // definite. What depends on NaN is NaN.
 func Root[T Field](m Matrix[T]) (l Matrix[T], ok bool) {
 	l = m.Zeros()

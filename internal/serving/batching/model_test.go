@@ -261,7 +261,7 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// Whoever leaves a running batch does not disturb the others in it.
+// A request that leaves a running batch does not disturb the others in it.
 func TestAbandonedBesideOthers(t *testing.T) {
 	bubble(t, Defaults(), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1)

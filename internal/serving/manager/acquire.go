@@ -46,7 +46,7 @@ func newServedModel() *servedModel {
 	return r
 }
 
-// share returns what part of the requests that name no version it gets, and of which part of the others' it gets copies.
+// share returns its part of the requests that name no version, and the part of other versions' requests that it gets copies of.
 func (s *snapshot) share(version int64) (own, copies float64) {
 	switch {
 	case !s.split.Empty():

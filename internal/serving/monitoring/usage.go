@@ -23,7 +23,7 @@ func (r *Registry) Usage(c servable.Catalog, m servable.Meter) error {
 		prometheus.NewDesc("goestimator_serving_model_queue", "Requests (with batching: rows) that wait for their turn in a version.", of, nil),
 		prometheus.NewDesc("goestimator_serving_model_available_timestamp_seconds", "Unix time at which a version became available.", of, nil),
 		prometheus.NewDesc("goestimator_serving_model_traffic_share", "Part of the requests naming no version that a version gets.", of, nil),
-		prometheus.NewDesc("goestimator_serving_model_shadow_share", "Part of the requests to other versions of which a version gets copies.", of, nil)})
+		prometheus.NewDesc("goestimator_serving_model_shadow_share", "Part of the requests to other versions that a version gets copies of.", of, nil)})
 }
 
 // Build shows, as labels of a 1, what the server was built from.

@@ -67,7 +67,7 @@ func (s *Store) room(size int64, dir string) error {
 		return fmt.Errorf("it has %d bytes, expected at most %d: see --model-cache-max-bytes", size, s.o.MaxBytes)
 	}
 	if free, ok := diskspace.Free(dir); ok && size > free-spare {
-		return fmt.Errorf("it has %d bytes, and the disk of %s has %d left, of which %d are not for models: see --model-cache-dir", size, dir, free, spare)
+		return fmt.Errorf("it has %d bytes, and the disk of %s has %d left, and %d of these are not for models: see --model-cache-dir", size, dir, free, spare)
 	}
 	return nil
 }

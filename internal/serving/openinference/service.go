@@ -126,7 +126,7 @@ func (s *Service) Infer(ctx context.Context, r Request) (*inference.Prediction, 
 	}, r.Outputs)
 }
 
-// Collect makes the map of inputs, each of which may be there once.
+// Collect makes the map of inputs; each may be there once.
 func Collect(n int, input func(i int) (name string, t *tensor.Tensor, err error)) (map[string]*tensor.Tensor, error) {
 	out := make(map[string]*tensor.Tensor, n)
 	for i := range n {

@@ -26,7 +26,7 @@ type Input struct {
 	Shape    []int64
 }
 
-// Size returns the shape and its number of elements, of which there may be most.
+// Size returns the shape and its number of elements, at most most.
 func (in Input) Size(most int) (shape []int, n int, err error) {
 	if len(in.Shape) > maxRank {
 		return nil, 0, invalid("input %q has %d dimensions, expected at most %d", short(in.Name), len(in.Shape), maxRank)

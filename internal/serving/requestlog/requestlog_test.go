@@ -411,7 +411,7 @@ func TestAccessOfLongNames(t *testing.T) {
 	}
 }
 
-// Whoever gives the config cannot have files written elsewhere than below the folder that the server was given.
+// The author of a config cannot have files written elsewhere than below the folder that the server was given.
 func TestOnlyBelowTheFolder(t *testing.T) {
 	written := make(chan error, 10)
 	l, prefix := newLogger(t, Options{Flush: time.Millisecond, Logged: func(_ string, err error) { written <- err }})

@@ -8,7 +8,7 @@ type Usage struct {
 	Queue  int       // requests that wait for their turn; with batching rows
 	Since  time.Time // when it became available
 	Share  float64   // of the requests that name no version, which it gets; 0 to 1
-	Shadow float64   // of the requests that other versions answer, of which it gets copies; 0 to 1
+	Shadow float64   // the part of other versions' requests that it gets copies of; 0 to 1
 }
 
 // A Meter says what the available versions of a model take, by number; of a model that is not there nothing.

@@ -78,7 +78,7 @@ type types struct {
 	server, model protoreflect.MessageDescriptor
 }
 
-// extended makes the descriptors of TensorFlow Serving's messages, of which ModelConfig has two more fields.
+// extended makes the descriptors of TensorFlow Serving's messages, with two more fields of ModelConfig.
 var extended = sync.OnceValues(func() (t types, err error) {
 	file := protodesc.ToFileDescriptorProto((&config.ModelServerConfig{}).ProtoReflect().Descriptor().ParentFile())
 	for _, m := range file.MessageType {

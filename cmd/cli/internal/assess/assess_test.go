@@ -85,7 +85,7 @@ func near(t *testing.T, what string, got Number, want float64) {
 	}
 }
 
-// The scores of a classifier with ties, and weights of which one is zero; s is also the feature.
+// The scores of a classifier with ties, and weights, one zero; s is also the feature.
 var (
 	scores  = []float64{0.1, 0.4, 0.4, 0.35, 0.8, 0.8, 0.2, 0.9, 0.5, 0.5}
 	truths  = []int64{0, 1, 1, 0, 1, 0, 0, 1, 1, 0}

@@ -32,7 +32,7 @@ type calibrator struct {
 	squares                 float64
 }
 
-// add counts a probability, of which a share came true.
+// add counts a probability; share is the part that came true.
 func (c *calibrator) add(p, came, weight float64) {
 	i := sort.Search(bins-1, func(i int) bool { return p <= float64(i+1)*(1./bins) })
 	c.weight[i] += weight

@@ -63,7 +63,7 @@ type fedIterator struct {
 	feed *feed
 }
 
-// Next returns the next batch, a copy of which stays in the feed.
+// Next returns the next batch and keeps a copy in the feed.
 func (it fedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	rec, err := it.Iterator.Next(ctx)
 	if err != nil {

@@ -31,7 +31,7 @@ type State struct {
 	Seconds float64
 }
 
-// ReadState reads the state of a run, of which nothing need be there.
+// ReadState reads the state of a run; every part may be missing.
 func ReadState(dir string) (State, error) {
 	s := State{Phase: Stopped, Step: -1}
 	if prefix, err := checkpoint.LatestPrefix(dir); err == nil {

@@ -125,7 +125,7 @@ func (c *converter) join(s *scope, n *nodeDef) (j *join, inner string, err error
 			if pred := c.origin(s, data(gate)[1], "Identity"); !known {
 				j.pred, known = pred, true
 			} else if pred != j.pred && c.origin(s, pred, "Identity", "Switch") != c.origin(s, j.pred, "Identity", "Switch") {
-				bad = fmt.Errorf("it depends on two conditions, %q and %q, of which neither lies within the other: expected one of tf.cond", j.pred, pred)
+				bad = fmt.Errorf("it depends on two conditions, %q and %q, and neither lies within the other: expected one of tf.cond", j.pred, pred)
 			}
 			ports[i][at.output] = true
 			j.gates = append(j.gates, gate)

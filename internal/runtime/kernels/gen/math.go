@@ -185,7 +185,7 @@ func (m *machine) erf(x reg.VecVirtual) reg.VecVirtual {
 	return m.compare(less, size, m.constant(1)).pick(p, far)
 }
 
-// sine takes n quarter turns from x, in three parts of which the first leaves an exact rest, and turns to the series of sine
+// sine takes n quarter turns from x, in three parts (the first leaves an exact rest), and turns to the series of sine
 // or cosine: n plus the given number tells which, and the sign. It serves |x| up to 65536.
 func (m *machine) sine(x reg.VecVirtual, turns int) reg.VecVirtual {
 	n, quarter := m.vec(), m.vec()
