@@ -150,7 +150,7 @@ func restAttacks(size int) []attack {
 			attack{name: "context", at: at, body: append([]byte(under), list("examples", "{}")[1:]...)})
 	}
 	form := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("f", size) + "\r\n--b--\r\n"
-	for _, at := range []string{"/page/models.json", "/page/traffic.json", "/page/signatures.json?name=m&version=123", "/v1/models/m/metadata", "/monitoring/prometheus/metrics"} {
+	for _, at := range []string{"/page/models.json", "/page/traffic.json", "/page/signatures.json?model=m&version=123", "/v1/models/m/metadata", "/monitoring/prometheus/metrics"} {
 		all = append(all, attack{name: "a form", at: at, body: []byte(form)})
 	}
 	return all

@@ -165,10 +165,14 @@ func parseAll(c call, spec *exampleSpec) error {
 // shapes, the dense ones, the ragged ones' values, their splits. The outputs of
 // a single example have no batch dimension.
 func parse(c call, p *parsing, single bool) error {
-	if err := c.room(len(p.examples), max(len(p.spec.columns), 1)*cellSize); err != nil {
+	part := p.parts()
+	if err := c.room(part, max(len(p.spec.columns), 1)*cellSize); err != nil {
 		return fmt.Errorf("%d examples of %d features: %w", len(p.examples), len(p.spec.columns), err)
 	}
-	if err := p.scan(c.ctx); err != nil {
+	if part < len(p.examples) {
+		return p.inParts(c, part)
+	}
+	if err := p.scan(c.ctx, 0, part); err != nil {
 		return err
 	}
 	cols := p.spec.columns
@@ -189,6 +193,9 @@ func parse(c call, p *parsing, single bool) error {
 			if err != nil {
 				return err
 			}
+			if err := p.fill(t, k); err != nil {
+				return err
+			}
 			if single {
 				t.Shape = t.Shape[1:]
 			}
@@ -201,6 +208,32 @@ func parse(c call, p *parsing, single bool) error {
 			c.set(k+2*sparse, values)
 			c.set(k+2*sparse+ragged, splits)
 		}
+	}
+	return nil
+}
+
+// inParts makes the outputs of columns that are all dense and of known sizes, so many examples at a time.
+func (p *parsing) inParts(c call, part int) error {
+	outs := make([]*tensor.Tensor, len(p.spec.columns))
+	for k := range outs {
+		t, err := p.dense(c, k)
+		if err != nil {
+			return err
+		}
+		outs[k] = t
+	}
+	for from := 0; from < len(p.examples); from += part {
+		if err := p.scan(c.ctx, from, min(from+part, len(p.examples))); err != nil {
+			return err
+		}
+		for k, t := range outs {
+			if err := p.fill(t, k); err != nil {
+				return err
+			}
+		}
+	}
+	for k, t := range outs {
+		c.set(k, t)
 	}
 	return nil
 }

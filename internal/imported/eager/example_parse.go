@@ -3,6 +3,7 @@ package eager
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/format/tfexample"
@@ -23,7 +24,21 @@ type parsing struct {
 	spec     *exampleSpec
 	examples [][]byte
 	names    [][]byte // of the examples, for messages; empty: none
-	cells    []cell   // cells[column*len(examples)+example]
+	from, to int      // the examples that the cells are of
+	cells    []cell   // column by column
+}
+
+// partSize is how many examples are found at a time where their values can be read at once.
+const partSize = 1024
+
+// parts is how many examples are found at a time: all, where the outputs' sizes follow from what they have.
+func (p *parsing) parts() int {
+	for _, col := range p.spec.columns {
+		if col.kind != denseColumn || col.variable {
+			return len(p.examples)
+		}
+	}
+	return min(partSize, len(p.examples))
 }
 
 // clip bounds the input that a message shows.
@@ -45,22 +60,23 @@ func (p *parsing) keyError(col *column, i int, format string, args ...any) error
 	return fmt.Errorf("Name: %s, Key: %s, Index: %d.  %s", p.name(i), col.name, i, fmt.Sprintf(format, args...))
 }
 
-// scan finds the features of all examples.
-func (p *parsing) scan(ctx context.Context) error {
-	p.cells = make([]cell, len(p.spec.columns)*len(p.examples))
-	for i, e := range p.examples {
+// scan finds the features of examples.
+func (p *parsing) scan(ctx context.Context, from, to int) error {
+	n := len(p.spec.columns) * (to - from)
+	p.from, p.to, p.cells = from, to, slices.Grow(p.cells[:0], n)[:n]
+	clear(p.cells)
+	i, bad := from, error(nil)
+	find := func(name, feature []byte) bool { // one for all examples
+		if k, known := p.spec.byName[string(name)]; known {
+			bad = p.find(ctx, k, i, feature)
+		}
+		return bad == nil
+	}
+	for ; i < to; i++ {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var bad error
-		ok := tfexample.EachFeature(ctx, e, func(name, feature []byte) bool {
-			k, known := p.spec.byName[string(name)]
-			if !known {
-				return true
-			}
-			bad = p.find(ctx, k, i, feature)
-			return bad == nil
-		})
+		ok := tfexample.EachFeature(ctx, p.examples[i], find)
 		if err := ctx.Err(); (bad != nil || !ok) && err != nil {
 			return err
 		}
@@ -68,7 +84,7 @@ func (p *parsing) scan(ctx context.Context) error {
 			return bad
 		}
 		if !ok {
-			return fmt.Errorf("Could not parse example input, value: '%s'", clip(e))
+			return fmt.Errorf("Could not parse example input, value: '%s'", clip(p.examples[i]))
 		}
 	}
 	return nil
@@ -76,7 +92,7 @@ func (p *parsing) scan(ctx context.Context) error {
 
 // find notes where the values of column k in example i are.
 func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
-	col, at := &p.spec.columns[k], &p.cells[k*len(p.examples)+i]
+	col, at := &p.spec.columns[k], &p.of(k)[i-p.from]
 	kind, data, ok := tfexample.List(ctx, feature)
 	if !ok {
 		return p.keyError(col, i, "Can't parse serialized Example.")
@@ -100,7 +116,7 @@ func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
 }
 
 // of returns the cells of column k.
-func (p *parsing) of(k int) []cell { return p.cells[k*len(p.examples) : (k+1)*len(p.examples)] }
+func (p *parsing) of(k int) []cell { return p.cells[k*(p.to-p.from) : (k+1)*(p.to-p.from)] }
 
 // read fills elements [at, at+count) of t.
 func (c *cell) read(t *tensor.Tensor, at int) {
@@ -184,40 +200,43 @@ func (p *parsing) ragged(c call, k int, single bool) (values, splits *tensor.Ten
 	return values, splits, setInts(splits, at)
 }
 
-// dense returns column k as a [examples, shape...] tensor.
+// dense makes the tensor of column k, [examples, shape...], which fill fills.
 func (p *parsing) dense(c call, k int) (*tensor.Tensor, error) {
 	col := &p.spec.columns[k]
-	row, shape := col.stride, append([]int{len(p.examples)}, col.shape...)
-	if col.variable {
-		steps, err := p.steps(k)
-		if err != nil {
-			return nil, err
-		}
-		row *= steps
-		shape = append([]int{len(p.examples), steps}, col.shape...)
+	if !col.variable {
+		return c.alloc(col.dtype, append([]int{len(p.examples)}, col.shape...)...)
 	}
-	t, err := c.alloc(col.dtype, shape...)
+	steps, err := p.steps(k)
 	if err != nil {
 		return nil, err
 	}
+	return c.alloc(col.dtype, append([]int{len(p.examples), steps}, col.shape...)...)
+}
+
+// fill writes the cells of column k to its tensor.
+func (p *parsing) fill(t *tensor.Tensor, k int) error {
+	col := &p.spec.columns[k]
+	row := col.stride
 	if col.variable {
+		row *= t.Shape[1]
 		fillCells(t, col.fallback, 0)
 	}
-	for i, x := range p.of(k) {
+	for j, x := range p.of(k) {
+		i := p.from + j
 		switch {
 		case col.variable:
 			x.read(t, i*row)
 		case !x.found && col.fallback.Len() == 0:
-			return nil, fmt.Errorf("Name: %s, Feature: %s (data type: %v) is required but could not be found.", p.name(i), col.name, col.list)
+			return fmt.Errorf("Name: %s, Feature: %s (data type: %v) is required but could not be found.", p.name(i), col.name, col.list)
 		case !x.found:
 			copyCells(t, i*row, col.fallback, 0, row)
 		case x.count != row:
-			return nil, p.keyError(col, i, "Number of %v values != expected.  Values size: %d but output shape: %s", col.list, x.count, col.shapeText())
+			return p.keyError(col, i, "Number of %v values != expected.  Values size: %d but output shape: %s", col.list, x.count, col.shapeText())
 		default:
 			x.read(t, i*row)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // steps returns the longest length of a variable column, in steps of its stride.

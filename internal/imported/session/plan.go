@@ -196,7 +196,7 @@ func (r *reach) run() map[*graph.Node]bool {
 	r.walk(r.all, r.roots, true)
 	for n := range r.all {
 		r.writing = r.writing || r.s.updates(n)
-		if n.Op == "Assert" {
+		if r.s.asserts(n) {
 			r.effects = append(r.effects, n)
 		}
 	}

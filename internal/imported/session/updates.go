@@ -10,9 +10,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// updates are what a function of branches or loops updates, by calls of others too.
+// updates are what a function of branches or loops does besides its values, by calls of others too.
 type updates struct {
-	any   bool
+	asserts bool // it may refuse a run
+
+	any   bool            // it updates something
 	args  map[int]bool    // resources that it is called with
 	names map[string]bool // variables that it names itself
 }
@@ -45,6 +47,7 @@ func noteUpdates(f function, byName map[string]function, known map[string]*updat
 		}
 	}
 	for _, n := range f.graph.Nodes() {
+		u.asserts = u.asserts || checks(n)
 		if writes(n) {
 			u.any = true
 			for _, in := range n.Inputs {
@@ -57,7 +60,7 @@ func noteUpdates(f function, byName map[string]function, known map[string]*updat
 				continue
 			}
 			below := noteUpdates(callee, byName, known)
-			u.any = u.any || below.any
+			u.any, u.asserts = u.any || below.any, u.asserts || below.asserts
 			maps.Copy(u.names, below.names)
 			below.resources(n, mark)
 		}
@@ -94,4 +97,14 @@ func made(o graph.Output) graph.Output {
 // updates reports whether a node updates variables or tables, or calls a function that does.
 func (s *Session) updates(n *graph.Node) bool {
 	return writes(n) || slices.ContainsFunc(eager.Called(n), func(name string) bool { return s.calls[name] != nil && s.calls[name].any })
+}
+
+// checks reports whether a node only looks at values, to refuse a run for them.
+func checks(n *graph.Node) bool {
+	return n.Op == ops.Assert.Name || n.Op == ops.CheckNumerics.Name || n.Op == ops.CheckNumericsV2.Name
+}
+
+// asserts reports whether a node checks values, or calls a function that does: TensorFlow guards assertions by branches.
+func (s *Session) asserts(n *graph.Node) bool {
+	return checks(n) || slices.ContainsFunc(eager.Called(n), func(name string) bool { return s.calls[name] != nil && s.calls[name].asserts })
 }

@@ -2,11 +2,9 @@ package inference
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
@@ -25,26 +23,32 @@ func (s *Service) Classify(ctx context.Context, r *apis.ClassificationRequest) (
 	if err != nil {
 		return nil, err
 	}
-	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
-	if err == nil {
-		call.response = resp
+	result, err := s.classify(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	m, err := result.classifications(budget.Of(ctx))
+	if err != nil {
+		return nil, err
+	}
+	resp = &apis.ClassificationResponse{ModelSpec: spec.resolved(result.ID), Result: m}
+	call.response = resp
+	return resp, nil
 }
 
-// ClassifyExamples is Classify of serialized examples.
-func (s *Service) ClassifyExamples(ctx context.Context, spec Spec, examples Examples) (resp *apis.ClassificationResponse, err error) {
+// ClassifyExamples is Classify of serialized examples, without messages.
+func (s *Service) ClassifyExamples(ctx context.Context, spec Spec, examples Examples) (r *Result, err error) {
 	call := s.begin("Classify", spec)
 	call.tensors = &tensorCall{spec: spec, examples: &examples}
 	defer func() { s.end(&call, err) }()
-	resp, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examples, nil })
-	if err == nil {
-		call.response = resp
+	if r, err = s.classify(ctx, &call, spec, func() (Examples, error) { return examples, nil }); err != nil {
+		return nil, err
 	}
-	return resp, err
+	call.tensors.result = r
+	return r, nil
 }
 
-func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*apis.ClassificationResponse, error) {
+func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*Result, error) {
 	h, err := s.acquire(ctx, call, spec)
 	if err != nil {
 		return nil, err
@@ -54,11 +58,7 @@ func (s *Service) classify(ctx context.Context, call *Call, spec Spec, examples 
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.classifications(budget.Of(ctx), call.Examples, outs)
-	if err != nil {
-		return nil, err
-	}
-	return &apis.ClassificationResponse{ModelSpec: spec.resolved(h.ID()), Result: result}, nil
+	return t.classified(h.ID(), call.Examples, outs)
 }
 
 // task is a classification or regression by one signature.
@@ -161,9 +161,8 @@ func (s *Service) taskOf(def *pb.SignatureDef, method string) (task, error) {
 	return t, nil
 }
 
-// classifications makes the answer of n examples. How many classes there are is the model's affair, how many examples the
-// request's.
-func (t task) classifications(a *budget.Account, n int, outs map[string]*tensor.Tensor) (*apis.ClassificationResult, error) {
+// classified checks what was answered of n examples.
+func (t task) classified(id servable.ID, n int, outs map[string]*tensor.Tensor) (*Result, error) {
 	classes, scores := outs[t.classes], outs[t.scores]
 	if err := checkClasses(classes, "classes", tensor.String, n); err != nil {
 		return nil, err
@@ -171,52 +170,17 @@ func (t task) classifications(a *budget.Account, n int, outs map[string]*tensor.
 	if err := checkClasses(scores, "scores", tensor.Float32, n); err != nil {
 		return nil, err
 	}
-	width := 0
-	switch {
-	case classes != nil && scores != nil && classes.Shape[1] != scores.Shape[1]:
-		return nil, invalid("Tensors class and score should match in dim_size(1). Got %d vs. %d", classes.Shape[1], scores.Shape[1])
-	case classes != nil:
-		width = classes.Shape[1]
-	case scores != nil:
-		width = scores.Shape[1]
+	r := &Result{ID: id, Examples: n}
+	if classes != nil {
+		r.Width, r.Labels = classes.Shape[1], classes.Strings
 	}
-	var values []float32
 	if scores != nil {
-		values = tensor.Values[float32](scores)
-	}
-	if err := errors.Join(a.ReserveArray(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
-		a.ReserveModel(n*width*int(unsafe.Sizeof(apis.Class{})+pointer)+labelBytes(classes))); err != nil {
-		return nil, err
-	}
-	// One allocation for all of each kind.
-	rows, all, refs := make([]apis.Classifications, n), make([]apis.Class, n*width), make([]*apis.Class, n*width)
-	r := &apis.ClassificationResult{Classifications: make([]*apis.Classifications, n)}
-	for i := range n * width {
-		if classes != nil {
-			all[i].Label = strings.ToValidUTF8(string(classes.Strings[i]), "\uFFFD")
+		if classes != nil && classes.Shape[1] != scores.Shape[1] {
+			return nil, invalid("Tensors class and score should match in dim_size(1). Got %d vs. %d", classes.Shape[1], scores.Shape[1])
 		}
-		if scores != nil {
-			all[i].Score = values[i]
-		}
-		refs[i] = &all[i]
-	}
-	for i := range rows {
-		rows[i].Classes = refs[i*width : (i+1)*width : (i+1)*width]
-		r.Classifications[i] = &rows[i]
+		r.Width, r.Scores = scores.Shape[1], tensor.Values[float32](scores)
 	}
 	return r, nil
-}
-
-const pointer = unsafe.Sizeof(uintptr(0))
-
-// labelBytes is what copies of the labels take.
-func labelBytes(classes *tensor.Tensor) (n int) {
-	if classes != nil {
-		for _, s := range classes.Strings {
-			n += len(s)
-		}
-	}
-	return n
 }
 
 // checkClasses checks the type and shape, [n, any], of an output of a classification.

@@ -48,9 +48,12 @@ func (c Call) Copy() (out Copy, ok bool) {
 		}
 	}
 	var answer Answer
-	if t != nil && t.prediction != nil {
+	switch {
+	case t != nil && t.prediction != nil:
 		answer = t.prediction.answer()
-	} else {
+	case t != nil:
+		answer = t.result.answer(c.API == "Regress")
+	default:
 		var err error
 		if answer, err = answerOf(c.response); err != nil {
 			return out, false
@@ -95,24 +98,22 @@ func (s *Service) Again(ctx context.Context, c Copy, version int64) (Answer, err
 // againTensors is Again of a call without messages.
 func (s *Service) againTensors(ctx context.Context, c Copy, version int64) (Answer, error) {
 	spec := Spec{Name: c.Model, Signature: c.signature, Version: servable.Version{Number: version, Exact: true}}
-	var resp proto.Message
-	var err error
-	switch {
-	case c.examples == nil:
+	if c.examples == nil {
 		p, err := s.PredictTensors(ctx, spec, c.inputs, c.filter)
 		if err != nil {
 			return nil, err
 		}
 		return p.answer(), nil
-	case c.api == "Classify":
-		resp, err = s.ClassifyExamples(ctx, spec, *c.examples)
-	default:
-		resp, err = s.RegressExamples(ctx, spec, *c.examples)
 	}
+	again, regression := s.ClassifyExamples, c.api == "Regress"
+	if regression {
+		again = s.RegressExamples
+	}
+	r, err := again(ctx, spec, *c.examples)
 	if err != nil {
 		return nil, err
 	}
-	return answerOf(resp)
+	return r.answer(regression), nil
 }
 
 // pin makes a spec name a version.

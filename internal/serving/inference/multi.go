@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/tensor"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -93,20 +94,30 @@ func (s *Service) multi(ctx context.Context, call *Call, h servable.Handle, r *a
 	for i, t := range tasks {
 		m := r.GetTasks()[i].GetModelSpec()
 		res := &apis.InferenceResult{ModelSpec: Spec{Name: m.GetName(), Signature: m.GetSignatureName()}.resolved(h.ID())}
-		if t.method == ClassifyMethod {
-			c, err := t.classifications(budget.Of(ctx), call.Examples, outs)
-			if err != nil {
-				return nil, err
-			}
-			res.Result = &apis.InferenceResult_ClassificationResult{ClassificationResult: c}
-		} else {
-			c, err := t.regressions(budget.Of(ctx), call.Examples, outs)
-			if err != nil {
-				return nil, err
-			}
-			res.Result = &apis.InferenceResult_RegressionResult{RegressionResult: c}
+		if err := t.fill(budget.Of(ctx), res, call.Examples, outs); err != nil {
+			return nil, err
 		}
 		resp.Results = append(resp.Results, res)
 	}
 	return resp, nil
+}
+
+// fill sets the result of a task.
+func (t task) fill(a *budget.Account, to *apis.InferenceResult, n int, outs map[string]*tensor.Tensor) error {
+	if t.method == RegressMethod {
+		r, err := t.regressed(servable.ID{}, n, outs)
+		if err != nil {
+			return err
+		}
+		m, err := r.regressions(a)
+		to.Result = &apis.InferenceResult_RegressionResult{RegressionResult: m}
+		return err
+	}
+	r, err := t.classified(servable.ID{}, n, outs)
+	if err != nil {
+		return err
+	}
+	m, err := r.classifications(a)
+	to.Result = &apis.InferenceResult_ClassificationResult{ClassificationResult: m}
+	return err
 }

@@ -41,6 +41,7 @@ type tensorCall struct {
 	filter     []string
 	prediction *Prediction
 	examples   *Examples
+	result     *Result // of examples
 }
 
 // Size returns about how many bytes Request and Response take as messages, which are not made for it.
@@ -61,7 +62,10 @@ func (c Call) Size() int {
 				n += stringHeader + len(e)
 			}
 		}
-		return n + sizeOf(c.response)
+		if t.result != nil {
+			n += t.result.size()
+		}
+		return n
 	}
 	return sizeOf(c.request) + sizeOf(c.response)
 }
@@ -111,14 +115,31 @@ func (c Call) Response() proto.Message {
 	if c.Err != nil {
 		return nil
 	}
-	if c.response != nil || c.tensors == nil || c.tensors.prediction == nil {
+	t := c.tensors
+	switch {
+	case c.response != nil || t == nil:
 		return c.response
+	case t.result != nil:
+		return c.ofExamples()
+	case t.prediction == nil:
+		return nil
 	}
-	r, err := c.tensors.prediction.proto(c.tensors.spec, false)
+	r, err := t.prediction.proto(t.spec, false)
 	if err != nil {
 		return nil
 	}
 	return r
+}
+
+// ofExamples is the response of a call of examples that came without messages. Nobody counts what it takes.
+func (c Call) ofExamples() proto.Message {
+	spec := c.tensors.spec.resolved(c.ID)
+	if c.API == "Regress" {
+		r, _ := c.tensors.result.regressions(nil) // without an account there is no error
+		return &apis.RegressionResponse{ModelSpec: spec, Result: r}
+	}
+	r, _ := c.tensors.result.classifications(nil) // likewise
+	return &apis.ClassificationResponse{ModelSpec: spec, Result: r}
 }
 
 // begin starts the clock of a call.

@@ -2,9 +2,9 @@ package inference
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -21,26 +21,32 @@ func (s *Service) Regress(ctx context.Context, r *apis.RegressionRequest) (resp 
 	if err != nil {
 		return nil, err
 	}
-	resp, err = s.regress(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
-	if err == nil {
-		call.response = resp
+	result, err := s.regress(ctx, &call, spec, func() (Examples, error) { return examplesOf(r.GetInput(), budget.Of(ctx)) })
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	m, err := result.regressions(budget.Of(ctx))
+	if err != nil {
+		return nil, err
+	}
+	resp = &apis.RegressionResponse{ModelSpec: spec.resolved(result.ID), Result: m}
+	call.response = resp
+	return resp, nil
 }
 
-// RegressExamples is Regress of serialized examples.
-func (s *Service) RegressExamples(ctx context.Context, spec Spec, examples Examples) (resp *apis.RegressionResponse, err error) {
+// RegressExamples is Regress of serialized examples, without messages.
+func (s *Service) RegressExamples(ctx context.Context, spec Spec, examples Examples) (r *Result, err error) {
 	call := s.begin("Regress", spec)
 	call.tensors = &tensorCall{spec: spec, examples: &examples}
 	defer func() { s.end(&call, err) }()
-	resp, err = s.regress(ctx, &call, spec, func() (Examples, error) { return examples, nil })
-	if err == nil {
-		call.response = resp
+	if r, err = s.regress(ctx, &call, spec, func() (Examples, error) { return examples, nil }); err != nil {
+		return nil, err
 	}
-	return resp, err
+	call.tensors.result = r
+	return r, nil
 }
 
-func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*apis.RegressionResponse, error) {
+func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples func() (Examples, error)) (*Result, error) {
 	h, err := s.acquire(ctx, call, spec)
 	if err != nil {
 		return nil, err
@@ -50,15 +56,11 @@ func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples f
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.regressions(budget.Of(ctx), call.Examples, outs)
-	if err != nil {
-		return nil, err
-	}
-	return &apis.RegressionResponse{ModelSpec: spec.resolved(h.ID()), Result: result}, nil
+	return t.regressed(h.ID(), call.Examples, outs)
 }
 
-// regressions makes the answer of n examples.
-func (t task) regressions(a *budget.Account, n int, outs map[string]*tensor.Tensor) (*apis.RegressionResult, error) {
+// regressed checks what was answered of n examples.
+func (t task) regressed(id servable.ID, n int, outs map[string]*tensor.Tensor) (*Result, error) {
 	y := outs[t.scores]
 	switch {
 	case y == nil:
@@ -73,16 +75,7 @@ func (t task) regressions(a *budget.Account, n int, outs map[string]*tensor.Tens
 	if err := checkStorage(y); err != nil {
 		return nil, err
 	}
-	if err := a.ReserveArray(n, int(unsafe.Sizeof(apis.Regression{})+pointer)); err != nil {
-		return nil, err
-	}
-	all := make([]apis.Regression, n)
-	r := &apis.RegressionResult{Regressions: make([]*apis.Regression, n)}
-	for i, v := range tensor.Values[float32](y) {
-		all[i].Value = v
-		r.Regressions[i] = &all[i]
-	}
-	return r, nil
+	return &Result{ID: id, Examples: n, Width: 1, Scores: tensor.Values[float32](y)}, nil
 }
 
 // checkStorage refuses a tensor whose elements do not fit its shape.

@@ -113,11 +113,11 @@ func TestObserversOfExamples(t *testing.T) {
 	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{w}}
 	e := inference.Examples{Serialized: [][]byte{{}, []byte("\n\x00")}, Context: []byte("\n\x00")}
 	c, err := s.ClassifyExamples(t.Context(), inference.Spec{Name: "m", Signature: "only_scores"}, e)
-	if err != nil || c.GetResult().GetClassifications()[1].GetClasses()[0].GetScore() != 4 {
+	if err != nil || c.Score(2) != 4 {
 		t.Errorf("%v %v", c, err)
 	}
 	r, err := s.RegressExamples(t.Context(), inference.Spec{Name: "m", Signature: "regress"}, inference.Examples{Serialized: [][]byte{[]byte("abc"), {}}})
-	if err != nil || r.GetResult().GetRegressions()[0].GetValue() != 3 {
+	if err != nil || r.Score(0) != 3 {
 		t.Errorf("%v %v", r, err)
 	}
 	for i, want := range []proto.Message{
@@ -133,8 +133,14 @@ func TestObserversOfExamples(t *testing.T) {
 			t.Errorf("%d examples, %s", w.calls[i].Examples, diff)
 		}
 	}
-	if w.responses[0] != proto.Message(c) || w.responses[1] != proto.Message(r) {
-		t.Error("the responses are others")
+	for i, want := range []proto.Message{
+		text[apis.ClassificationResponse](t, `model_spec { name: "m" version { value: 2 } signature_name: "only_scores" }
+			result { classifications { classes { score: 2 } classes { score: 0.5 } } classifications { classes { score: 4 } classes { score: 0.5 } } }`),
+		text[apis.RegressionResponse](t, `model_spec { name: "m" version { value: 2 } signature_name: "regress" } result { regressions { value: 3 } regressions { value: 0 } }`),
+	} {
+		if diff := cmp.Diff(want, w.responses[i], protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

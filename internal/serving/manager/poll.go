@@ -113,9 +113,14 @@ type scanResult struct {
 	fingerprints map[string]string
 }
 
-// scanConfig looks below a base path; warning is the last of the warnings about it.
+// scanConfig looks below a base path; warning is all that there is to warn of.
 func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now scanResult, warning string, err error) {
-	warn := func(s string) { warning = s }
+	warn := func(s string) {
+		if warning != "" {
+			warning += "; "
+		}
+		warning += s
+	}
 	all, err := scan(cfg.Name, basePath(cfg), warn)
 	if err != nil {
 		return now, statustext.Convert(err).Message(), err

@@ -3,6 +3,7 @@ package manager
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -146,6 +147,17 @@ func TestTrafficOfVersionsThatGo(t *testing.T) {
 	})
 	if got := m.shares(t, "m"); !near(got, map[int64]float64{4: 1}) {
 		t.Errorf("without any: got %v", got)
+	}
+}
+
+// All versions that are named and are not there are warned of.
+func TestWarningOfAllMissingVersions(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "2", "ok")
+	cfg := d.cfg(`m traffic {version: 1 weight: 50} traffic {version: 2 weight: 25} traffic {version: 3 weight: 25}`)
+	_, warning, err := scanConfig(cfg.GetModelConfigList().GetConfig()[0], scanResult{}, asked)
+	if err != nil || strings.Count(warning, "was not found") != 2 || !strings.Contains(warning, "Version 1 ") || !strings.Contains(warning, "; Version 3 ") {
+		t.Errorf("got %q and %v, expected versions 1 and 3", warning, err)
 	}
 }
 

@@ -91,11 +91,13 @@ func (c *call) classify(ctx context.Context, s *scratch, out []byte) ([]byte, er
 	if c.signature = sig; err != nil {
 		return out, c.refuse(err)
 	}
+	s.forget() // the examples do not refer to the text
 	r, err := c.Service.ClassifyExamples(ctx, c.spec(), examples)
 	if err != nil {
 		return out, err
 	}
-	return appendClassification(out, r.GetResult(), s.account)
+	s.doc.give(s.doc.taken) // the examples
+	return appendClassification(out, r, s.account)
 }
 
 func (c *call) regress(ctx context.Context, s *scratch, out []byte) ([]byte, error) {
@@ -103,9 +105,11 @@ func (c *call) regress(ctx context.Context, s *scratch, out []byte) ([]byte, err
 	if c.signature = sig; err != nil {
 		return out, c.refuse(err)
 	}
+	s.forget() // the examples do not refer to the text
 	r, err := c.Service.RegressExamples(ctx, c.spec(), examples)
 	if err != nil {
 		return out, err
 	}
-	return appendRegression(out, r.GetResult(), s.account)
+	s.doc.give(s.doc.taken) // the examples
+	return appendRegression(out, r, s.account)
 }

@@ -25,8 +25,8 @@ type Service interface {
 	// Features returns what signatures parse of serialized examples.
 	Features(spec inference.Spec) map[string][]servable.Feature
 	PredictFrom(ctx context.Context, spec inference.Spec, decode inference.Decode, filter []string) (*inference.Prediction, error)
-	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.ClassificationResponse, error)
-	RegressExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*apis.RegressionResponse, error)
+	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*inference.Result, error)
+	RegressExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*inference.Result, error)
 	GetModelMetadata(ctx context.Context, r *apis.GetModelMetadataRequest) (*apis.GetModelMetadataResponse, error)
 }
 

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/tensor"
-	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
 // outputs are the tensors of a reply by alias, sorted.
@@ -230,22 +230,22 @@ func (w *writer) bytes(s []byte, b64 bool) {
 }
 
 // appendClassification appends the reply to classify: a list of [label, score] for each example.
-func appendClassification(out []byte, r *apis.ClassificationResult, a *budget.Account) ([]byte, error) {
-	if len(r.GetClassifications()) == 0 {
+func appendClassification(out []byte, r *inference.Result, a *budget.Account) ([]byte, error) {
+	if r.Examples == 0 {
 		return out, invalid("Cannot convert empty ClassificationResults to JSON")
 	}
-	w := &writer{buf: out, account: a, all: len(r.GetClassifications())}
+	w := &writer{buf: out, account: a, all: r.Examples}
 	w.open('{')
 	w.quoted([]byte("results"))
 	w.open('[')
 	w.single = true
-	for _, c := range r.GetClassifications() {
+	for i := range r.Examples {
 		w.open('[')
-		for _, class := range c.GetClasses() {
+		for class := i * r.Width; class < (i+1)*r.Width; class++ {
 			w.open('[')
-			w.quoted([]byte(class.GetLabel()))
+			w.quoted([]byte(r.Label(class)))
 			w.before()
-			w.buf = appendFloat(w.buf, float64(class.GetScore()), 32)
+			w.buf = appendFloat(w.buf, float64(r.Score(class)), 32)
 			w.close(']')
 		}
 		w.close(']')
@@ -260,18 +260,18 @@ func appendClassification(out []byte, r *apis.ClassificationResult, a *budget.Ac
 }
 
 // appendRegression appends the reply to regress: a number for each example.
-func appendRegression(out []byte, r *apis.RegressionResult, a *budget.Account) ([]byte, error) {
-	if len(r.GetRegressions()) == 0 {
+func appendRegression(out []byte, r *inference.Result, a *budget.Account) ([]byte, error) {
+	if r.Examples == 0 {
 		return out, invalid("Cannot convert empty RegressionResults to JSON")
 	}
-	w := &writer{buf: out, account: a, all: len(r.GetRegressions())}
+	w := &writer{buf: out, account: a, all: r.Examples}
 	w.open('{')
 	w.quoted([]byte("results"))
 	w.single = true
 	w.open('[')
-	for _, x := range r.GetRegressions() {
+	for i := range r.Examples {
 		w.before()
-		w.buf = appendFloat(w.buf, float64(x.GetValue()), 32)
+		w.buf = appendFloat(w.buf, float64(r.Score(i)), 32)
 		w.done++
 	}
 	w.close(']')
