@@ -19,9 +19,9 @@ type cellRows interface {
 	FieldPos(cell int) (line, column int)
 }
 
-// alignedRows reads cells that are separated by spaces and tabs. A cell in quotes may hold
+// AlignedRows reads cells that are separated by spaces and tabs. A cell in quotes may hold
 // them, and ends on its line.
-type alignedRows struct {
+type AlignedRows struct {
 	lines   *bufio.Scanner
 	comment rune
 	line    int
@@ -29,14 +29,15 @@ type alignedRows struct {
 	at      []int // byte of each cell, from 1
 }
 
-func newAlignedRows(in io.Reader, comment rune) *alignedRows {
+// NewAlignedRows returns the rows of a text; lines that begin with comment are left out, none for 0.
+func NewAlignedRows(in io.Reader, comment rune) *AlignedRows {
 	sc := bufio.NewScanner(in)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	return &alignedRows{lines: sc, comment: comment}
+	return &AlignedRows{lines: sc, comment: comment}
 }
 
 // Read returns the cells of the next line that has any; they are valid until the next Read.
-func (r *alignedRows) Read() ([]string, error) {
+func (r *AlignedRows) Read() ([]string, error) {
 	for r.lines.Scan() {
 		r.line++
 		line := strings.TrimSuffix(r.lines.Text(), "\r")
@@ -53,7 +54,7 @@ func (r *alignedRows) Read() ([]string, error) {
 	return nil, io.EOF
 }
 
-func (r *alignedRows) split(line string) error {
+func (r *AlignedRows) split(line string) error {
 	r.cells, r.at = r.cells[:0], r.at[:0]
 	const blank = " \t"
 	for i := 0; ; {
@@ -83,7 +84,7 @@ func (r *alignedRows) split(line string) error {
 	}
 }
 
-func (r *alignedRows) wrong(at int, err error) error {
+func (r *AlignedRows) wrong(at int, err error) error {
 	return &csv.ParseError{StartLine: r.line, Line: r.line, Column: at + 1, Err: err}
 }
 
@@ -103,5 +104,5 @@ func quotedCell(s string) (cell string, n int) {
 	return "", 0
 }
 
-// FieldPos implements cellRows.
-func (r *alignedRows) FieldPos(cell int) (line, column int) { return r.line, r.at[cell] }
+// FieldPos is where a cell of the last row begins: line and byte, from 1.
+func (r *AlignedRows) FieldPos(cell int) (line, column int) { return r.line, r.at[cell] }

@@ -213,7 +213,7 @@ func (f *csvFormat) reader(ctx context.Context, name string, in io.Reader) (*csv
 // rowsOf returns the rows of a text.
 func (f *csvFormat) rowsOf(in io.Reader) cellRows {
 	if f.comma == 0 {
-		return newAlignedRows(in, f.comment)
+		return NewAlignedRows(in, f.comment)
 	}
 	cr := csv.NewReader(in)
 	cr.Comma, cr.Comment = f.comma, f.comment

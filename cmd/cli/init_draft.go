@@ -100,6 +100,13 @@ func (d *draft) notes() []string {
 			out = append(out, fmt.Sprintf("left out %s: %s", d.p.Columns[i].Name, r))
 		}
 	}
+	if c := d.label(); c.Integers && c.Exact && c.Distinct > 2 && c.Distinct <= 30 {
+		is, other, task := "classes", "numbers", "regression"
+		if d.regression() {
+			is, other, task = other, is, "classification"
+		}
+		out = append(out, fmt.Sprintf("look at the label: its %d whole numbers are taken for %s; if they are %s: --task %s", c.Distinct, is, other, task))
+	}
 	for _, h := range d.p.Hints() {
 		out = append(out, "look at "+h)
 	}
@@ -131,7 +138,7 @@ func (d *draft) width() int {
 }
 
 // inMemory is how many rows trees are grown of.
-func (d *draft) inMemory() int { return max(min(d.trainRows(), mostNumbers/d.width()), 10) }
+func (d *draft) inMemory() int { return min(d.trainRows(), max(mostNumbers/d.width(), 10)) }
 
 // marks are the cells that stand for missing values.
 func (d *draft) marks() []string {

@@ -107,20 +107,45 @@ func (d *draft) candidates() []candidate {
 	}
 	// Of each kind some come early, for where there is time for few.
 	if d.trainRows() < 3000 {
-		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear()}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
+		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
-	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear()}, out[2:])
+	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
 }
 
 // net is the candidate of a network.
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
-	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units)", text)}
+	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units, rate %g, dropout %g)", text, rate, dropout)}
 }
 
 // linear is the candidate of a linear model.
-func (d *draft) linear() candidate {
-	return candidate{name: "linear_" + d.kind(), what: "linear model", rate: 0.02, linear: true}
+func (d *draft) linear(rate float64) candidate {
+	return candidate{name: "linear_" + d.kind(), what: fmt.Sprintf("linear model (rate %g)", rate), rate: rate, linear: true}
+}
+
+// nearNetwork are networks beside one, or linear models, which may be better.
+func (d *draft) nearNetwork(c candidate) []candidate {
+	switch {
+	case c.wide:
+		return nil
+	case c.linear && c.rate < 0.05: // trained further, which few rows may not bear
+		return []candidate{d.linear(5 * c.rate)}
+	case c.linear:
+		return nil
+	}
+	var out []candidate
+	wider := slices.Clone(c.units)
+	for i := range wider {
+		wider[i] *= 2
+	}
+	more := map[float64]float64{0: 0.1, 0.1: 0.3, 0.3: 0.5}[c.dropout]
+	if more > 0 {
+		out = append(out, d.net(c.rate, more, c.units...))
+	}
+	if wider[0] <= 512 {
+		out = append(out, d.net(c.rate, max(c.dropout, more), wider...), d.net(c.rate, c.dropout, wider...))
+	}
+	return append(out, d.net(c.rate/2, c.dropout, c.units...))
 }
 
 // wide is the candidate of a linear model of words.

@@ -36,6 +36,8 @@ func TestInitOddTables(t *testing.T) {
 		{"byte order mark", "t.csv", "\ufeff" + lines("a,b,y\n", ",", plain), "y", ""},
 		{"tabs and CRLF", "t.tsv", strings.ReplaceAll(lines("a\tb\ty\n", "\t", plain), "\n", "\r\n"), "y", ""},
 		{"bars", "t.csv", lines("a|b|y\n", "|", plain), "y", ""},
+		{"aligned by spaces", "t.data", lines("", "  ", plain), "column3", ""},
+		{"words among numbers", "t.csv", lines("a,b,y\n", ",", with(1, func(r int) string { return either(r%3 == 0, "unknown", fmt.Sprint(r, ".5")) })), "y", ""},
 		{"no header", "t.csv", lines("", ",", plain), "column3", ""},
 		{"lines in quotes", "t.csv", lines("a,b,y\n", ",", with(1, func(r int) string { return fmt.Sprintf("\"x\n\"\"%d\"\"\"", r%3) })), "y", ""},
 		{"name of the label", "t.csv", lines("a,b,\"größe, \"\"日本\"\"\"\n", ",", plain), `größe, "日本"`, ""},
@@ -57,6 +59,7 @@ func TestInitOddTables(t *testing.T) {
 		{"label of prices missing", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return either(r%4 == 1, "", fmt.Sprint("$", r, ".5")) })), "y", "missing in 15 of 60 rows: remove these rows"},
 		{"label of few rows", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return either(r > 8, "", fmt.Sprint("k", r%2)) })), "y", "has 9 rows with a label"},
 		{"label of dates", "t.csv", lines("a,b,y\n", ",", with(2, func(r int) string { return fmt.Sprintf("2024-01-%02d", r%28+1) })), "y", "kind date"},
+		{"numbers of twelve rows", "t.csv", "a,y\n1,1.5\n2,2.5\n3,3\n4,4.5\n5,5.5\n6,7\n7,7\n8,8\n9,9\n10,10.5\n11,11\n12,12\n", "y", ""},
 		{"a line too short", "t.csv", lines("a,b,y\n", ",", plain) + "3,4\n", "y", "line 62 has 2 cells"},
 		{"a comment", "t.csv", "# of 2024\n" + lines("a,b,y\n", ",", plain), "y", "remove the lines above the names"},
 	} {

@@ -186,15 +186,26 @@ func (s *modelSearch) try(ctx context.Context, c candidate) error {
 }
 
 // behind reports whether a candidate is so much worse than the best one, on the folds that it has, that the others hardly make up for it.
+// The fewer rows these folds have, the more of the difference may be chance. It is measured by the best one's mean over all folds, since on a
+// fold without a mistake the loss is nearly 0.
 func (s *modelSearch) behind(c candidate) bool {
 	n := len(c.scores)
 	if s.best < 0 || n >= s.folds {
 		return false
 	}
 	best := s.tried[s.best]
+	most := best.score * (0.3/math.Sqrt(float64(n)) + s.d.chance()/math.Sqrt(float64(n*s.d.held)))
 	best.mean(n)
 	c.mean(n)
-	return c.score > best.score*(1+0.3/math.Sqrt(float64(n)))
+	return c.score > best.score+most
+}
+
+// chance is how much the score of a row differs from row to row, of losses more than of errors.
+func (d *draft) chance() float64 {
+	if d.regression() {
+		return 1
+	}
+	return 3
 }
 
 // timed trains a candidate on one fold. It is ended at the end of the search, and where training on all rows would take too long.
@@ -239,30 +250,44 @@ func (s *modelSearch) fewer(candidates int) {
 	s.tried[0].mean(s.folds)
 }
 
-// climb tries forests near the best one as long as one of them is better and time is left.
+// climb tries models near the best one, and forests near the best of them, as long as one is better and time is left.
 func (s *modelSearch) climb(ctx context.Context) {
-	seen := map[forest]bool{}
+	seen := map[string]bool{}
 	for _, c := range s.tried {
-		seen[c.forest] = true
+		seen[c.what] = true
 	}
 	for better := true; better; {
-		at := s.forest()
-		if at < 0 || s.tried[at].score > hopeful*s.tried[s.best].score {
-			return
-		}
 		better = false
-		for _, f := range s.d.near(s.tried[at].forest) {
-			if seen[f] {
+		for _, c := range s.near() {
+			if seen[c.what] {
 				continue
 			}
-			seen[f] = true
+			seen[c.what] = true
 			if ctx.Err() != nil {
 				return
 			}
-			err := s.try(ctx, s.d.boosted(f))
-			if better = err == nil && s.forest() != at; better {
+			best, at := s.best, s.forest()
+			err := s.try(ctx, c)
+			if better = err == nil && (s.best != best || s.forest() != at); better {
 				break
 			}
 		}
 	}
+}
+
+// near are models near the best one, and forests near the best of them where it is not far behind.
+func (s *modelSearch) near() (out []candidate) {
+	if s.best < 0 {
+		return nil
+	}
+	best := s.tried[s.best]
+	if best.network() {
+		out = s.d.nearNetwork(best)
+	}
+	if at := s.forest(); at >= 0 && s.tried[at].score <= hopeful*best.score {
+		for _, f := range s.d.near(s.tried[at].forest) {
+			out = append(out, s.d.boosted(f))
+		}
+	}
+	return out
 }

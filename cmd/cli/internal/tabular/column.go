@@ -212,7 +212,7 @@ func (w *watcher) measured(c *Column) {
 	}
 }
 
-// kind decides what the values are. A few kinds of words among many numbers mean missing numbers.
+// kind decides what the values are. A few kinds of words among numbers, the more the more these differ, mean missing ones.
 func (w *watcher) kind(c *Column) Kind {
 	switch {
 	case w.told == Nested || w.told == Unreadable:
@@ -229,7 +229,7 @@ func (w *watcher) kind(c *Column) Kind {
 		return Text
 	case w.others == 0:
 		return Number
-	case w.strangers.Exact() && w.strangers.Len() <= 3 && w.numbers > 9*w.others && !w.few():
+	case w.strangers.Exact() && w.strangers.Len() <= 3 && (w.numbers > 9*w.others && w.differ(10) || w.numbers > w.others && w.differ(30)):
 		for _, e := range w.strangers.Top(-1) {
 			c.Marks = append(c.Marks, e.Value)
 			c.Missing += e.Count
@@ -245,8 +245,8 @@ func (w *watcher) isRead(c *Column) bool {
 	return c.Reading.Part != ""
 }
 
-// few reports whether the numbers are so few that they are names of categories.
-func (w *watcher) few() bool { return w.values != nil && w.values.Exact() && w.values.Len() <= 10 }
+// differ reports whether there are more values than some: few numbers may be names of categories.
+func (w *watcher) differ(than int) bool { return w.values == nil || !w.values.Exact() || w.values.Len() > than }
 
 // all returns all values with their counts, the most frequent first; false where there are too many to know. Marks that may
 // be words are among them where words says so.

@@ -82,16 +82,25 @@ func sameNumbers(values []frequent.Entry[string]) []frequent.Entry[string] {
 	return out
 }
 
-// taskOf: words and few whole numbers are classes.
+// taskOf: words and few whole numbers are classes. Of more than ten whole numbers some that are very rare are the tails of counts.
 func taskOf(c Column, values []frequent.Entry[string], known bool) Task {
 	if c.Kind == Text {
 		return Multiclass
 	}
 	few := known && (len(values) == 2 || c.Integers && len(values) <= 20 && int64(len(values)) <= max(c.Rows/5, 2))
-	if few {
+	if few && (len(values) <= 10 || !hasTails(values)) {
 		return Multiclass
 	}
 	return Regression
+}
+
+// hasTails reports whether some value has less than a tenth of the mean count.
+func hasTails(values []frequent.Entry[string]) bool {
+	all, least := int64(0), values[0].Count
+	for _, e := range values {
+		all, least = all+e.Count, min(least, e.Count)
+	}
+	return 10*least*int64(len(values)) < all
 }
 
 // example is a value that is no number.

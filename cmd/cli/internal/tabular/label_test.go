@@ -31,6 +31,7 @@ func TestLabel(t *testing.T) {
 		{"a mark that is no word", of("a", "b", "?", "NA"), "", "classification [{NA 25} {a 25} {b 25}], 25 missing"},
 		{"few integers", of("10", "9", "8"), "", "classification [{8 33} {9 33} {10 34}]"},
 		{"few integers as numbers", of("10", "9", "8"), tabular.Regression, "regression []"},
+		{"codes of classes", format("%d", 7, 13), "", "classification [{0 8} {1 8}"},
 		{"many integers", format("%d", 7, 40), "", "regression []"},
 		{"many integers as classes", format("%d", 1, 25), tabular.Multiclass, "classification [{0 4} {1 4}"},
 		{"floats", format("%d.25", 7, 50), "", "regression []"},
@@ -49,6 +50,16 @@ func TestLabel(t *testing.T) {
 				t.Errorf("got %s, expected %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestLabelOfCounts: of more than ten whole numbers some that are very rare are the tails of counts.
+func TestLabelOfCounts(t *testing.T) {
+	for values, want := range map[int]string{10: "classification", 13: "regression"} {
+		counts := func(r int) string { return fmt.Sprint(map[bool]int{true: r, false: 5 + r%4}[r < values]) }
+		if got := labelOf(t, table(300, "x,y", format("%d", 3, 10), counts), ""); !strings.HasPrefix(got, want) {
+			t.Errorf("%d values: got %s, expected %s", values, got, want)
+		}
 	}
 }
 

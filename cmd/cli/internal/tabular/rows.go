@@ -40,7 +40,6 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 	}
 	b := &bounded{ctx: ctx, in: t, path: path}
 	r := reader(b, f.Delimiter)
-	r.ReuseRecord = true
 	first, err := r.Read()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.Close())

@@ -24,7 +24,7 @@ const headBytes = 1 << 18
 // Form says how a file is read.
 type Form struct {
 	Format    string // csv, jsonl, parquet or arrow
-	Delimiter string // csv
+	Delimiter string // csv: a character, or whitespace
 	Header    bool   // csv
 	Decimal   string // csv: the decimal mark of numbers, "." or ","
 }
@@ -141,6 +141,9 @@ func textForm(head []byte, whole bool, label string) Form {
 			best.Delimiter, bestScore = d, score
 		}
 	}
+	if isAligned(head, whole, best.Delimiter, bestScore) {
+		best.Delimiter = whitespace
+	}
 	rows := firstRows(head, whole, best.Delimiter)
 	best.Header = hasHeader(rows, label)
 	if best.Delimiter != "," && hasDecimalCommas(rows) {
@@ -158,9 +161,39 @@ func isJSONArray(text []byte, whole bool) bool {
 	return whole && json.Valid(text) || len(inner) > 1 && (inner[0] == '{' && bytes.HasPrefix(bytes.TrimSpace(inner[1:]), []byte{'"'}) || inner[0] == '[')
 }
 
+// whitespace is the delimiter of cells that spaces and tabs separate.
+const whitespace = "whitespace"
+
+// isAligned reports whether spaces and tabs separate the cells of all rows, and no other delimiter does, or a tab makes less
+// than half as many of them, as before names at the end of lines.
+func isAligned(head []byte, whole bool, other string, score float64) bool {
+	if score >= 0.5 && other != "\t" {
+		return false
+	}
+	rows := firstRows(head, whole, whitespace)
+	if len(rows) < 2 {
+		return false
+	}
+	cells := len(rows[0])
+	if slices.ContainsFunc(rows, func(r []string) bool { return len(r) != cells }) {
+		return false
+	}
+	return cells > 1 && (score < 0.5 || cells > 2*len(firstRows(head, whole, other)[0]))
+}
+
+// rowReader reads rows of cells, each valid until the next one, as inputs does.
+type rowReader interface {
+	Read() ([]string, error)
+	FieldPos(cell int) (line, column int)
+}
+
 // reader reads rows of a text.
-func reader(in io.Reader, delimiter string) *csv.Reader {
+func reader(in io.Reader, delimiter string) rowReader {
+	if delimiter == whitespace {
+		return inputs.NewAlignedRows(in, 0)
+	}
 	r := csv.NewReader(in)
+	r.ReuseRecord = true
 	r.Comma, _ = utf8.DecodeRuneInString(delimiter)
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, delimiter != "\t"
 	return r
@@ -175,6 +208,7 @@ func firstRows(head []byte, whole bool, delimiter string) [][]string {
 		if err != nil {
 			break
 		}
+		row = slices.Clone(row)
 		for i := range row {
 			row[i] = strings.TrimSpace(row[i])
 		}
