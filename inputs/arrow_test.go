@@ -160,14 +160,14 @@ func TestPyarrowFiles(t *testing.T) {
 func TestArrowFileErrors(t *testing.T) {
 	file := []string{filepath.Join("testdata", "plain.arrow")}
 	for want, columns := range map[string][]ColumnSpec{
-		`unknown column "nope": the file has f32, f64`:                      {{Name: "nope"}},
+		`unknown column "nope": expected one of f32, f64`:                   {{Name: "nope"}},
 		`column "when": Arrow type timestamp[s] has no tensor form`:         nil,
 		`row 1 of the file: value is null: give the column a default`:       {{Name: "gap"}},
 		`column "fixed": shape [2] does not fit`:                            {{Name: "fixed", Shape: []int{2}}},
 		`column "pair": row 1 of the file: list has 2 elements, expected 3`: {{Name: "pair", Shape: []int{3}}},
 		`row 2 of the file: unknown label "béta", expected one of alpha`:    {{Name: "word", Role: Label, Vocabulary: []string{"alpha"}}},
 		`row 2 of the file: value "1.1" is not an int64 number`:             {{Name: "f64", DType: "int64"}},
-		`column "fixed": vectors are read as they are, the file has`:        {{Name: "fixed", DType: "int64"}},
+		`column "fixed": vectors are read as they are, and it is`:           {{Name: "fixed", DType: "int64"}},
 		`column "word": "a" occurs twice in its vocabulary`:                 {{Name: "word", Vocabulary: []string{"a", "b", "a"}}},
 	} {
 		spec := Spec{Format: "arrow", Files: file, Columns: columns}

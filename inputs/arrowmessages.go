@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -160,18 +161,35 @@ func textMessages(in io.Reader) func() (meta, body []byte, err error) {
 	}
 }
 
-// toTheEnd makes bytes behind the end of the messages of in an error, which waits for the end of in.
+// toTheEnd makes bytes behind the end of the messages of in an error.
 func toTheEnd(in *bufio.Reader, next func() (meta, body []byte, err error)) func() (meta, body []byte, err error) {
 	return func() (meta, body []byte, err error) {
 		if meta, body, err = next(); err == io.EOF {
-			switch _, more := in.Peek(1); {
-			case more == nil:
-				err = errBehindEnd
-			case more != io.EOF:
-				err = more
-			}
+			err = behindEnd(in)
 		}
 		return meta, body, err
+	}
+}
+
+// endPatience is how long bytes behind the mark of the end are waited for: programs that join streams send them at once, and others may keep a pipe
+// open for as long as they like.
+const endPatience = time.Second
+
+// behindEnd is io.EOF, or an error where bytes follow. A read that is not over by then stays: it ends when bytes come, or in does.
+func behindEnd(in *bufio.Reader) error {
+	more := make(chan error, 1)
+	go func() {
+		_, err := in.Peek(1)
+		more <- err
+	}()
+	select {
+	case err := <-more:
+		if err == nil {
+			return errBehindEnd
+		}
+		return err
+	case <-time.After(endPatience):
+		return io.EOF
 	}
 }
 

@@ -117,7 +117,8 @@ func TestArrowStreamsOfPython(t *testing.T) {
 	}
 }
 
-// TestArrowStreamDoesNotReadAhead: a batch is delivered as soon as it is there, and waiting for the schema ends with the context.
+// TestArrowStreamDoesNotReadAhead: a batch is delivered as soon as it is there, waiting for the schema ends with the context, and the rows end with
+// the mark of the end.
 func TestArrowStreamDoesNotReadAhead(t *testing.T) {
 	in, out := io.Pipe()
 	s := streamSpec("arrow")
@@ -142,10 +143,11 @@ func TestArrowStreamDoesNotReadAhead(t *testing.T) {
 	if got := next(t, it, ds.Schema()); got == "" {
 		t.Fatal("the end at the first row")
 	}
-	go func() { _, _ = out.Write(text[second:]); _ = out.Close() }()
+	go func() { _, _ = out.Write(text[second:]) }() // who may keep the pipe open
 	if next(t, it, ds.Schema()) == "" || next(t, it, ds.Schema()) != "" {
 		t.Error("expected one more row")
 	}
+	_ = out.Close() // ends what looks for bytes behind the end
 	if _, err := iterate(t, ds).Next(t.Context()); !errors.Is(err, ErrNoResume) {
 		t.Errorf("a second pass: got %v", err)
 	}
@@ -173,7 +175,7 @@ func TestArrowStreamErrors(t *testing.T) {
 		"two streams": {string(whole) + string(other), "standard input: bytes follow the mark of its end"}, "a byte more": {string(whole) + "\x00", "standard input: bytes follow"},
 		"garbage": {string(whole[:len(whole)-8]) + "hello, world", "standard input: the stream is damaged"},
 		"null":    {string(pairStream(t, []int64{1, -2})), `standard input: column "x": row 2 of the file: value is null`},
-		"column":  {string(streamOfColumn(t)), `unknown column "id": the file has x`}, "no rows": {string(pairStream(t)), "no row in standard input"},
+		"column":  {string(streamOfColumn(t)), `unknown column "id": expected one of x`}, "no rows": {string(pairStream(t)), "no row in standard input"},
 	} {
 		s := streamSpec("arrow")
 		err := readFrom(t, s, c.text)

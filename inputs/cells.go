@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,8 +111,8 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	}
 	return func(b array.Builder, cell string) error {
 		err := write(b, cell)
-		if err != nil && !isNumber(cell) {
-			err = fmt.Errorf("%w (labels that are words need a vocabulary of the column)", err)
+		if wrong := new(wrongCell); errors.As(err, &wrong) && !isNumber(cell) {
+			wrong.word = true
 		}
 		return err
 	}, nil
@@ -141,8 +142,27 @@ func plainWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	return nil, fmt.Errorf("column %q: text cells cannot be read as %s, expected float32, float64, int32, int64, uint8, bool or string", c.Name, c.DType)
 }
 
-func wrongValue(cell, what string) error {
-	return fmt.Errorf("value %s is not %s: correct the cell, change the column's dtype, or list the value under missing_values", shown(cell), what)
+// wrongCell is the error of a cell that is no value of its column.
+type wrongCell struct {
+	cell, what string
+	marked     bool // the format has a list of cells that mean a missing value
+	word       bool // of a label without a vocabulary
+}
+
+func wrongValue(cell, what string) error { return &wrongCell{cell: cell, what: what} }
+
+// Error implements error.
+func (e *wrongCell) Error() string {
+	text := fmt.Sprintf("value %s is not %s: correct the cell", shown(e.cell), e.what)
+	if e.marked {
+		text += ", change the column's dtype, or list the value under missing_values"
+	} else {
+		text += ", or change the column's dtype"
+	}
+	if e.word {
+		text += " (labels that are words need a vocabulary of the column)"
+	}
+	return text
 }
 
 // shown is a value as it is printed in messages: the start of a long one.

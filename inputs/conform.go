@@ -75,7 +75,7 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 			}
 			names += f.Name
 		}
-		return conformColumn{}, fmt.Errorf("unknown column %q: the file has %s", s.Name, names)
+		return conformColumn{}, fmt.Errorf("unknown column %q: expected one of %s", s.Name, names)
 	}
 	f := fields[0]
 	f.Type = logicalType(f.Type)
@@ -96,11 +96,11 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 	}
 	switch {
 	case s.Ragged && !base.Ragged:
-		return conformColumn{}, fmt.Errorf("column %q: ragged is set, but the file has %s, which is not a list of any length: leave ragged out", s.Name, base)
+		return conformColumn{}, fmt.Errorf("column %q: ragged is set, but it is %s, which is not a list of any length: leave ragged out", s.Name, base)
 	case len(s.Shape) == 0:
 		out.Shape, out.Ragged = base.Shape, base.Ragged
 	case !base.Ragged && out.Size() != base.Size():
-		return conformColumn{}, fmt.Errorf("column %q: shape %v does not fit the file's %s", s.Name, s.Shape, base)
+		return conformColumn{}, fmt.Errorf("column %q: shape %v does not fit %s, which it is", s.Name, s.Shape, base)
 	}
 	if out.Ragged && s.Default != nil {
 		return conformColumn{}, errRaggedDefault(s.Name)
@@ -118,7 +118,7 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 	}
 	fixed := len(out.Shape) > 0 && (len(base.Shape) > 0 || base.Ragged)
 	if out.DType != base.DType && fixed {
-		return conformColumn{}, fmt.Errorf("column %q: vectors are read as they are, the file has %s: leave dtype and vocabulary out", s.Name, base)
+		return conformColumn{}, fmt.Errorf("column %q: vectors are read as they are, and it is %s: leave dtype and vocabulary out", s.Name, base)
 	}
 	return conformColumn{field: f, spec: s, out: out}, nil
 }

@@ -100,6 +100,9 @@ func setting(c rune) string {
 // explainCell returns the error of a cell that cannot be read.
 func (r *csvReader) explainCell(cells []string, cell int, f textField, err error) error {
 	line, column := r.csv.FieldPos(cell)
+	if wrong := new(wrongCell); errors.As(err, &wrong) {
+		wrong.marked = true
+	}
 	e := &DataError{File: r.name, Line: line, Column: column, Name: f.spec.Name, Err: err}
 	if r.rows == 0 {
 		if other := r.otherwise(line, len(cells)); other != nil {

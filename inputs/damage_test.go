@@ -19,7 +19,7 @@ func TestDamagedBytes(t *testing.T) {
 		}
 		open := arrowRecords
 		if filepath.Ext(name) == ".parquet" {
-			open = func(s seekable) (*recordFile, error) { return parquetRecords(s, nil) }
+			open = func(s seekable) (*recordFile, error) { return parquetRecords(s, nil, 3) }
 		}
 		for range 100 {
 			damaged := bytes.Clone(data)

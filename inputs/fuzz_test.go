@@ -150,7 +150,7 @@ func FuzzArrowStream(f *testing.F) {
 func FuzzParquet(f *testing.F) {
 	addFiles(f, "testdata/*.parquet")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzRecords(t, data, func(s seekable) (*recordFile, error) { return parquetRecords(s, nil) })
+		fuzzRecords(t, data, func(s seekable) (*recordFile, error) { return parquetRecords(s, nil, 3) })
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"golang.org/x/sync/errgroup"
 )
 
 // span is a run of consecutive rows of one of several chunks.
@@ -67,20 +66,11 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 
 // forColumns calls column for each of n, several at a time where there are many rows.
 func forColumns(n, rows int, column func(i int) error) error {
-	if n*rows < sharedValues {
-		for i := range n {
-			if err := column(i); err != nil {
-				return err
-			}
-		}
-		return nil
+	workers := 1
+	if n*rows >= sharedValues {
+		workers = runtime.GOMAXPROCS(0)
 	}
-	var work errgroup.Group
-	work.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
-		work.Go(func() error { return column(i) })
-	}
-	return work.Wait()
+	return severally(n, workers, column)
 }
 
 // usedOnly leaves out records that no span is of: a batch takes rows of few of a shuffle's many.

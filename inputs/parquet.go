@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -15,6 +16,8 @@ import (
 	pq "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
 // Parquet returns the rows of Parquet files. Only the wanted columns are read.
@@ -22,14 +25,36 @@ func Parquet(files []string, o ArrowOptions) (Dataset, error) {
 	return openRecords(context.Background(), "parquet", files, o, openParquet)
 }
 
-const parquetBatch = 1024
+// Rows of a record: more where they are short.
+const (
+	parquetBatch  = 1024
+	parquetMost   = 8 * parquetBatch
+	parquetRecord = 1 << 20 // bytes of more
+)
+
+// columnsOfObject is how many columns of an object are read at the same time: the blocks that it keeps are as many as two need.
+const columnsOfObject = 2
+
+// parquetRows is how many rows a record of a table has.
+func parquetRows(t arrow.Table) int64 {
+	bytes := int64(0)
+	for i := range int(t.NumCols()) {
+		for _, chunk := range t.Column(i).Data().Chunks() {
+			bytes += dataBytes(chunk.Data(), 0, chunk.Len())
+		}
+	}
+	if bytes == 0 {
+		return parquetBatch
+	}
+	return max(parquetBatch, min(parquetMost, int64(float64(parquetRecord)/float64(bytes)*float64(t.NumRows()))))
+}
 
 func openParquet(ctx context.Context, name string, want []string) (*recordFile, error) {
 	f, err := openSeekable(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	r, err := parquetRecords(f, want)
+	r, err := parquetRecords(f, want, columnsAtOnce(f))
 	if err != nil {
 		f.Close()
 		return nil, notA(ctx, name, "parquet", "a Parquet file", err)
@@ -37,14 +62,25 @@ func openParquet(ctx context.Context, name string, want []string) (*recordFile, 
 	return r, nil
 }
 
-// parquetRecords reads a file; closing the result closes f.
-func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
+// columnsAtOnce is how many columns of a file are read at the same time.
+func columnsAtOnce(f seekable) int {
+	workers := runtime.GOMAXPROCS(0)
+	if _, ok := f.(*bucket.File); ok {
+		return min(workers, columnsOfObject)
+	}
+	return workers
+}
+
+// parquetRecords reads a file, as many columns at the same time as there are workers; closing the result closes f.
+func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err error) {
 	defer recoverArrow("parquet", &err)
 	mem, err := boundedForFile(f)
 	if err != nil {
 		return nil, err
 	}
-	r, err := pq.NewParquetReader(f, pq.WithReadProps(parquet.NewReaderProperties(mem)))
+	props := parquet.NewReaderProperties(mem)
+	props.BufferedStreamEnabled = true // else a column of a row group lies in memory as it is in the file, twice
+	r, err := pq.NewParquetReader(f, pq.WithReadProps(props))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +97,7 @@ func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want), pages: pageChecker{f, mem.size, int64(mem.limit)}}
+	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want), pages: pageChecker{f, mem.size, int64(mem.limit)}, workers: workers}
 	return &recordFile{schema: schema, next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
@@ -83,12 +119,13 @@ func parquetLeaves(r *pq.Reader, want []string) []int {
 
 // parquetFile reads a Parquet file row group by row group.
 type parquetFile struct {
-	file   *pq.Reader
-	reader *pqarrow.FileReader
-	leaves []int
-	pages  pageChecker
-	group  int                // the first one to read
-	table  *array.TableReader // of the row group before that
+	file    *pq.Reader
+	reader  *pqarrow.FileReader
+	leaves  []int
+	pages   pageChecker
+	workers int                // columns to read at the same time
+	group   int                // the first one to read
+	table   *array.TableReader // of the row group before that
 }
 
 // next returns the next record. A row group is read as a whole, because otherwise
@@ -112,14 +149,13 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 			return nil, err
 		}
 		p.group++
-		p.table = array.NewTableReader(table, parquetBatch)
+		p.table = array.NewTableReader(table, parquetRows(table))
 		table.Release()
 	}
 }
 
-// read returns the next row group. It reads column by column in this goroutine: the
-// library's ReadRowGroups starts a goroutine, in which a panic over damaged bytes
-// would end the process.
+// read returns the next row group. Its columns are read in goroutines of this package: a panic over damaged bytes in one of the library's, which
+// ReadRowGroups starts, would end the process.
 func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	indices, err := p.reader.Manifest.GetFieldIndices(p.leaves)
 	if err != nil {
@@ -132,33 +168,52 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 			return nil, err
 		}
 	}
-	var fields []arrow.Field
-	var columns []arrow.Column
+	columns := make([]arrow.Column, len(indices))
+	read := make([]bool, len(indices))
 	defer func() {
 		for i := range columns {
-			columns[i].Release()
+			if read[i] {
+				columns[i].Release()
+			}
 		}
 	}()
-	groups := []int{p.group}
-	for _, i := range indices {
-		r, err := p.reader.GetFieldReader(ctx, i, wanted, groups)
-		if err != nil {
-			return nil, err
+	err = severally(len(indices), p.workers, func(i int) error {
+		c, err := p.column(ctx, indices[i], wanted)
+		if err == nil {
+			columns[i], read[i] = *c, true
 		}
-		data, err := p.reader.ReadColumn(groups, r)
-		if err != nil {
-			r.Release()
-			return nil, err
-		}
-		fields = append(fields, *r.Field())
-		columns = append(columns, *arrow.NewColumn(fields[len(fields)-1], data))
-		data.Release()
-		r.Release()
-		if got, rows := int64(data.Len()), p.file.MetaData().RowGroup(p.group).NumRows(); got != rows { // the library drops some errors
-			return nil, fmt.Errorf("row group %d, column %q: %d rows can be read, expected %d", p.group, fields[len(fields)-1].Name, got, rows)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	fields := make([]arrow.Field, len(columns))
+	for i := range columns {
+		fields[i] = columns[i].Field()
 	}
 	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
+}
+
+// column returns a field of the next row group.
+func (p *parquetFile) column(ctx context.Context, field int, wanted map[int]bool) (*arrow.Column, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	groups := []int{p.group}
+	r, err := p.reader.GetFieldReader(ctx, field, wanted, groups)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Release()
+	data, err := p.reader.ReadColumn(groups, r)
+	if err != nil {
+		return nil, err
+	}
+	defer data.Release()
+	if got, rows := int64(data.Len()), p.file.MetaData().RowGroup(p.group).NumRows(); got != rows { // the library drops some errors
+		return nil, fmt.Errorf("row group %d, column %q: %d rows can be read, expected %d", p.group, r.Field().Name, got, rows)
+	}
+	return arrow.NewColumn(*r.Field(), data), nil
 }
 
 // check checks the pages of a leaf in the next row group.

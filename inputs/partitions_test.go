@@ -131,7 +131,7 @@ func TestPartitionErrors(t *testing.T) {
 	one := idsFile(t, "id", 1)
 	for want, files := range map[string]map[string][]byte{
 		"year=__HIVE_DEFAULT_PARTITION__/a.parquet: column \"year\": row 1 of the file: value is null": {"year=__HIVE_DEFAULT_PARTITION__/a.parquet": one},
-		"unknown column \"year\": the file has id":                                                     {"year=1/a.parquet": one, "b.parquet": one},
+		"unknown column \"year\": expected one of id":                                                  {"year=1/a.parquet": one, "b.parquet": one},
 	} {
 		spec := Spec{Format: "parquet", Files: []string{imageFiles(t, files)}, Columns: []ColumnSpec{{Name: "id"}, {Name: "year"}}}
 		if err := readAll(spec, Context{Mode: Train, Allocator: checked(t)}); err == nil || !strings.Contains(err.Error(), want) {

@@ -159,7 +159,7 @@ func TestBadRaggedColumns(t *testing.T) {
 		"vocabulary":   {"jsonl", `{"r": ["b"]}`, ColumnSpec{Name: "r", Ragged: true, Role: Label, Vocabulary: []string{"a"}}, `f:1: column "r": unknown label "b"`},
 		"default":      {"jsonl", `{"r": [1]}`, ColumnSpec{Name: "r", Ragged: true, Default: 1}, `column "r": a ragged column has no default`},
 		"csv":          {"csv", `1`, tags, `column "r": csv has no lists`},
-		"arrow scalar": {"arrow", string(listFile(t, []string{"1"})), ColumnSpec{Name: "x", Ragged: true}, `column "x": ragged is set, but the file has x int64 feature`},
+		"arrow scalar": {"arrow", string(listFile(t, []string{"1"})), ColumnSpec{Name: "x", Ragged: true}, `column "x": ragged is set, but it is x int64 feature`},
 		"arrow null":   {"arrow", string(listFile(t, []string{"1"}, []string{"1", "null"})), tags, `column "r": row 2 of the file: list holds null`},
 		"arrow value":  {"arrow", string(listFile(t, []string{"1"}, []string{"q"})), tags, `column "r": row 2 of the file: value "q" is not an int64 number`},
 		"arrow label":  {"arrow", string(listFile(t, []string{"1"}, nil)), label, `column "r": row 2 of the file: value is missing: a label needs its list`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -57,6 +58,8 @@ type store interface {
 	gather(ctx context.Context, slots, keep []int64) (arrow.Record, error)
 	// ahead is how many rows to gather at once, 0 where that gains nothing.
 	ahead() int
+	// last is ahead where no more rows come and left are in use.
+	last(left int) int
 	save(w *stateWriter, keep []int64) error
 	load(ctx context.Context, r *stateReader, limit int) (keep []int64, err error)
 	close() error
@@ -81,10 +84,10 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	}
 	mem := BatchMemoryOf(ctx)
 	if mem != nil && s.rest == nil {
-		return s.gather(ctx, limit)
+		return s.gather(ctx, limit, false)
 	}
 	rec, err := s.cutter.pull(ctx, limit, func(ctx context.Context) (arrow.Record, error) {
-		return s.gather(ctx, max(limit, s.rows.ahead()/limit*limit))
+		return s.gather(ctx, limit, true)
 	})
 	if err != nil || mem == nil {
 		return rec, err
@@ -93,27 +96,41 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	return gatherRecord(mem, s.node.schema.Arrow(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
 }
 
-// gather draws as many rows.
-func (s *shuffleStage) gather(ctx context.Context, limit int) (arrow.Record, error) {
+// gather draws as many rows, and further ones where gathering ahead is allowed.
+func (s *shuffleStage) gather(ctx context.Context, limit int, ahead bool) (arrow.Record, error) {
 	if s.failed.err != nil {
 		return nil, s.failed.err
 	}
-	drawn := make([]int64, 0, min(limit, chunkRows*chunkRows)) // a limit may exceed the data by far
-	for len(drawn) < limit {
-		slot, err := s.draw(ctx)
+	n := limit
+	if ahead {
+		n = max(limit, s.rows.ahead()/limit*limit)
+	}
+	drawn := make([]int64, 0, min(n, chunkRows*chunkRows)) // a limit may exceed the data by far
+	for len(drawn) < n {
+		err := s.fill(ctx)
 		if err != nil && s.failed.after(ctx, err, len(drawn) > 0) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		drawn = append(drawn, slot)
+		if s.done {
+			if ahead {
+				n = max(n, s.rows.last(len(drawn)+len(s.slots))/limit*limit)
+			}
+			drawn = s.draw(drawn, n-len(drawn))
+			break
+		}
+		drawn = s.draw(drawn, 1)
+	}
+	if len(drawn) == 0 {
+		return nil, io.EOF
 	}
 	return s.rows.gather(ctx, drawn, s.slots)
 }
 
-// draw fills the buffer and removes a random row.
-func (s *shuffleStage) draw(ctx context.Context) (int64, error) {
+// fill reads rows until the buffer is full or no more come.
+func (s *shuffleStage) fill(ctx context.Context) error {
 	for !s.done && len(s.slots) < s.buffer {
 		slot, err := s.rows.next(ctx)
 		if eof(err) {
@@ -121,19 +138,27 @@ func (s *shuffleStage) draw(ctx context.Context) (int64, error) {
 			break
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 		s.slots = append(s.slots, slot)
 	}
-	last := len(s.slots) - 1
-	if last < 0 {
-		return 0, io.EOF
+	return nil
+}
+
+// draw removes n random rows, or as many as there are.
+func (s *shuffleStage) draw(drawn []int64, n int) []int64 {
+	n = min(n, len(s.slots))
+	drawn = slices.Grow(drawn, n)
+	rng, slots := s.rng, s.slots // in registers
+	for range n {
+		last := len(slots) - 1
+		j := rng.Intn(last + 1)
+		drawn = append(drawn, slots[j])
+		slots[j] = slots[last]
+		slots = slots[:last]
 	}
-	j := s.rng.Intn(last + 1)
-	slot := s.slots[j]
-	s.slots[j] = s.slots[last]
-	s.slots = s.slots[:last]
-	return slot, nil
+	s.rng, s.slots = rng, slots
+	return drawn
 }
 
 func (s *shuffleStage) save(w *stateWriter) error {
@@ -204,6 +229,8 @@ func (s *indexStore) gather(ctx context.Context, slots, _ []int64) (arrow.Record
 
 // ahead is 0: row numbers alone are kept in a state, and rows of memory may be gathered whenever a batch needs them.
 func (s *indexStore) ahead() int { return 0 }
+
+func (s *indexStore) last(int) int { return 0 }
 
 func (s *indexStore) save(w *stateWriter, keep []int64) error {
 	w.int(s.pos)

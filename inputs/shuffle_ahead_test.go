@@ -146,3 +146,48 @@ func TestRowBytesAddUp(t *testing.T) {
 		}
 	})
 }
+
+// TestTheLastRowsAreGatheredTogether: once no more rows come, those that are left are gathered at once, as far as the memory limit has room for
+// a second copy of them.
+func TestTheLastRowsAreGatheredTogether(t *testing.T) {
+	const rows, buffer = 60_000, 50_000
+	src := streamOf(manyRows(t, rows))
+	want := flat(ids(t, Pipe(src, Shuffle(buffer, 5), Batch(300, false))))
+	all := int64(buffer * (8 + 4 + 12 + 5))
+	for _, limit := range []int64{0, 2 * all, 4 * all} {
+		ctx := context.Background()
+		if limit > 0 {
+			ctx = newBudget(limit).in(ctx)
+		}
+		st, err := adopt(Pipe(src, Shuffle(buffer, 5))).open(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := st.(*shuffleStage)
+		var got []int64
+		most := int64(0) // rows that lie in the stage in one piece
+		for {
+			rec, err := st.pull(ctx, 300)
+			if eof(err) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, rec.Column(0).(*array.Int64).Int64Values()...)
+			rec.Release()
+			if s.rest != nil && s.done {
+				most = max(most, s.rest.NumRows())
+			}
+		}
+		if err := st.close(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: another order", limit)
+		}
+		if whole := most > buffer*9/10; whole != (limit != 2*all) {
+			t.Errorf("limit %d: %d of %d rows were gathered at once at the end", limit, most, buffer)
+		}
+	}
+}

@@ -38,6 +38,21 @@ const shuffleAhead = 16
 
 func (s *rowStore) ahead() int { return min(s.block, chunkRows*chunkRows) }
 
+// lastBytes is how many bytes of rows are gathered at once at most where no more rows come: a column is then read once, and not as often as a part of its
+// rows is gathered.
+const lastBytes = 128 << 20
+
+func (s *rowStore) last(left int) int {
+	most := int64(lastBytes)
+	if b := s.holds.of; b != nil {
+		most = min(most, b.limit-s.holds.bytes)
+	}
+	if s.bytes <= most {
+		return left
+	}
+	return int(float64(left) * float64(most) / float64(s.bytes))
+}
+
 // shuffleRead is how many rows a buffer asks upstream for: large records make gathering cheap, small ones keep the state
 // of a small buffer small.
 func shuffleRead(buffer int) int { return min(max(buffer/64, chunkRows), 32*chunkRows) }
@@ -71,6 +86,10 @@ func (s *rowStore) gather(ctx context.Context, slots, keep []int64) (arrow.Recor
 		return nil, err
 	}
 	s.bytes -= rowBytes(rec)
+	if s.ended && len(keep) == 0 { // rec has what the step holds
+		releaseAll(s.recs)
+		s.recs, s.held, s.pos = nil, 0, 0
+	}
 	if !s.ended && s.held > int64(2*len(keep)+4*s.read) { // at the end no rows take the place of those that are copied
 		if err := s.compact(keep); err != nil {
 			rec.Release()
