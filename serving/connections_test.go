@@ -155,3 +155,20 @@ func TestSilentConnections(t *testing.T) {
 		conn.Close()
 	}
 }
+
+// Connections of all ports take places.
+func TestPlacesForConnections(t *testing.T) {
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
+	for i, c := range []struct{ at, send string }{{s.Addresses().GRPC, ""}, {s.Addresses().REST, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"}} {
+		conn, err := net.Dial("tcp", c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = io.WriteString(conn, c.send)
+		_, got := conn.Read(make([]byte, 9)) // the settings of gRPC, or the reply
+		if err = errors.Join(err, got); err != nil || s.places.Open() != int64(i+1) {
+			t.Errorf("got %d places taken and %v, expected %d", s.places.Open(), err, i+1)
+		}
+	}
+}

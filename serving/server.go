@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/inference"
@@ -28,6 +29,9 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
+
+// maxConnections is how many connections all ports have together.
+const maxConnections = 1 << 14
 
 // Server is a model server.
 type Server struct {
@@ -49,8 +53,9 @@ type Server struct {
 	grpc       []*grpc.Server // of the port and of the socket
 	rest       *http.Server   // nil: none
 
-	connections      connections   // of rest
-	handshakeTimeout time.Duration // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
+	places           *admission.Places // for connections, of all ports
+	connections      connections       // of rest
+	handshakeTimeout time.Duration     // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
 	keepAliveGrace   time.Duration
 
 	ready     atomic.Bool
@@ -69,7 +74,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
+	s := &Server{o: o, listeners: ls, places: admission.NewPlaces(maxConnections), health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
 	s.repository.s, s.about = s, servable.About{Build: o.Build, Started: time.Now()}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -189,7 +194,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	take := func(serve func(net.Listener) error, l net.Listener) {
 		work.Go(func() {
-			if err := serve(l); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
+			if err := serve(s.places.Listener(l)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
 				failures <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})

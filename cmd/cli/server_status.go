@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/serving/security"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -24,6 +25,9 @@ func serveStatus(address string, page *status.Page, log *slog.Logger) (stop func
 	return stop, nil
 }
 
+// pageConnections are the connections of a page: a reader has a few.
+const pageConnections = 256
+
 // servePage serves a page that nobody can change anything by, at an address, until stop is called. Requests have ctx.
 func servePage(ctx context.Context, address string, page http.Handler, log *slog.Logger) (at string, stop func() error, err error) {
 	l, err := net.Listen("tcp", address)
@@ -31,6 +35,7 @@ func servePage(ctx context.Context, address string, page http.Handler, log *slog
 		return "", nil, err
 	}
 	host, _, _ := net.SplitHostPort(address)
+	l = admission.NewPlaces(pageConnections).Listener(l)
 	if !runconfig.Loopback(host) {
 		log.Warn("the page can be read from other machines", "address", l.Addr().String())
 	}

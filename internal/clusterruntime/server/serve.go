@@ -34,6 +34,9 @@ const (
 	partingTime = time.Second
 )
 
+// Counted returns a listener for another server that has the services, see Register: its connections are this server's clients.
+func (s *Server) Counted(l net.Listener) net.Listener { return s.clients.Listener(l) }
+
 // Serve answers on a listener until ctx ends, and closes it. When ctx ends, steps that run have the time to end that Config.Drain
 // says; new ones are refused.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/calls"
@@ -18,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 	"github.com/goestimator/goestimator/internal/clusterruntime/worker"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
@@ -66,8 +66,8 @@ type Server struct {
 	calls    *calls.Calls
 	started  time.Time
 	describe []func(*status.State)
-	open     func() int   // sessions and graphs
-	clients  atomic.Int64 // connections
+	open     func() int        // sessions and graphs
+	clients  *admission.Places // connections
 }
 
 // New returns a server that does not listen yet.
@@ -80,7 +80,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	p, memory := newPeers(c), budget.NewServer(c.Memory)
-	s := &Server{config: c, started: time.Now(), peers: p, memory: memory, calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}, Ended: c.Ended})}
+	s := &Server{config: c, started: time.Now(), peers: p, memory: memory, clients: admission.NewPlaces(maxConnections), calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}, Ended: c.Ended})}
 	for _, dir := range c.AllowPaths {
 		r, err := atomicfile.OpenRoot(dir)
 		if err != nil {

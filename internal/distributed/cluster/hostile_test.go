@@ -5,7 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,6 +77,35 @@ func TestGarbageOnTheWireDoesNotHarmTheServer(t *testing.T) {
 		if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {
 			t.Errorf("after %s: %v", name, err)
 		}
+	}
+}
+
+// lines counts log lines.
+type lines struct{ n atomic.Int64 }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.n.Add(int64(bytes.Count(b, []byte("\n"))))
+	return len(b), nil
+}
+
+// Whoever brings damaged bytes again and again does not fill the log.
+func TestDamageDoesNotFillTheLog(t *testing.T) {
+	var log lines
+	_, to := sockets(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, echo())
+	const tries = 50
+	for range tries {
+		c, err := net.Dial("tcp", to.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = c.Write(append(ours[:], bytes.Repeat([]byte("x"), 4096)...))
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c) // until it is given up
+		_ = c.Close()
+	}
+	if n := log.n.Load(); n == 0 || n > tries/2 {
+		t.Errorf("got %d lines of %d connections, expected one a second", n, tries)
 	}
 }
 

@@ -94,6 +94,9 @@ func newIncarnation() uint64 {
 	}
 }
 
+// maxConnections are the connections of a node: each other task has a few.
+const maxConnections = 1 << 12
+
 func listen(c Config) (net.Listener, error) {
 	if c.Listener != nil || c.Address == "" {
 		return c.Listener, nil
@@ -102,7 +105,7 @@ func listen(c Config) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(c, err)
 	}
-	return l, nil
+	return admission.NewPlaces(maxConnections).Listener(l), nil
 }
 
 // ListenAddress returns where a task with this address listens: on loopback for a

@@ -57,10 +57,11 @@ type security struct {
 	task     Task
 	log      *slog.Logger
 	refusals limiter
+	damages  limiter
 }
 
 func newSecurity(c Config) (*security, error) {
-	s := &security{settings: c.Security, sums: !c.Security.TLS() && !c.noSums, task: c.Task, log: c.Log, refusals: limiter{every: 10 * time.Second}}
+	s := &security{settings: c.Security, sums: !c.Security.TLS() && !c.noSums, task: c.Task, log: c.Log, refusals: limiter{every: 10 * time.Second}, damages: limiter{every: time.Second}}
 	if err := c.Security.check(c.Address != "" || c.Listener != nil); err != nil {
 		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
 	}
@@ -188,7 +189,9 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 
 // damaged tells the caller, and waits a moment for it to hang up.
 func (c serverCredentials) damaged(w *watchedConn, err error) {
-	c.log.Warn("a connection is given up: the caller is told, and should be started again", "task", c.task.String(), "from", w.RemoteAddr(), "err", err)
+	if c.damages.allow() { // whoever connects can bring damaged bytes, as often as it likes
+		c.log.Warn("a connection is given up: the caller is told, and should be started again", "task", c.task.String(), "from", w.RemoteAddr(), "err", err)
+	}
 	w.sums.alert()
 	linger(w.sums.Conn)
 }

@@ -16,7 +16,7 @@ func loseAfter(c net.Conn, d time.Duration) {
 	if p, ok := c.(*prefixedConn); ok {
 		c = p.Conn
 	}
-	t, ok := c.(*net.TCPConn)
+	t, ok := c.(syscall.Conn)
 	if !ok {
 		return
 	}

@@ -47,12 +47,21 @@ func Files(dir string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), FilePrefix) && !e.IsDir() {
-			files = append(files, filepath.Join(dir, e.Name()))
+		if path := filepath.Join(dir, e.Name()); strings.HasPrefix(e.Name(), FilePrefix) && isFile(path, e) {
+			files = append(files, path)
 		}
 	}
 	slices.SortStableFunc(files, compareNames)
 	return files, nil
+}
+
+// isFile reports whether an entry is a file, or a link to one: whoever opened a pipe would wait for its writer.
+func isFile(path string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // compareNames compares dot-separated names, numbers by value: time, host,

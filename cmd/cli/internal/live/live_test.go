@@ -7,8 +7,10 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/cmd/cli/internal/live"
@@ -179,4 +181,32 @@ func Example() {
 	p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	fmt.Println(w.Code, strings.Contains(w.Body.String(), "goestimator watch"))
 	// Output: 200 true
+}
+
+// discards is a reply that nobody reads.
+type discards struct{ http.ResponseWriter }
+
+func (discards) Write(b []byte) (int, error)      { return len(b), nil }
+func (discards) SetWriteDeadline(time.Time) error { return nil }
+func (discards) FlushError() error                { return nil }
+
+// Readers share the text of a run: what one takes does not grow with it.
+func TestReadersShareTexts(t *testing.T) {
+	const size = 8 << 20
+	b := live.NewBoard()
+	if err := b.Post([]string{"a"}, []live.Run{{Name: "a", Reason: strings.Repeat("x", size)}}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := live.NewPage(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p.ServeHTTP(discards{httptest.NewRecorder()}, httptest.NewRequestWithContext(gone, http.MethodGet, "/events", nil))
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > size/2 {
+		t.Errorf("a reader of %d bytes took %d", size, after.TotalAlloc-before.TotalAlloc)
+	}
 }

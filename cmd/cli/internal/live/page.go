@@ -128,18 +128,20 @@ func (s stream) wait(ctx context.Context, changed <-chan struct{}, ping <-chan t
 	}
 }
 
-// event sends one event; JSON has no line breaks.
+// event sends one event; JSON has no line breaks. The data, which all readers share, is not copied for this one.
 func (s stream) event(kind string, data []byte) error {
-	return s.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, data))
+	return s.write([]byte("event: "+kind+"\ndata: "), data, []byte("\n\n"))
 }
 
-// write sends a text at once, within the time that a reader has for it.
-func (s stream) write(text []byte) error {
+// write sends texts at once, within the time that a reader has for them.
+func (s stream) write(texts ...[]byte) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
-	if _, err := s.w.Write(text); err != nil {
-		return err
+	for _, text := range texts {
+		if _, err := s.w.Write(text); err != nil {
+			return err
+		}
 	}
 	return s.control.Flush()
 }
