@@ -95,6 +95,7 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	if err := a.chooseModel(ctx, d, f); err != nil {
 		return err
 	}
+	d.trainOnMore()
 	text := d.text()
 	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(text)); err != nil {
 		return fmt.Errorf("--out: %w", err)
