@@ -53,7 +53,7 @@ and test) it writes the config of a convolutional network.`,
 	cmd.Flags().StringSliceVar(&f.leaveOut, "leave-out", nil, "names of columns that the model does not get")
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file")
 	cmd.Flags().BoolVar(&f.noSearch, "no-search", false, "try no models: boosted trees with usual settings")
-	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 40, "seconds that the search takes at most (0: no search)")
+	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 60, "seconds that the search takes at most (0: no search)")
 	completeFiles(cmd, "out", "yaml", "yml")
 	completeFolders(cmd, "model-dir")
 	completeValues(cmd, "task", "auto", "classification", "regression")
