@@ -53,7 +53,7 @@ and test) it writes the config of a convolutional network.`,
 	cmd.Flags().StringSliceVar(&f.leaveOut, "leave-out", nil, "names of columns that the model does not get")
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file")
 	cmd.Flags().BoolVar(&f.noSearch, "no-search", false, "try no models: boosted trees with usual settings")
-	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 40, "seconds that the search takes at most (0: no search)")
+	cmd.Flags().Float64Var(&f.searchSecs, "search-secs", 60, "seconds that the search takes at most (0: no search)")
 	completeFiles(cmd, "out", "yaml", "yml")
 	completeFolders(cmd, "model-dir")
 	completeValues(cmd, "task", "auto", "classification", "regression")
@@ -95,6 +95,7 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	if err := a.chooseModel(ctx, d, f); err != nil {
 		return err
 	}
+	d.trainOnMore()
 	text := d.text()
 	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(text)); err != nil {
 		return fmt.Errorf("--out: %w", err)

@@ -36,14 +36,14 @@ const (
 
 // newDraft decides how a table is read and split.
 func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
-	d := &draft{p: p, modelDir: modelDir, folds: 10}
+	d, folds := &draft{p: p, modelDir: modelDir}, 10
 	if p.Labelled() < 50 {
-		d.folds = 5
+		folds = 5
 	}
 	if p.Labelled() < 10 {
 		return nil, fmt.Errorf("%s has %d rows with a label: expected at least 10, some to train on and some to compare models on", p.Path, p.Labelled())
 	}
-	d.held = int((p.Labelled() + int64(d.folds) - 1) / int64(d.folds))
+	d.holdOut(folds)
 	d.uses, d.reasons = p.Uses()
 	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) }) {
 		var why []string
@@ -55,6 +55,19 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 		return nil, fmt.Errorf("%s has no column of use to a model (%s)", p.Path, strings.Join(why, "; "))
 	}
 	return d, nil
+}
+
+// holdOut holds out one of so many folds.
+func (d *draft) holdOut(folds int) {
+	d.folds = folds
+	d.held = int((d.p.Labelled() + int64(folds) - 1) / int64(folds))
+}
+
+// trainOnMore holds out fewer rows than the search, which says how good the model is. Networks need them to stop early.
+func (d *draft) trainOnMore() {
+	if !d.model.network() && d.p.Labelled() >= 200 {
+		d.holdOut(20)
+	}
 }
 
 // isFeature reports whether a model reads columns of a use.

@@ -344,7 +344,7 @@ func numbersText(list []float64) string {
 
 // epsilon is one over the number of buckets of a number.
 func (d *draft) epsilon() float64 {
-	if d.trainRows() < 3000 {
+	if d.trainRows() < 3000 && d.width() > 50 { // so that the search has time for some models
 		return 0.01
 	}
 	return 0.004

@@ -119,7 +119,7 @@ func (s *modelSearch) decide() {
 	}
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
-	if at := s.forest(); d.model.network() && at >= 0 && s.tried[at].score <= d.alike()*d.model.score {
+	if at := s.forest(); d.model.network() && at >= 0 && (s.tried[at].score <= d.alike()*d.model.score || byChance(d.model.scores, s.tried[at].scores)) {
 		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; the difference to these trees may be chance, and trees cope better with unusual values.", len(s.tried), d.metric(), d.model.score)
 		d.model = s.tried[at]
 	}
@@ -145,6 +145,22 @@ func (d *draft) alike() float64 {
 		return 1.005
 	}
 	return 1.03
+}
+
+// byChance reports whether the mean difference of two models' scores is below its standard error over the folds.
+func byChance(a, b []float64) bool {
+	n := float64(len(a))
+	if n < 3 || len(a) != len(b) {
+		return false
+	}
+	mean, squares := 0.0, 0.0
+	for i := range a {
+		mean += (b[i] - a[i]) / n
+	}
+	for i := range a {
+		squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean)
+	}
+	return math.Abs(mean) < math.Sqrt(squares/(n-1)/n)
 }
 
 // try trains a candidate on each fold in turn and keeps its score.

@@ -132,6 +132,24 @@ func TestInitSearchGivesChances(t *testing.T) {
 	}
 }
 
+// TestInitByChance: a difference counts that is larger than its standard error.
+func TestInitByChance(t *testing.T) {
+	for _, c := range []struct {
+		a, b []float64
+		want bool
+	}{
+		{[]float64{1, 2, 3, 4}, []float64{1.2, 2.1, 3.2, 4.1}, false},
+		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2}, true},
+		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, false}, // is as large
+		{[]float64{1, 2}, []float64{1.9, 1.2}, false},
+		{nil, nil, false},
+	} {
+		if got := byChance(c.a, c.b); got != c.want {
+			t.Errorf("%v and %v: got %v", c.a, c.b, got)
+		}
+	}
+}
+
 // TestInitSearchCancelled: a user who stops init gets no config of what was tried so far.
 func TestInitSearchCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
