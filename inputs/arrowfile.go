@@ -42,7 +42,7 @@ func openRecords(ctx context.Context, format string, files []string, o ArrowOpti
 	}
 	var schema *Schema
 	partitions := partitionColumns(o.Partitions, o.Columns)
-	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, seen: newSeen(ctx), open: func(ctx context.Context, name string) (rowReader, error) {
 		return newRecordReader(name, o, schema, func() (*recordFile, error) {
 			f, err := open(ctx, name, want)
 			if err != nil {

@@ -32,6 +32,10 @@ type Spec struct {
 	Labels string `yaml:"labels,omitempty"`
 	// images, audio: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
 	Classes []string `yaml:"classes,omitempty"`
+	// Folder of this machine, relative to the working directory, where parts of objects are kept for later passes and runs. Empty: none.
+	Cache string `yaml:"cache,omitempty"`
+	// MiB of that folder. What was not used for the longest time is dropped first. 0: 10240.
+	CacheMB int `yaml:"cache_mb,omitempty"`
 	// images: height and width to which all are resized. Default: those of the first, which all must have.
 	ImageSize []int `yaml:"image_size,omitempty"`
 	// images: 1 (grey) or 3; 0: 3. audio: channels of a sound; 0: those of the first.
