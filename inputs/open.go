@@ -180,10 +180,8 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 		return openJSONL(ctx, files, arrow)
 	case "tfrecord":
 		return recordsOfTFRecord(ctx, files, arrow)
-	case "npy":
-		return arraysOfNPY(ctx, files, arrow)
-	case "npz":
-		return arraysOfNPZ(ctx, files, arrow)
+	case "npy", "npz":
+		return arraysOf(ctx, s.Format, files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
 }

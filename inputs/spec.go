@@ -44,7 +44,7 @@ type Spec struct {
 	Samples int `yaml:"samples,omitempty"`
 	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: those of the first, which all must have.
 	SampleRate int `yaml:"sample_rate,omitempty"`
-	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight, npy, npz; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
