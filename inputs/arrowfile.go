@@ -1,7 +1,9 @@
 package inputs
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +42,7 @@ func openRecords(ctx context.Context, format string, files []string, o ArrowOpti
 	}
 	var schema *Schema
 	partitions := partitionColumns(o.Partitions, o.Columns)
-	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, seen: newSeen(ctx), open: func(ctx context.Context, name string) (rowReader, error) {
 		return newRecordReader(name, o, schema, func() (*recordFile, error) {
 			f, err := open(ctx, name, want)
 			if err != nil {
@@ -213,13 +215,15 @@ func arrowRecords(f seekable) (_ *recordFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mem := ipc.WithAllocator(bound)
 	mark := make([]byte, len(arrowMagic))
 	if _, err := f.ReadAt(mark, 0); err != nil || string(mark) != arrowMagic {
 		if err := checkStream(f, bound.size); err != nil {
 			return nil, err
 		}
-		r, err := ipc.NewReader(f, mem)
+		if binary.LittleEndian.Uint32(mark) == arrowContinuation {
+			return recordsOfMessages(textMessages(bufio.NewReader(f)), f.Close)
+		}
+		r, err := ipc.NewReader(f, ipc.WithAllocator(bound)) // of a version before 0.15
 		if err != nil {
 			return nil, err
 		}
@@ -229,10 +233,12 @@ func arrowRecords(f seekable) (_ *recordFile, err error) {
 	if err := checkFooter(f, bound.size); err != nil {
 		return nil, err
 	}
-	r, err := ipc.NewFileReader(f, mem)
+	room := &dictionaryRoom{bounded: bound, left: bound.limit}
+	r, err := ipc.NewFileReader(f, ipc.WithAllocator(room))
 	if err != nil {
 		return nil, err
 	}
+	room.open = true
 	i := 0
 	next := func(context.Context) (arrow.Record, error) {
 		if i == r.NumRecords() {

@@ -48,6 +48,36 @@ func (b bounded) Reallocate(size int, buf []byte) []byte {
 	return b.Allocator.Reallocate(size, buf)
 }
 
+// dictionaryRoom bounds what the dictionaries of a file take together. The library reads all of them when it opens the file, whose end may list any
+// number of them, also the same one many times.
+type dictionaryRoom struct {
+	bounded
+	left int
+	open bool // the dictionaries were read
+}
+
+// Allocate returns size bytes.
+func (r *dictionaryRoom) Allocate(size int) []byte {
+	r.take(size)
+	return r.bounded.Allocate(size)
+}
+
+// Reallocate resizes a buffer.
+func (r *dictionaryRoom) Reallocate(size int, buf []byte) []byte {
+	r.take(size - len(buf))
+	return r.bounded.Reallocate(size, buf)
+}
+
+func (r *dictionaryRoom) take(size int) {
+	if r.open || size <= 0 {
+		return
+	}
+	if size > r.left {
+		panic(fmt.Sprintf("its dictionaries claim more than the %d bytes that they may unpack to together", r.limit))
+	}
+	r.left -= size
+}
+
 func (b bounded) check(size int) {
 	if size < 0 || size > b.limit {
 		panic(fmt.Sprintf("it claims a buffer of %d bytes", size))

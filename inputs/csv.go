@@ -56,7 +56,7 @@ func openCSV(ctx context.Context, files []string, o CSVOptions) (Dataset, error)
 	if len(files) == 0 {
 		return nil, errNoFiles
 	}
-	src := fileSource{files: files, damaged: o.Damaged, open: f.openBlocks, seen: new(seenObjects)}
+	src := fileSource{files: files, damaged: o.Damaged, open: f.openBlocks, seen: newSeen(ctx)}
 	first, err := src.reader(ctx, files[0]) // report a wrong name or header now
 	if err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func (s Spec) validateDamaged(vs *violation.List) {
 }
 
 // skipping are the formats that leave out damaged rows.
-var skipping = []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "images", "audio", "sql", "flight"}
+var skipping = []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "images", "audio", "sql", "flight", "npy", "npz"}
 
 // damagedStep describes sources that leave out damaged rows, in states.
 const damagedStep = " | on_error(skip)"

@@ -307,13 +307,17 @@ func (g *gatherer) offsets() (*memory.Buffer, []span, error) {
 	total, k := 0, 1
 	for _, s := range g.spans {
 		d := g.chunks[s.chunk]
-		for i := s.start; i < s.start+s.n; i++ {
-			from, to := offsetAt(d, i), offsetAt(d, i+1)
-			if total += to - from; total > math.MaxInt32 {
-				out.Release()
-				return nil, nil, fmt.Errorf("a batch would hold more than 2 GiB in one column: use smaller batches")
-			}
-			spans = appendSpan(spans, span{s.chunk, from, to - from})
+		from, to := offsetAt(d, s.start), offsetAt(d, s.start+s.n)
+		if to-from > math.MaxInt32-total {
+			out.Release()
+			return nil, nil, fmt.Errorf("a batch would hold more than 2 GiB in one column: use smaller batches")
+		}
+		spans = appendSpan(spans, span{s.chunk, from, to - from})
+		for i := s.start + 1; i < s.start+s.n; i++ {
+			binary.LittleEndian.PutUint32(dst[4*k:], uint32(total+offsetAt(d, i)-from))
+			k++
+		}
+		if total += to - from; s.n > 0 {
 			binary.LittleEndian.PutUint32(dst[4*k:], uint32(total))
 			k++
 		}

@@ -29,7 +29,7 @@ func openJSONL(ctx context.Context, files []string, o ArrowOptions) (Dataset, er
 	if err := checkFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: func(ctx context.Context, name string) (rowReader, error) {
+	src := fileSource{files: files, damaged: o.Damaged, seen: newSeen(ctx), open: func(ctx context.Context, name string) (rowReader, error) {
 		in, err := openFile(ctx, name)
 		if err != nil {
 			return nil, err

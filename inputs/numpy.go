@@ -25,7 +25,7 @@ import (
 // are those of the files, in their order; without them a column has the name of its file, without the extension. Where o leaves out
 // labels, their files may be left out, too.
 //
-// Rows are read from the files by number, as they are asked for. An array of more than one dimension in Fortran's order, or in a packed file, is read into memory.
+// Rows are read from the files by number, as they are asked for, so that o.Damaged leaves out none; Open does. An array of more than one dimension in Fortran's order, or in a packed file, is read into memory.
 func NPY(files []string, o ArrowOptions) (Indexed, error) {
 	return arraysOfNPY(context.Background(), files, o)
 }

@@ -98,7 +98,11 @@ func openObject(ctx context.Context, name string) (open func() *bucket.File, v b
 	if v, err = bucket.Stat(ctx, b, at.Path); err != nil {
 		return nil, v, err
 	}
-	return func() *bucket.File { return bucket.OpenFile(ctx, b, at.Path, v) }, v, nil
+	return func() *bucket.File {
+		f := bucket.OpenFile(ctx, b, at.Path, v)
+		f.Cached(objectCacheOf(ctx), at.Object(at.Path))
+		return f
+	}, v, nil
 }
 
 // expandObjects returns the objects that a URL names, or that match its pattern.
@@ -153,16 +157,23 @@ func sizes(ctx context.Context, files []string) ([]int64, error) {
 	return out, work.Wait()
 }
 
-// seenObjects are the versions of objects that a data set has opened: its next passes read the same. The zero value is ready.
+// seenObjects are the versions of objects that a data set has opened: its next passes read the same.
 type seenObjects struct {
-	mu sync.Mutex
-	of map[string]bucket.Version
+	cache *bucket.Cache // of their blocks; nil: none
+	mu    sync.Mutex
+	of    map[string]bucket.Version
 }
 
 type seenKey struct{}
 
+// newSeen is for a data set that is made within a context.
+func newSeen(ctx context.Context) *seenObjects { return &seenObjects{cache: objectCacheOf(ctx)} }
+
 // in returns a context whose files are compared with those that the data set has opened before.
 func (s *seenObjects) in(ctx context.Context) context.Context {
+	if s.cache != nil {
+		ctx = context.WithValue(ctx, objectCacheKey{}, s.cache)
+	}
 	return context.WithValue(ctx, seenKey{}, s)
 }
 

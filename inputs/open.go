@@ -103,6 +103,9 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 		ds, err = s.stream(ctx, ic)
 		return ds, s.Files, false, err
 	}
+	if ctx, err = s.cacheObjects(ctx); err != nil {
+		return nil, nil, false, err
+	}
 	if files, err = s.expand(ctx); err != nil {
 		return nil, nil, false, err
 	}
@@ -177,10 +180,8 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 		return openJSONL(ctx, files, arrow)
 	case "tfrecord":
 		return recordsOfTFRecord(ctx, files, arrow)
-	case "npy":
-		return arraysOfNPY(ctx, files, arrow)
-	case "npz":
-		return arraysOfNPZ(ctx, files, arrow)
+	case "npy", "npz":
+		return arraysOf(ctx, s.Format, files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
 }

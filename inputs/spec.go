@@ -32,6 +32,10 @@ type Spec struct {
 	Labels string `yaml:"labels,omitempty"`
 	// images, audio: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
 	Classes []string `yaml:"classes,omitempty"`
+	// Folder of this machine, relative to the working directory, where parts of objects are kept for later passes and runs. Empty: none.
+	Cache string `yaml:"cache,omitempty"`
+	// MiB of that folder. What was not used for the longest time is dropped first. 0: 10240.
+	CacheMB int `yaml:"cache_mb,omitempty"`
 	// images: height and width to which all are resized. Default: those of the first, which all must have.
 	ImageSize []int `yaml:"image_size,omitempty"`
 	// images: 1 (grey) or 3; 0: 3. audio: channels of a sound; 0: those of the first.
@@ -40,7 +44,7 @@ type Spec struct {
 	Samples int `yaml:"samples,omitempty"`
 	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: those of the first, which all must have.
 	SampleRate int `yaml:"sample_rate,omitempty"`
-	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight, npy, npz; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`

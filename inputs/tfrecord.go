@@ -35,7 +35,7 @@ func recordsOfTFRecord(ctx context.Context, files []string, o ArrowOptions) (Dat
 	if err := checkFiles(ctx, files); err != nil {
 		return nil, err
 	}
-	src := fileSource{files: files, damaged: o.Damaged, seen: new(seenObjects), open: f.openBlocks}
+	src := fileSource{files: files, damaged: o.Damaged, seen: newSeen(ctx), open: f.openBlocks}
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "tfrecord"), nil
 }
 

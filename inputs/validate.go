@@ -92,6 +92,9 @@ func (s Spec) validateSource(vs *violation.List) {
 	s.validateStream(vs)
 	s.validateSQL(vs)
 	s.validateFlight(vs)
+	vs.Require(s.Cache == "" || !IsURL(s.Cache), "cache", s.Cache, "expected a folder of this machine")
+	vs.Require(s.CacheMB >= 0, "cache_mb", s.CacheMB, "expected >= 0")
+	vs.Require(s.CacheMB == 0 || s.Cache != "", "cache_mb", s.CacheMB, "expected none without cache, the folder")
 	vs.Require(s.delimits(), "delimiter", s.Delimiter, "expected one character, tab or whitespace")
 	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
 }

@@ -49,11 +49,14 @@ func (f *configFlags) addSources(cmd *cobra.Command) {
 }
 
 // load reads the config.
-func (f *configFlags) load() (*config.Config, error) {
+func (f *configFlags) load() (*config.Config, error) { return f.loadPredicted("") }
+
+// loadPredicted loads a config for predictions of a file, "" for those that it names.
+func (f *configFlags) loadPredicted(predicted string) (*config.Config, error) {
 	if f.path == "" {
 		return nil, errNoConfig
 	}
-	cfg, err := config.Load(config.LoadOptions{Path: f.path, Sets: f.sets})
+	cfg, err := config.Load(config.LoadOptions{Path: f.path, Sets: f.sets, PredictFile: predicted})
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -52,7 +52,7 @@ interrupted.`,
   goestimator predict --config configs/iris.yaml --input 'days/*.csv' --output 'predicted/*.csv' --set predict.top_k=2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := f.load()
+			cfg, err := f.loadPredicted(f.input)
 			if err != nil {
 				return err
 			}

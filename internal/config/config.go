@@ -44,7 +44,8 @@ type Config struct {
 	// Connections between the tasks of a cluster.
 	RPC runconfig.RPC `yaml:"rpc"`
 
-	tfConfig string
+	tfConfig    string
+	predictFile string // of LoadOptions
 }
 
 // Model names a model_fn and its parameters.

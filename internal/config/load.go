@@ -21,6 +21,8 @@ type LoadOptions struct {
 	Sets []string
 	// Env holds the environment as name=value; nil means os.Environ().
 	Env []string
+	// PredictFile is the file that predict.input reads in place of its own, of which it then needs none.
+	PredictFile string
 }
 
 // Load reads a config: --set over the environment over TF_CONFIG (cluster,
@@ -63,6 +65,7 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 		lr.Initial = lr.DefaultInitial()
 	}
 	cfg.complete()
+	cfg.predictFile = o.PredictFile
 	known := len(vs.Found)
 	cfg.dropUnread(&vs.List, origin)
 	cfg.validate(&vs.List)

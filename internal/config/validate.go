@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -39,10 +40,27 @@ func (c *Config) validate(vs *violation.List) {
 	c.validateEvaluated(vs)
 	vs.Include("train.input", c.Train.Input.Validate())
 	vs.Include("eval.input", c.Eval.Input.Validate())
-	vs.Include("predict.input", c.Predict.Input.Validate())
+	vs.Include("predict.input", c.predicted().Validate())
 	c.Export.validate(vs)
 	vs.Include("feature_columns", feature.ValidateSpecs(c.FeatureColumns))
 	c.Model.validate(vs)
+}
+
+// predicted is predict.input with a file where one is named elsewhere.
+func (c *Config) predicted() inputs.Spec {
+	in := c.Predict.Input
+	if c.predictFile == "" {
+		return in
+	}
+	switch in.Format {
+	case "idx":
+		in.Images = cmp.Or(in.Images, "file")
+	case "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "cifar10", "images", "audio":
+		if len(in.Files) == 0 {
+			in.Files = []string{"file"}
+		}
+	}
+	return in
 }
 
 func (m Model) validate(vs *violation.List) {

@@ -238,6 +238,24 @@ func TestFileNamesOfInputs(t *testing.T) {
 	}
 }
 
+// TestPredictedFile: predict.input needs no files where a file is named beside the config.
+func TestPredictedFile(t *testing.T) {
+	for _, source := range []string{"predict: {input: {format: csv, columns: [{name: x}]}}", "predict: {input: {format: idx}}"} {
+		if _, err := load(LoadOptions{Env: []string{}}, []byte(source)); err == nil || !strings.Contains(err.Error(), "predict.input.") {
+			t.Errorf("%s without a file: got %v", source, err)
+		}
+		cfg, err := load(LoadOptions{Env: []string{}, PredictFile: "new.csv"}, []byte(source))
+		if err != nil {
+			t.Errorf("%s with a file: %v", source, err)
+		} else if in := cfg.PredictInput(); len(in.Files) > 0 || in.Images != "" {
+			t.Errorf("%s: the config has become %+v", source, in)
+		}
+	}
+	if _, err := load(LoadOptions{Env: []string{}, PredictFile: "new.csv"}, []byte("eval: {input: {format: csv, columns: [{name: x}]}}")); err == nil {
+		t.Error("eval.input needs files for evaluation")
+	}
+}
+
 func TestFreeParameters(t *testing.T) {
 	cfg := mustLoad(t, "model: {params: {Classes: 10, rate: 2.0, deep.er: 1, layers: [8, 4.5]}}",
 		[]string{"GOESTIMATOR_MODEL_PARAMS_DROPOUT=0.5", "GOESTIMATOR_MODEL_PARAMS_CLASSES=3", "GOESTIMATOR_JOB_TOKEN=x"},

@@ -5,8 +5,18 @@ import "encoding/binary"
 // Names finds the place of a feature's name in a list; it is several times as fast as a map.
 type Names struct {
 	names []string
-	slots []int32 // a place + 1, 0: none; a power of 2 of them, at least half of them free
+	slots []nameSlot // a power of 2 of them, at least half of them free
 }
+
+// nameSlot is a name of the list.
+type nameSlot struct {
+	key   uint64
+	size  int32
+	place int32 // + 1; 0: the slot is free
+}
+
+// wholeKey is how long a name is at most that its key and its length tell from all others.
+const wholeKey = 8
 
 // NewNames returns the Names of a list without duplicates.
 func NewNames(names []string) *Names {
@@ -14,37 +24,45 @@ func NewNames(names []string) *Names {
 	for size < 2*len(names) {
 		size *= 2
 	}
-	n := &Names{names, make([]int32, size)}
+	n := &Names{names, make([]nameSlot, size)}
 	for i, name := range names {
-		at := n.slot([]byte(name))
-		for n.slots[at] != 0 {
+		key := keyOf([]byte(name))
+		at := n.first(key, len(name))
+		for n.slots[at].place != 0 {
 			at = (at + 1) & (size - 1)
 		}
-		n.slots[at] = int32(i + 1)
+		n.slots[at] = nameSlot{key, int32(len(name)), int32(i + 1)}
 	}
 	return n
 }
 
 // Find returns the place of a name, -1 where it is not in the list.
 func (n *Names) Find(name []byte) int {
-	for at := n.slot(name); ; at = (at + 1) & (len(n.slots) - 1) {
-		i := int(n.slots[at]) - 1
-		if i < 0 || n.names[i] == string(name) {
+	key := keyOf(name)
+	for at := n.first(key, len(name)); ; at = (at + 1) & (len(n.slots) - 1) {
+		s := &n.slots[at&(len(n.slots)-1)]
+		i := int(s.place) - 1
+		if i < 0 || s.key == key && int(s.size) == len(name) && (len(name) <= wholeKey || n.names[i] == string(name)) {
 			return i
 		}
 	}
 }
 
-// slot returns where the search of a name begins: names differ most at their ends.
-func (n *Names) slot(name []byte) int {
-	var h uint64
-	if k := len(name); k >= 8 {
-		h = binary.LittleEndian.Uint64(name[k-8:])
-	} else {
-		for _, c := range name {
-			h = h<<8 | uint64(c)
-		}
+// keyOf returns eight bytes of a name, with all of it where it is not longer: names differ most at their ends. Its few branches go by the length alone.
+func keyOf(name []byte) uint64 {
+	switch k := len(name); {
+	case k >= 8:
+		return binary.LittleEndian.Uint64(name[k-8:])
+	case k >= 4:
+		return uint64(binary.LittleEndian.Uint32(name))<<32 | uint64(binary.LittleEndian.Uint32(name[k-4:]))
+	case k > 0:
+		return uint64(name[0])<<16 | uint64(name[k>>1])<<8 | uint64(name[k-1])
 	}
-	h = (h + uint64(len(name))) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
+	return 0
+}
+
+// first returns where the search of a name begins.
+func (n *Names) first(key uint64, size int) int {
+	h := (key + uint64(size)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
 	return int(h>>32) & (len(n.slots) - 1)
 }

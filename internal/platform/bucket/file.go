@@ -26,7 +26,9 @@ type File struct {
 	bucket  *blob.Bucket
 	key     string
 	version Version
-	pos     int64 // of Read
+	cache   *Cache // nil: none
+	object  string // its name in the cache
+	pos     int64  // of Read
 
 	mu     sync.Mutex
 	blocks map[int64]*block
@@ -48,6 +50,9 @@ func OpenFile(ctx context.Context, b *blob.Bucket, key string, v Version) *File 
 	f.ctx, f.stop = context.WithCancel(ctx)
 	return f
 }
+
+// Cached makes the file keep its blocks in a cache, and take those that are there. The object's URL names them. Call it before the first read.
+func (f *File) Cached(c *Cache, object string) { f.cache, f.object = c, object }
 
 // Size is the number of bytes.
 func (f *File) Size() int64 { return f.version.Size }
@@ -147,7 +152,11 @@ func (f *File) load(i int64) *block {
 // fetch reads a block. One that fails is read again when it is asked for again.
 func (f *File) fetch(i int64, b *block) {
 	defer close(b.done)
-	data := make([]byte, min(blockBytes, f.version.Size-i*blockBytes))
+	size := min(blockBytes, f.version.Size-i*blockBytes)
+	if b.data = f.cache.get(f.object, f.version, i, int(size)); b.data != nil {
+		return
+	}
+	data := make([]byte, size)
 	if err := readRange(f.ctx, f.bucket, f.key, f.version, i*blockBytes, data); err != nil {
 		b.err = Explain(err)
 		f.mu.Lock()
@@ -157,6 +166,7 @@ func (f *File) fetch(i int64, b *block) {
 		f.mu.Unlock()
 		return
 	}
+	f.cache.put(f.object, f.version, i, data)
 	b.data = data
 }
 

@@ -1,0 +1,40 @@
+package inputs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCachedObjects: later data sets read parts of objects from the folder, all passes of them, and an object that was replaced from the store.
+func TestCachedObjects(t *testing.T) {
+	web, url := newStore(t)
+	web.Put("a.csv", string(tableText(1000)))
+	spec := Spec{Format: "csv", Files: []string{url("a.csv")}, Columns: objectColumns, Header: true, Delimiter: ",", Cache: t.TempDir()}
+	want := rowsOfInput(t, spec, Context{})
+	reads := web.Reads("a.csv")
+	if reads == 0 {
+		t.Fatal("nothing was read")
+	}
+	if d := cmp.Diff(want, rowsOfInput(t, spec, Context{})); d != "" {
+		t.Errorf("from the folder: %.500s", d)
+	}
+	if n := web.Reads("a.csv"); n != reads {
+		t.Errorf("the store was read %d times more", n-reads)
+	}
+	web.Put("a.csv", string(tableText(10)))
+	if got := rowsOfInput(t, spec, Context{}); cmp.Equal(want, got) || web.Reads("a.csv") == reads {
+		t.Error("the object that was there before was read")
+	}
+	for key, bad := range map[string]func(*Spec){
+		"cache":    func(s *Spec) { s.Cache = "s3://bucket/cache" },
+		"cache_mb": func(s *Spec) { s.Cache, s.CacheMB = "", 5 },
+	} {
+		s := spec
+		bad(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), key+" ") && !strings.Contains(err.Error(), key+":") {
+			t.Errorf("%s: got %v", key, err)
+		}
+	}
+}
