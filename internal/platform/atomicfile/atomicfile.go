@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,7 +103,10 @@ func WriteFile(fsys FS, path string, data []byte) error {
 	return SyncDir(fsys, filepath.Dir(path))
 }
 
-// ReadFile returns the content of a file.
+// mostRead is how many bytes ReadFile reads: a file that says it has more, as one with holes may, takes no memory.
+const mostRead = math.MaxInt32
+
+// ReadFile returns the content of a file of at most 2 GiB.
 func ReadFile(fsys FS, path string) ([]byte, error) {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -112,6 +116,9 @@ func ReadFile(fsys FS, path string) ([]byte, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
+	}
+	if size > mostRead {
+		return nil, fmt.Errorf("read %s: it has %d bytes, expected at most %d", path, size, mostRead)
 	}
 	buf := make([]byte, size)
 	n, err := f.ReadAt(buf, 0)

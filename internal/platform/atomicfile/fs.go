@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -55,8 +56,25 @@ func (f osFile) Size() (int64, error) {
 	return fi.Size(), nil
 }
 
-// OpenFile implements FS.
+// errEndless is of what is no file: a pipe is waited for, and a device need never end.
+var errEndless = errors.New("expected a file or a folder, not a pipe or a device")
+
+// checkReadable fails for what reading might never come to the end of. Other errors are left to whoever opens it.
+func checkReadable(name string, flag int, stat func(string) (fs.FileInfo, error)) error {
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		return nil
+	}
+	if info, err := stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return &fs.PathError{Op: "open", Path: name, Err: errEndless}
+	}
+	return nil
+}
+
+// OpenFile implements FS. To read, it opens files and folders alone.
 func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	if err := checkReadable(name, flag, os.Stat); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err

@@ -55,10 +55,13 @@ func (r *Root) inside(name string) (string, error) {
 	return rel, nil
 }
 
-// OpenFile implements FS.
+// OpenFile implements FS. To read, it opens files and folders alone.
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	rel, err := r.inside(name)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkReadable(rel, flag, r.root.Stat); err != nil {
 		return nil, err
 	}
 	f, err := r.root.OpenFile(rel, flag, perm)

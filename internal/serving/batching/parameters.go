@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/format/pbtext"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	pb "github.com/wamuir/graft/tensorflow/serving/servables/tensorflow_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -78,6 +79,10 @@ func Parse(text []byte) (Parameters, error) {
 // ReadFile reads parameters from a file.
 func ReadFile(path string) (Parameters, error) {
 	text, err := os.ReadFile(filepath.Clean(path))
+	return parametersOf(path, text, err)
+}
+
+func parametersOf(path string, text []byte, err error) (Parameters, error) {
 	if err != nil {
 		return Parameters{}, fmt.Errorf("batching parameters: %w", err)
 	}
@@ -90,7 +95,9 @@ func ReadFile(path string) (Parameters, error) {
 
 // ForModel reads the parameters in a version directory; ok is false where it has none.
 func ForModel(dir string) (p Parameters, ok bool, err error) {
-	p, err = ReadFile(filepath.Join(dir, ParametersFile))
+	path := filepath.Join(dir, ParametersFile)
+	text, err := atomicfile.ReadFile(atomicfile.OS{}, path) // no pipe or device
+	p, err = parametersOf(path, text, err)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Parameters{}, false, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
@@ -22,15 +21,15 @@ const feedRecords = 16
 // that cannot be read end it; Run says what is wrong with them.
 func Feeds(ctx context.Context, dir string, sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor {
 	path := filepath.Join(dir, filepath.FromSlash(File))
-	f, err := os.Open(path)
+	records, end, err := open(path)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer end()
 	memory := budget.NewServer(budget.Limits{})
 	defer memory.Close()
 	out := map[string][]map[string]*tensor.Tensor{}
-	r := tfrecord.NewReader(f)
+	r := tfrecord.NewReader(records)
 	for range feedRecords {
 		record, err := r.Next()
 		if err != nil {

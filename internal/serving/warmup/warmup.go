@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/inference"
@@ -74,15 +75,30 @@ type Options struct {
 // Serving's texts; the model is then not fit to serve.
 func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, o Options) error {
 	path := filepath.Join(dir, filepath.FromSlash(File))
-	f, err := os.Open(path)
+	r, end, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return status.Errorf(codes.Internal, "warm-up: %v", err)
 	}
-	defer func() { _ = f.Close() }() // only read
-	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{bufio.NewReader(f), path, id.Name, o})
+	defer end()
+	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{r, path, id.Name, o})
+}
+
+// open opens a file, which is no pipe or device, to be read until end is called.
+func open(path string) (r io.Reader, end func(), err error) {
+	f, err := atomicfile.OS{}.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() { _ = f.Close() } // only read
+	size, err := f.Size()
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return bufio.NewReader(io.NewSectionReader(f, 0, size)), end, nil
 }
 
 // file is a stream of records: where it lies, the model that they are for, and how they are replayed.
