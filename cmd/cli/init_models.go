@@ -291,8 +291,8 @@ func (d *draft) params(m candidate, names []string) []string {
 	if n := len(d.p.Label.Classes); n > 0 {
 		out = append(out, fmt.Sprintf("n_classes: %d", n))
 	}
-	if w := d.balanced(); w != nil {
-		out = append(out, "# Some class is rare. With these weights, of balanced classes, more of it is found, and accuracy is less:", "# class_weights: "+numbersText(w))
+	if d.unbalanced() {
+		out = append(out, "# Some class is rare. With weights by which all classes count alike more of it is found, and accuracy is less:", "# class_weights: balanced")
 	}
 	out = append(out, d.labelScale()...)
 	adam := func(rate float64) string {
@@ -332,15 +332,6 @@ func (d *draft) params(m candidate, names []string) []string {
 }
 
 func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }
-
-// numbersText is a list of numbers in a line, each of four digits.
-func numbersText(list []float64) string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = fmt.Sprintf("%.4g", v)
-	}
-	return "[" + strings.Join(out, ", ") + "]"
-}
 
 // epsilon is one over the number of buckets of a number.
 func (d *draft) epsilon() float64 {
