@@ -112,6 +112,14 @@ func (d *draft) candidates() []candidate {
 	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
 }
 
+// quickNetworks are what is tried before small forests where there is no time for large ones; of texts, none.
+func (d *draft) quickNetworks() []candidate {
+	if slices.Contains(d.uses, tabular.Texts) {
+		return nil
+	}
+	return []candidate{d.net(0.002, 0.1, 128, 64)}
+}
+
 // net is the candidate of a network.
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
