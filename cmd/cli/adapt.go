@@ -25,6 +25,7 @@ const dryRows = 10_000
 type columnSource struct {
 	checkpoint string // prefix; empty: model_dir's newest, or the training data
 	rows       int64  // of the training data, for a dry run; 0: all
+	trains     bool   // whether the model is trained, so that its classes have weights
 }
 
 // columnSet makes the columns of a config; file names start from data_dir. What they take from data comes from
@@ -57,7 +58,7 @@ func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig, rows int64)
 			if rows > 0 && (in.Take == 0 || in.Take > rows) {
 				in.Take = rows
 			}
-			return a.adaptData(ctx, cfg, in)
+			return a.rowsOnce(ctx, cfg, in, feature.AdaptedKeys(cfg.FeatureColumns))
 		},
 	}
 }
@@ -70,17 +71,17 @@ func chosenRows(in inputs.Spec) inputs.Spec {
 	return in
 }
 
-// adaptData is the training data, each row once.
-func (a *app) adaptData(ctx context.Context, cfg *config.Config, in inputs.Spec) (inputs.Dataset, error) {
+// rowsOnce is the training data, each row once, with these columns alone.
+func (a *app) rowsOnce(ctx context.Context, cfg *config.Config, in inputs.Spec, columns []string) (inputs.Dataset, error) {
 	readers := in.Parallelism
 	in = chosenRows(in)
 	in.Prefetch, in.Parallelism = 1, readers
-	in.Transforms = append(slices.Clone(in.Transforms), inputs.TransformSpec{Kind: "project", Columns: feature.AdaptedKeys(cfg.FeatureColumns)})
+	in.Transforms = append(slices.Clone(in.Transforms), inputs.TransformSpec{Kind: "project", Columns: columns})
 	switch {
 	case a.inputs.Has(in.Format):
-		return nil, usage(fmt.Errorf("columns are adapted to rows that have an end, and the input_fn %s of train.input may repeat them: write out what the columns take from data, or use a format of files", in.Format))
+		return nil, usage(fmt.Errorf("what a model takes from data needs rows that have an end, and the input_fn %s of train.input may repeat them: write it out, or use a format of files", in.Format))
 	case in.Format != "" && !in.Ends():
-		return nil, usage(errors.New("columns are adapted to rows that have an end, and train.input has none: set its count or take"))
+		return nil, usage(errors.New("what a model takes from data needs rows that have an end, and train.input has none: set its count or take"))
 	}
 	j := &job{app: a, cfg: cfg}
 	input, err := j.inputRepeated(in, "train", 1)

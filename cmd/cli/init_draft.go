@@ -34,9 +34,15 @@ const (
 	oneHotValues = 24
 )
 
+// One row of so many is held out. They are prime numbers, since rows often take turns by tens, twelves or weeks.
+const (
+	someFolds = 11
+	manyFolds = 23
+)
+
 // newDraft decides how a table is read and split.
 func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
-	d, folds := &draft{p: p, modelDir: modelDir}, 10
+	d, folds := &draft{p: p, modelDir: modelDir}, someFolds
 	if p.Labelled() < 50 {
 		folds = 5
 	}
@@ -66,7 +72,7 @@ func (d *draft) holdOut(folds int) {
 // trainOnMore holds out fewer rows than the search, which says how good the model is. Networks need them to stop early.
 func (d *draft) trainOnMore() {
 	if !d.model.network() && d.p.Labelled() >= 200 {
-		d.holdOut(20)
+		d.holdOut(manyFolds)
 	}
 }
 
@@ -176,18 +182,6 @@ func (d *draft) unbalanced() bool {
 		least = min(least, e.Count)
 	}
 	return !d.regression() && float64(least) < 0.3*float64(d.p.Labelled())/float64(len(d.p.Label.Classes))
-}
-
-// balanced are weights of classes by which each has the same weight, as scikit-learn has them; nil where no class is rare.
-func (d *draft) balanced() []float64 {
-	if !d.unbalanced() {
-		return nil
-	}
-	out := make([]float64, len(d.p.Label.Classes))
-	for i, e := range d.p.Label.Classes {
-		out[i] = float64(d.p.Labelled()) / (float64(len(out)) * float64(e.Count))
-	}
-	return out
 }
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*( [A-Za-z0-9_.]+)*$`)

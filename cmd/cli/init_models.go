@@ -112,6 +112,14 @@ func (d *draft) candidates() []candidate {
 	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
 }
 
+// quickNetworks are what is tried before small forests where there is no time for large ones; of texts, none.
+func (d *draft) quickNetworks() []candidate {
+	if slices.Contains(d.uses, tabular.Texts) {
+		return nil
+	}
+	return []candidate{d.net(0.002, 0.1, 128, 64)}
+}
+
 // net is the candidate of a network.
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
@@ -291,8 +299,8 @@ func (d *draft) params(m candidate, names []string) []string {
 	if n := len(d.p.Label.Classes); n > 0 {
 		out = append(out, fmt.Sprintf("n_classes: %d", n))
 	}
-	if w := d.balanced(); w != nil {
-		out = append(out, "# Some class is rare. With these weights, of balanced classes, more of it is found, and accuracy is less:", "# class_weights: "+numbersText(w))
+	if d.unbalanced() {
+		out = append(out, "# Some class is rare. With weights by which all classes count alike more of it is found, and accuracy is less:", "# class_weights: balanced")
 	}
 	out = append(out, d.labelScale()...)
 	adam := func(rate float64) string {
@@ -332,15 +340,6 @@ func (d *draft) params(m candidate, names []string) []string {
 }
 
 func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }
-
-// numbersText is a list of numbers in a line, each of four digits.
-func numbersText(list []float64) string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = fmt.Sprintf("%.4g", v)
-	}
-	return "[" + strings.Join(out, ", ") + "]"
-}
 
 // epsilon is one over the number of buckets of a number.
 func (d *draft) epsilon() float64 {

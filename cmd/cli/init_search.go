@@ -89,18 +89,23 @@ func (s *modelSearch) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// quick tries small forests on one fold, where there is no time for the usual ones, until one is trained in time.
+// quick tries a network, of which many columns and classes need little time, and small forests on one fold, where there is no time
+// for the usual ones, until a forest is trained in time.
 func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	s.folds = 1
+	tries := s.d.quickNetworks()
 	for _, f := range quickForests {
-		err := s.try(inTime, s.d.boosted(f))
+		tries = append(tries, s.d.boosted(f))
+	}
+	for _, c := range tries {
+		err := s.try(inTime, c)
 		switch {
-		case err == nil:
+		case err == nil && !c.network():
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, errTooLong):
-			return fmt.Errorf("a small forest could not be trained: %w", err)
+		case err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errBehind):
+			return fmt.Errorf("%s could not be trained: %w", c.what, err)
 		}
 	}
 	return nil
@@ -147,7 +152,7 @@ func (d *draft) alike() float64 {
 	return 1.03
 }
 
-// byChance reports whether the mean difference of two models' scores is below its standard error over the folds.
+// byChance reports whether the mean difference of two models' scores is below 1.5 times its standard error over the folds.
 func byChance(a, b []float64) bool {
 	n := float64(len(a))
 	if n < 3 || len(a) != len(b) {
@@ -160,7 +165,7 @@ func byChance(a, b []float64) bool {
 	for i := range a {
 		squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean)
 	}
-	return math.Abs(mean) < math.Sqrt(squares/(n-1)/n)
+	return math.Abs(mean) < 1.5*math.Sqrt(squares/(n-1)/n)
 }
 
 // try trains a candidate on each fold in turn and keeps its score.

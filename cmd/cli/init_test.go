@@ -127,7 +127,7 @@ func TestInitRareClasses(t *testing.T) {
 		return fmt.Sprintf("%d,%d,%s", r*7%200, r*11%40, []string{"common", "rare"}[max(0, 1-r%20)])
 	})
 	_, config := initOf(t, table, "--label", "y", "--no-search")
-	const proposal = "# class_weights: [0.5263, 10]"
+	const proposal = "# class_weights: balanced"
 	if !strings.Contains(config, proposal) {
 		t.Fatalf("expected %q in\n%s", proposal, config)
 	}
@@ -135,9 +135,12 @@ func TestInitRareClasses(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(config, proposal, proposal[2:], 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
-	if code := Run(t.Context(), []string{"train", "--config", path, "--set", "model.params.n_trees=5"}, &stdout, &stderr); code != 0 {
-		t.Fatalf("train: exit code %d: %s", code, stderr.String())
+	for _, c := range [][2]string{{"train", "class_weights=\"[0.524"}, {"evaluate", ""}} {
+		command, want := c[0], c[1]
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{command, "--config", path, "--set", "model.params.n_trees=5"}, &stdout, &stderr); code != 0 || !strings.Contains(stderr.String(), want) {
+			t.Fatalf("%s: exit code %d, expected %q: %s", command, code, want, stderr.String())
+		}
 	}
 }
 

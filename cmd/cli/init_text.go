@@ -94,7 +94,7 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	}
 	say("\ntrain:\n  input:")
 	d.saySource(say, "    ", true)
-	say("    # Every %dth row is held out: in any order of the rows, classes are spread evenly.", d.folds)
+	say("    # One row of %d is held out: in any order of the rows, classes are spread evenly.", d.folds)
 	say("    split: {folds: %d, held_out: %d, part: train}", d.folds, on.fold)
 	switch {
 	case !m.network():

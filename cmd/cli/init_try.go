@@ -50,7 +50,7 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 		return 0, err
 	}
 	cfg.ModelDir, cfg.Eval.Exporters = filepath.Join(dir, "model"), nil
-	j, err := a.newJob(ctx, cfg, columnSource{})
+	j, err := a.newJob(ctx, cfg, columnSource{trains: true})
 	if err != nil {
 		return 0, err
 	}

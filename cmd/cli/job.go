@@ -77,6 +77,9 @@ func (a *app) newJob(ctx context.Context, cfg *config.Config, columns columnSour
 		}
 		return nil, err
 	}
+	if err := a.weighClasses(ctx, cfg, rc, columns); err != nil {
+		return nil, fmt.Errorf("model.params.%s: %w", paramWeights, err)
+	}
 	fn, err := a.modelFn(cfg, set)
 	if err != nil {
 		return nil, usage(err)

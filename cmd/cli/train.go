@@ -90,7 +90,7 @@ func (a *app) tellFailure(ctx context.Context, cfg *config.Config, err error) {
 
 // train runs train_and_evaluate and prints what came of it.
 func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error {
-	j, err := a.newJob(ctx, cfg, columnSource{})
+	j, err := a.newJob(ctx, cfg, columnSource{trains: true})
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (a *app) dryRun(ctx context.Context, cfg *config.Config, f trainFlags) erro
 	short.ModelDir = dir
 	short.Train.MaxSteps, short.Train.Epochs = 1, 0
 	short.Eval.Steps, short.Eval.Exporters = 1, nil
-	j, err := a.newJob(ctx, &short, columnSource{rows: dryRows})
+	j, err := a.newJob(ctx, &short, columnSource{rows: dryRows, trains: true})
 	if err != nil {
 		return err
 	}

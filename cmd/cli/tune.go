@@ -112,7 +112,7 @@ func (a *app) trainBriefly(ctx context.Context, cfg config.Config, steps int64, 
 	if !a.inputs.Has(cfg.Train.Input.Format) {
 		cfg.Train.Input.Repeat = true
 	}
-	j, err := a.newJob(ctx, &cfg, columnSource{})
+	j, err := a.newJob(ctx, &cfg, columnSource{trains: true})
 	if err != nil {
 		return err
 	}

@@ -246,7 +246,9 @@ func (w *watcher) isRead(c *Column) bool {
 }
 
 // differ reports whether there are more values than some: few numbers may be names of categories.
-func (w *watcher) differ(than int) bool { return w.values == nil || !w.values.Exact() || w.values.Len() > than }
+func (w *watcher) differ(than int) bool {
+	return w.values == nil || !w.values.Exact() || w.values.Len() > than
+}
 
 // all returns all values with their counts, the most frequent first; false where there are too many to know. Marks that may
 // be words are among them where words says so.
