@@ -72,7 +72,7 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	for op := range optimizerOps {
 		set(op.Name, "T", floatKinds)
 	}
-	set(`BiasAddGrad RealDiv MaxPool MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal
+	set(`BiasAddGrad RealDiv MaxPoolGrad Relu6Grad ReluGrad SparseSegmentSum SparseSegmentSumWithNumSegments Inv Reciprocal
 		Conv2D Conv2DBackpropInput Conv2DBackpropFilter ResizeNearestNeighborGrad`, "T", floatKinds)
 	set("Round", "T", append(kinds{tensor.Int32, tensor.Int64}, floatKinds...))
 	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
@@ -83,7 +83,7 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	set("Cast", "SrcT", castKinds)
 	set("Cast", "DstT", castKinds)
 	for _, attr := range []string{"Ta", "Tb", "Tout"} {
-		set("BatchMatMulV3", attr, wideKinds)
+		set("BatchMatMulV3", attr, append(kinds{tensor.Int8, tensor.Uint8}, wideKinds...))
 	}
 	set("MaxPoolV2 MaxPoolGradV2", "T", floatKinds)
 	set("SparseTensorDenseAdd", "T", wideKinds)
@@ -134,7 +134,7 @@ var onComplex = sync.OnceValue(func() map[string]bool {
 	for _, name := range strings.Fields(`
 		AccumulateNV2 AddN AsString AssignAdd AssignSub BatchMatMul BatchMatMulV2 BatchMatMulV3 BiasAdd BiasAddV1 Cast Cholesky Cumprod Cumsum Einsum Equal LogMatrixDeterminant LookupTableExport LookupTableExportV2
 		LookupTableInsert LookupTableInsertV2 Lu MatMul MatrixDeterminant MatrixInverse MatrixSolve MatrixTriangularSolve Mean MirrorPadGrad NotEqual OnesLike Prod Qr
-		ScatterNd ScatterNdNonAliasingAdd SelfAdjointEigV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Svd TensorScatterAdd TensorScatterSub Where`) {
+		ScatterNd ScatterNdNonAliasingAdd SegmentMean SegmentProd SegmentSum SelfAdjointEigV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul Sum Svd TensorScatterAdd TensorScatterSub UnsortedSegmentProd UnsortedSegmentSum Where`) {
 		all[name] = true
 	}
 	for op := range complexUnary {

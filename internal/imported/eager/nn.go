@@ -108,8 +108,11 @@ func batchMatMul(s *site) (kernel, error) { return batchMatMulBy(s, adjoints) }
 
 func batchMatMulBy(s *site, of multiplying) (kernel, error) {
 	k := of(s.boolean("adj_x", false), s.boolean("adj_y", false))
-	if s.node.Op != ops.BatchMatMul.Name {
+	switch s.node.Op {
+	case ops.BatchMatMulV2.Name:
 		return k, nil
+	case ops.BatchMatMulV3.Name:
+		return inType(s.dtype("Tout", tensor.Invalid), k), nil
 	}
 	return func(c call) error { // the first version does not broadcast
 		a, b := c.t(0).Shape, c.t(1).Shape
@@ -118,6 +121,25 @@ func batchMatMulBy(s *site, of multiplying) (kernel, error) {
 		}
 		return k(c)
 	}, nil
+}
+
+// inType is a kernel of two operands, in the element type of the result.
+func inType(d tensor.DType, k kernel) kernel {
+	return func(c call) error {
+		in := slices.Clone(c.in)
+		for i := range in {
+			t, err := c.t(i), error(nil)
+			if t.DType != d && d != tensor.Invalid {
+				t, err = recastTo(c, t, d)
+			}
+			if err != nil {
+				return err
+			}
+			in[i].T = t
+		}
+		c.in = in
+		return k(c)
+	}
 }
 
 func batched[T arithmetical](transA, transB bool, f func(p product2, c, a, b []T)) kernel {

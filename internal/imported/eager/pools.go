@@ -13,7 +13,7 @@ import (
 
 // poolOps are pools of images and volumes, and their gradients; poolSizeOps take sizes and strides as inputs.
 var poolOps = map[*ops.Def]maker{
-	ops.MaxPool:       windowed(pooling(images, kernels.MaxPool[float32]), pooling(images, kernels.MaxPool[float64]), 0),
+	ops.MaxPool:       maxPool,
 	ops.AvgPool:       windowed(pooling(images, kernels.AvgPool[float32]), pooling(images, kernels.AvgPool[float64]), 0),
 	ops.MaxPool3D:     windowed(pooling(volumes, kernels.MaxPool3D[float32]), pooling(volumes, kernels.MaxPool3D[float64]), 0),
 	ops.AvgPool3D:     windowed(pooling(volumes, kernels.AvgPool3D[float32]), pooling(volumes, kernels.AvgPool3D[float64]), 0),
@@ -62,7 +62,7 @@ func volumes(w *window.Attrs, x []int) (kernels.Volume, []int, error) {
 	return g, window.Volumes(g), err
 }
 
-func pooling[T float, G any](over geometry[G], f func(g G, y, x []T)) poolKernel {
+func pooling[T number, G any](over geometry[G], f func(g G, y, x []T)) poolKernel {
 	return func(c call, w *window.Attrs) error {
 		g, sizes, err := over(w, c.t(0).Shape)
 		if err != nil {

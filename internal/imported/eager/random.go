@@ -22,6 +22,12 @@ func randomTable() map[*ops.Def]maker {
 		ops.UniformCandidateSampler:         candidates(uniformCandidates),
 		ops.LogUniformCandidateSampler:      candidates(logUniformCandidates),
 		ops.ComputeAccidentalHits:           accidentalHits,
+
+		ops.SampleDistortedBoundingBox:          distortedBox,
+		ops.SampleDistortedBoundingBoxV2:        distortedBox,
+		ops.StatelessSampleDistortedBoundingBox: distortedBox,
+		ops.FractionalMaxPool:                   fractionalPool(false),
+		ops.FractionalAvgPool:                   fractionalPool(true),
 	}
 	for how, forms := range map[*drawing][]*ops.Def{
 		{draw: drawUniform}:   {ops.RandomUniform, ops.StatelessRandomUniform, ops.StatelessRandomUniformV2, ops.StatefulUniform},

@@ -23,18 +23,17 @@ type filter struct {
 	weight func(x float32) float32
 }
 
-func sine(x float64) float64 { return math.Sin(math.Pi * x) }
-
 func lanczos(radius float32) filter {
 	return filter{radius, func(x float32) float32 {
-		switch r := float64(radius); {
+		switch {
 		case x > radius:
 			return 0
 		case x <= 1e-3:
 			return 1
 		default:
-			v := float64(x)
-			return float32(r * sine(v) * sine(v/r) / (math.Pi * math.Pi * v * v))
+			const pi = float32(math.Pi)
+			a, b := pi*x, pi*x/radius
+			return radius * float32(math.Sin(float64(a))) * float32(math.Sin(float64(b))) / (pi * pi * x * x)
 		}
 	}}
 }
@@ -78,7 +77,8 @@ var filters = map[string]filter{
 	}},
 }
 
-// spans are the pixels of one dimension that each pixel of the result is the weighted sum of.
+// spans are the pixels of one dimension that each pixel of the result is the weighted sum of: as many for all, within the image. Those with a
+// weight of 0 matter where a pixel is not finite.
 type spans struct {
 	first   []int
 	weights [][]float32
@@ -112,30 +112,30 @@ func (r resampling) spans(c call) (*spans, error) {
 		return nil, err
 	}
 	s := &spans{make([]int, r.out), make([][]float32, r.out)}
-	all := make([]float32, 0, r.out*most)
+	all := make([]float32, r.out*most)
 	for x := range r.out {
 		at := (float32(x)+0.5)*inverse + shift
+		s.weights[x] = all[x*most:][:most]
 		if !(at >= 0 && at <= float32(r.in)) {
 			continue // outside of the image
 		}
 		from := clampIndex(math.Ceil(float64(at-reach-0.5)), r.in)
 		to := clampIndex(math.Floor(float64(at+reach-0.5)), r.in) + 1
-		begin, total := len(all), float32(0)
+		total := float32(0)
 		for i := from; i < to; i++ {
 			d := (float32(i) + 0.5 - at) * (1 / wide)
-			w := r.filter.weight(max(d, -d))
-			total += w
-			all = append(all, w)
+			s.weights[x][i-from] = r.filter.weight(max(d, -d))
+			total += s.weights[x][i-from]
 		}
 		s.first[x] = from
+		factor := 1 / total
 		if max(total, -total) < 1000*leastNormal {
-			all = all[:begin]
-			continue
+			factor = 0
 		}
-		s.weights[x] = all[begin:]
 		for i := range s.weights[x] {
-			s.weights[x][i] *= 1 / total
+			s.weights[x][i] *= factor
 		}
+		s.weights[x] = s.weights[x][:min(most, r.in-from)]
 	}
 	return s, nil
 }

@@ -15,13 +15,17 @@ var segmentOps = segmentTable()
 
 func segmentTable() map[*ops.Def]maker {
 	all := map[*ops.Def]maker{}
-	for op, r := range map[*ops.Def]reduction{ops.SegmentSum: sumOf, ops.SegmentMean: meanOf, ops.SegmentMax: maxOf, ops.SegmentMin: minOf, ops.SegmentProd: prodOf} {
+	for op, r := range map[*ops.Def]reduction{ops.SegmentMax: maxOf, ops.SegmentMin: minOf} {
 		all[op] = plain(segment(r, false))
 	}
+	for op, r := range map[*ops.Def]reduction{ops.SegmentSum: sumOf, ops.SegmentMean: meanOf, ops.SegmentProd: prodOf} {
+		all[op] = plain(complexSegments(segmentsOf(r, false), r, false))
+	}
 	all[ops.UnsortedSegmentSum] = plain(unsortedSum())
-	for op, r := range map[*ops.Def]reduction{ops.UnsortedSegmentMax: maxOf, ops.UnsortedSegmentMin: minOf, ops.UnsortedSegmentProd: prodOf} {
+	for op, r := range map[*ops.Def]reduction{ops.UnsortedSegmentMax: maxOf, ops.UnsortedSegmentMin: minOf} {
 		all[op] = plain(segment(r, true))
 	}
+	all[ops.UnsortedSegmentProd] = plain(complexSegments(segmentsOf(prodOf, true), prodOf, true))
 	for op, r := range map[*ops.Def]reduction{ops.SparseSegmentSum: sumOf, ops.SparseSegmentMean: meanOf, ops.SparseSegmentSqrtN: sqrtOf,
 		ops.SparseSegmentSumWithNumSegments: sumOf, ops.SparseSegmentMeanWithNumSegments: meanOf, ops.SparseSegmentSqrtNWithNumSegments: sqrtOf} {
 		all[op] = plain(floats(sparseSegment[float32](r), sparseSegment[float64](r)).on(0))

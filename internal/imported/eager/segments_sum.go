@@ -11,7 +11,7 @@ import (
 func unsortedSum() kernel {
 	all := segmentsOf(sumOf, true)
 	all[tensor.Float32], all[tensor.Float64] = sumRows[float32], sumRows[float64]
-	return all.on(0)
+	return complexSegments(all, sumOf, true)
 }
 
 func sumRows[T float](c call) error {

@@ -174,7 +174,10 @@ func letterCase(ascii func(byte) byte, unicode func([]byte) []byte) maker {
 	return func(s *site) (kernel, error) {
 		switch e := s.str("encoding", ""); e {
 		case "utf-8":
-			return eachString(unicode), nil
+			return eachString(func(s []byte) []byte { // TensorFlow reads it as a text of C
+				s, _, _ = bytes.Cut(s, []byte{0})
+				return unicode(s)
+			}), nil
 		case "":
 			return eachString(func(s []byte) []byte {
 				out := make([]byte, len(s))

@@ -107,11 +107,13 @@ func (s *chooser) choose() error {
 func (s *chooser) suppress(next *candidate) bool {
 	for j := len(s.selected) - 1; j >= next.checked; j-- {
 		v := s.overlap(next.box, s.selected[j])
-		if s.sigma == 0 && v > s.overlaps {
-			return true
-		}
-		if s.sigma > 0 {
+		switch {
+		case s.sigma > 0:
 			next.score *= float32(math.Exp(float64(-0.5 / s.sigma * v * v)))
+		case v > s.overlaps:
+			return true
+		case !(v <= s.overlaps): // NaN: the weight is 0, and the box comes again with what is left
+			next.score *= 0
 		}
 		if next.score <= s.atLeast {
 			break
@@ -124,7 +126,7 @@ func (s *chooser) suppress(next *candidate) bool {
 // intersection returns the intersection over union of two boxes of two corners each.
 func intersection(a, b []float32) float32 {
 	area := func(b []float32) (y0, x0, y1, x1, size float32) {
-		y0, x0, y1, x1 = min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])
+		y0, x0, y1, x1 = lesserOf(b[0], b[2]), lesserOf(b[1], b[3]), greaterOf(b[0], b[2]), greaterOf(b[1], b[3])
 		return y0, x0, y1, x1, (y1 - y0) * (x1 - x0)
 	}
 	ay0, ax0, ay1, ax1, as := area(a)
@@ -132,8 +134,23 @@ func intersection(a, b []float32) float32 {
 	if as <= 0 || bs <= 0 {
 		return 0
 	}
-	common := max(min(ay1, by1)-max(ay0, by0), 0) * max(min(ax1, bx1)-max(ax0, bx0), 0)
+	common := greaterOf(lesserOf(ay1, by1)-greaterOf(ay0, by0), 0) * greaterOf(lesserOf(ax1, bx1)-greaterOf(ax0, bx0), 0)
 	return common / (as + bs - common)
+}
+
+// lesserOf and greaterOf are std::min and std::max of C++: where one of the two is NaN, it is the first.
+func lesserOf(a, b float32) float32 {
+	if b < a {
+		return b
+	}
+	return a
+}
+
+func greaterOf(a, b float32) float32 {
+	if a < b {
+		return b
+	}
+	return a
 }
 
 // threshold returns a scalar of 16 or 32 bits.

@@ -153,7 +153,7 @@ func (k *bestBoxes) class(all []detection, b, class int) ([]detection, error) {
 		box := k.boxes[((b*k.n+next.box)*k.q+own)*4:][:4]
 		clear := true
 		for j := len(all) - 1; j >= first && clear; j-- {
-			clear = intersection(box, all[j].box) <= k.overlaps
+			clear = !(intersection(box, all[j].box) > k.overlaps)
 		}
 		if clear {
 			all = append(all, detection{next.score, class, box})

@@ -93,14 +93,23 @@ func mish(x *site) *value {
 }
 
 func gelu(x *site) *value {
-	u := x.at(0)
-	var p *value
 	if x.str("approximate", "none") == "tanh" {
-		cube := x.each(ops.Mul, nil, u, x.each(ops.Square, nil, u))
-		p = x.each(ops.Tanh, nil, x.times(x.each(ops.AddV2, nil, u, x.times(cube, 0.044715)), math.Sqrt(2/math.Pi)))
-	} else {
-		p = x.each(ops.Erf, nil, x.times(u, math.Sqrt(0.5)))
+		return x.tanhGelu(x.at(0))
 	}
+	return x.erfGelu(x.at(0))
+}
+
+func (x *site) erfGelu(u *value) *value {
+	return x.halfOf(u, x.each(ops.Erf, nil, x.times(u, math.Sqrt(0.5))))
+}
+
+func (x *site) tanhGelu(u *value) *value {
+	cube := x.each(ops.Mul, nil, u, x.each(ops.Square, nil, u))
+	return x.halfOf(u, x.each(ops.Tanh, nil, x.times(x.each(ops.AddV2, nil, u, x.times(cube, 0.044715)), math.Sqrt(2/math.Pi))))
+}
+
+// halfOf is u*(p+1)/2.
+func (x *site) halfOf(u, p *value) *value {
 	return x.times(x.each(ops.Mul, nil, u, x.plus(p, 1)), 0.5)
 }
 

@@ -39,23 +39,28 @@ func scaler(x *site) *value {
 	return y
 }
 
-// normalizer divides rows by their norm; rows of zeros stay.
+// normalizer divides rows by their norm; rows of zeros stay. As ONNX Runtime has it, a NaN is no maximum, and with L2 it is squares that are
+// divided.
 func normalizer(x *site) *value {
 	u := x.real(0)
-	keep, axis := graph.Attrs{"keep_dims": true}, x.i32(-1)
-	var norm *value
+	keep, axis, zero := graph.Attrs{"keep_dims": true}, x.i32(-1), x.scalar(tensor.Float32, 0)
+	var norm, y *value
 	switch name := x.str("norm", "MAX"); name {
 	case "MAX":
-		norm = x.op(ops.Max, keep, u, axis)
+		norm = x.op(ops.Max, keep, x.op(ops.SelectV2, nil, x.op(ops.IsNan, nil, u), x.scalar(tensor.Float32, -math.MaxFloat32), u), axis)
+		y = x.op(ops.RealDiv, nil, u, norm)
 	case "L1":
 		norm = x.op(ops.Sum, keep, x.op(ops.Abs, nil, u), axis)
+		y = x.op(ops.RealDiv, nil, u, norm)
 	case "L2":
-		norm = x.op(ops.Sqrt, nil, x.op(ops.Sum, keep, x.op(ops.Square, nil, u), axis))
+		square := x.op(ops.Square, nil, u)
+		norm = x.op(ops.Sum, keep, square, axis)
+		root := x.op(ops.Sqrt, nil, x.op(ops.RealDiv, nil, square, norm))
+		y = x.op(ops.SelectV2, nil, x.op(ops.Less, nil, u, zero), x.op(ops.Neg, nil, root), root)
 	default:
 		refuse("norm %s", name)
 	}
-	zero := x.op(ops.Equal, nil, norm, x.scalar(tensor.Float32, 0))
-	return x.op(ops.RealDiv, nil, u, x.op(ops.SelectV2, nil, zero, x.scalar(tensor.Float32, 1), norm))
+	return x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, norm, zero), u, y)
 }
 
 func binarizer(x *site) *value {

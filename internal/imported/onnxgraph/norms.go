@@ -11,7 +11,7 @@ import (
 // normOperators bring values to one mean and spread.
 var normOperators = operators{
 	"BatchNormalization": one(batchNorm).but("training"), "InstanceNormalization": one(instanceNorm), "LayerNormalization": as(layerNorm),
-	"GroupNormalization": one(groupNorm), "LRN": one(lrn), "LpNormalization": one(lpNorm), "MeanVarianceNormalization": one(meanVarianceNorm),
+	"GroupNormalization": one(groupNorm), "RMSNormalization": one(rmsNorm), "LRN": one(lrn), "LpNormalization": one(lpNorm), "MeanVarianceNormalization": one(meanVarianceNorm),
 }
 
 // batchNorm uses the mean and variance that it is given.
@@ -103,6 +103,20 @@ func layerNorm(x *site) []*value {
 		y = x.each(ops.AddV2, nil, y, x.at(2))
 	}
 	return []*value{y, mean, spread}
+}
+
+// rmsNorm divides by the root of the mean of squares over all axes from one on, in the precision of stash_type.
+func rmsNorm(x *site) *value {
+	u, rank := x.at(0), x.rank(0)
+	axis := axisOf(x.int("axis", -1), rank)
+	work := x.dtype("stash_type", tensor.Float32)
+	if u.dtype == tensor.Float64 {
+		work = u.dtype
+	}
+	v := x.cast(u, work)
+	mean := x.op(ops.Mean, graph.Attrs{"keep_dims": true}, x.op(ops.Square, nil, v), x.ints(without(rank, without(axis)...)...))
+	spread := x.op(ops.Rsqrt, nil, x.plus(mean, x.float("epsilon", 1e-5)))
+	return x.each(ops.Mul, nil, x.cast(x.op(ops.Mul, nil, v, spread), u.dtype), x.at(1))
 }
 
 // groupNorm normalizes groups of channels; before version 21 scale and bias are of groups.

@@ -37,8 +37,8 @@ func one(do func(x *site) *value) operator {
 	return as(func(x *site) []*value { return []*value{do(x)} })
 }
 
-// mlDomain is the domain of classic models.
-const mlDomain = "ai.onnx.ml"
+// mlDomain is the domain of classic models, runtimeDomain that of the operators which ONNX Runtime adds.
+const mlDomain, runtimeDomain = "ai.onnx.ml", "com.microsoft"
 
 // table is what domains returns; it is no initialized variable, as operators with graphs look others up.
 var table struct {
@@ -53,7 +53,7 @@ func domains() map[string]operators {
 }
 
 func gathered() map[string]operators {
-	all := map[string]operators{"": {}, mlDomain: {}}
+	all := map[string]operators{"": {}, mlDomain: {}, runtimeDomain: runtimeOperators}
 	for _, f := range families() {
 		for name, o := range f {
 			if _, twice := all[""][name]; twice {
@@ -74,7 +74,7 @@ func gathered() map[string]operators {
 }
 
 // latest are the newest versions of the domains that are known.
-var latest = map[string]int{"": 21, mlDomain: 5}
+var latest = map[string]int{"": 23, mlDomain: 5, runtimeDomain: 1}
 
 // Operators lists what is translated, sorted by domain and name.
 func Operators() (all []Operator) {

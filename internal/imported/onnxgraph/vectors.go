@@ -57,6 +57,7 @@ func (x *site) distances(u, v *value) *value {
 	}
 	sum := x.op(ops.AddV2, nil, square(u), x.transpose(square(v), []int{1, 0}))
 	d := x.op(ops.Sub, nil, sum, x.times(x.product(u, x.transpose(v, []int{1, 0})), 2))
+	d = x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, sum), sum, d) // infinities would cancel out to NaN
 	return x.cast(x.op(ops.Maximum, nil, d, x.scalar(tensor.Float64, 0)), tensor.Float32)
 }
 

@@ -14,7 +14,7 @@ type form func(x *emission) ([]graph.Output, error)
 
 // forms are of ops that the engine has under another name or as several.
 var forms = map[*ops.Def]form{
-	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm, ops.BatchMatMul: named(ops.BatchMatMulV2), ops.BatchMatMulV3: named(ops.BatchMatMulV2),
+	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm, ops.BatchMatMul: named(ops.BatchMatMulV2), ops.BatchMatMulV3: oneType,
 	ops.IdentityN: passOn, ops.Snapshot: passOn, ops.GuaranteeConst: passOn, ops.EnsureShape: passOn, ops.Gather: gather, ops.ResourceGather: resourceGather, ops.Concat: concat,
 	ops.SplitV: splitV, ops.Select: selectForm, ops.Rint: named(ops.Round), ops.Einsum: einsum, ops.FusedBatchNormV3: layerNorm, ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
 	ops.Conv2D: channelsLast, ops.DepthwiseConv2dNative: channelsLast, ops.MaxPool: channelsLast, ops.AvgPool: channelsLast, ops.BiasAdd: biasAdd,
@@ -26,6 +26,14 @@ func named(op *ops.Def) form {
 	return func(x *emission) ([]graph.Output, error) {
 		return outputs(x.add(op.Name, x.types, x.attrs, x.in...)), x.b.Err()
 	}
+}
+
+// oneType is a product of operands of one type. The engine has no other ones.
+func oneType(x *emission) ([]graph.Output, error) {
+	if a, b := x.n.Attrs["Ta"], x.n.Attrs["Tb"]; a != b || a != x.n.Attrs["Tout"] {
+		return nil, fmt.Errorf("expected one element type, got %v, %v and %v", a, b, x.n.Attrs["Tout"])
+	}
+	return named(ops.BatchMatMulV2)(x)
 }
 
 func passOn(x *emission) ([]graph.Output, error) { return x.in, nil }

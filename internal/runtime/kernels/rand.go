@@ -50,6 +50,22 @@ func (w *Words) Float64() float64 {
 	return unit64(a, w.Next())
 }
 
+// Float32 returns a number in [0, 1), of one word.
+func (w *Words) Float32() float32 { return unit32(w.Next()) }
+
+// Below32 returns a number in [0, n), n above 0, as TensorFlow's SimplePhilox.Uniform does.
+func (w *Words) Below32(n uint32) uint32 {
+	if n&(n-1) == 0 {
+		return w.Next() & (n - 1)
+	}
+	least := ^uint32(0)%n + 1
+	for {
+		if v := w.Next(); v >= least {
+			return v % n
+		}
+	}
+}
+
 // Below returns a number in [0, n), n above 0, of two words or more, as TensorFlow's SimplePhilox.Uniform64 does.
 func (w *Words) Below(n uint64) uint64 {
 	last := ^uint64(0) - (^uint64(0)%n+1)%n // of a whole number of ranges of n

@@ -1,0 +1,112 @@
+package onnxgraph
+
+import (
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// textOperators work on words.
+var textOperators = operators{"StringNormalizer": one(stringNormalizer).but("locales other than en_US"), "TfIdfVectorizer": one(tfIdf)}
+
+// stringNormalizer leaves out stop words and changes the case of the others. Where none is left, there is an empty one.
+func stringNormalizer(x *site) *value {
+	if name := x.str("locale", "en_US"); name != "" && !strings.HasPrefix(name, "en_US") {
+		refuse("locale %s", name)
+	}
+	u, rank := x.at(0), x.rank(0)
+	if rank != 1 && rank != 2 {
+		refuse("expected a vector, or a matrix of one row, got rank %d", rank)
+	}
+	utf8 := graph.Attrs{"encoding": []byte("utf-8")}
+	lower := func(v *value) *value { return x.op(ops.StringLower, utf8, v) }
+	words, strict := x.strList("stopwords"), x.flag("is_case_sensitive", false)
+	if len(words) > 0 {
+		u = x.reshape(u, -1)
+		key, stops := u, constant(x.texts(words...))
+		if !strict {
+			key, stops = lower(u), lower(stops)
+		}
+		hit := x.op(ops.Any, nil, x.op(ops.Equal, nil, x.op(ops.ExpandDims, nil, key, x.i32(1)), stops), x.i32(1))
+		u = x.op(ops.GatherV2, nil, u, x.reshape(x.op(ops.Where, nil, x.op(ops.LogicalNot, nil, hit)), -1), x.i32(0))
+		none := x.cast(x.op(ops.Equal, nil, x.size(u, 0), x.i32(0)), tensor.Int32)
+		u = x.op(ops.PadV2, nil, u, x.reshape(x.pack(x.i32(0), none), 1, 2), x.reshape(constant(x.texts(""))))
+		sizes := []int{-1}
+		if rank == 2 {
+			u, sizes = x.reshape(u, 1, -1), []int{1, -1}
+		}
+		u = x.sized(u, sizes)
+	}
+	switch name := x.str("case_change_action", "NONE"); name {
+	case "NONE":
+		return u
+	case "LOWER":
+		return lower(u)
+	case "UPPER":
+		return x.op(ops.StringUpper, utf8, u)
+	default:
+		refuse("case_change_action %s", name)
+		return nil
+	}
+}
+
+// tokenizer divides texts, along a new last dimension.
+func tokenizer(x *site) *value {
+	attrs := graph.Attrs{"expression": []byte(x.str("tokenexp", "")), "mark": x.flag("mark", false), "pad_value": []byte(x.str("pad_value", "")), "mincharnum": int64(x.int("mincharnum", 1))}
+	var separators [][]byte
+	for _, s := range x.strList("separators") {
+		separators = append(separators, []byte(s))
+	}
+	if separators != nil {
+		attrs["separators"] = separators
+	}
+	y := x.op(ops.Tokens, attrs, x.at(0))
+	return x.sized(y, append(x.at(0).dims()[:x.rank(0):x.rank(0)], -1))
+}
+
+// tfIdf counts the n-grams of a pool, and weighs them.
+func tfIdf(x *site) *value {
+	u := x.at(0)
+	attrs := graph.Attrs{"least": int64(x.int("min_gram_length", 1)), "most": int64(x.int("max_gram_length", 1)), "skips": int64(x.int("max_skip_count", 0))}
+	pool, columns := x.longs(x.intList("pool_int64s", nil)...), x.intList("ngram_indexes", nil)
+	if words := x.strList("pool_strings"); len(words) > 0 {
+		pool = x.texts(words...)
+	}
+	if pool.Len() == 0 || len(columns) == 0 {
+		refuse("no pool of n-grams")
+	}
+	if u.dtype == tensor.Int32 {
+		u = x.cast(u, tensor.Int64)
+	}
+	y := x.op(ops.NgramCounts, attrs, u, constant(pool), constant(x.longs(x.intList("ngram_counts", nil)...)), constant(x.longs(columns...)))
+	width := 0
+	for _, n := range columns {
+		width = max(width, n+1)
+	}
+	if sizes := x.at(0).dims()[:x.rank(0):x.rank(0)]; len(sizes) == 2 {
+		y = x.sized(y, []int{sizes[0], width})
+	} else {
+		y = x.sized(y, []int{width})
+	}
+	mode, weights := x.str("mode", "TF"), x.floatList("weights")
+	var by *value
+	if len(weights) > 0 && mode != "TF" {
+		if len(weights) != width {
+			refuse("%d weights of %d columns", len(weights), width)
+		}
+		by = x.floats(weights, width)
+	}
+	switch zero := x.scalar(y.dtype, 0); {
+	case mode == "IDF" && by == nil:
+		return x.cast(x.op(ops.Greater, nil, y, zero), y.dtype)
+	case mode == "IDF":
+		return x.op(ops.SelectV2, nil, x.op(ops.Greater, nil, y, zero), by, zero)
+	case mode == "TFIDF" && by != nil:
+		return x.op(ops.Mul, nil, y, by)
+	case mode != "TF" && mode != "TFIDF":
+		refuse("mode %s", mode)
+	}
+	return y
+}

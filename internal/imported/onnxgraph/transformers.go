@@ -1,0 +1,149 @@
+package onnxgraph
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// transformerOperators are parts of transformers, of version 23.
+var transformerOperators = operators{
+	"Attention":       as(attention).but("softcap, qk_matmul_output, softmax_precision, and is_causal with what is past"),
+	"RotaryEmbedding": one(rotaryEmbedding),
+}
+
+// heads divides [batch, length, n*depth] into [batch, n, length, depth], where it is not so already.
+func (x *site) heads(u *value, n int) *value {
+	if u.rank() == 4 {
+		return u
+	}
+	dims := u.dims()
+	if len(dims) != 3 || n < 1 || dims[2] < 1 || dims[2]%n != 0 {
+		refuse("%d heads of shape %v", n, dims)
+	}
+	split := x.concat(0, x.reshape(x.size(u, 0), 1), x.reshape(x.size(u, 1), 1), x.ints(n, dims[2]/n))
+	y := x.sized(x.op(ops.Reshape, nil, u, split), []int{dims[0], dims[1], n, dims[2] / n})
+	return x.transpose(y, []int{0, 2, 1, 3})
+}
+
+// attention is softmax(q·kᵀ·scale + mask)·v of heads; those of keys and values may be fewer.
+func attention(x *site) []*value {
+	if x.float("softcap", 0) != 0 || x.int("softmax_precision", 1) != 1 {
+		refuse("softcap, or softmax_precision")
+	}
+	if x.attr("qk_matmul_output_mode"); len(x.n.Outputs) > 3 && x.n.Outputs[3] != "" {
+		refuse("the output qk_matmul_output")
+	}
+	if x.has(6) {
+		refuse("nonpad_kv_seqlen")
+	}
+	flat, few := x.rank(0) == 3, x.int("kv_num_heads", 0)
+	q, k, v := x.heads(x.at(0), x.int("q_num_heads", 0)), x.heads(x.at(1), few), x.heads(x.at(2), few)
+	if x.has(4) && x.has(5) {
+		k, v = x.concat(2, x.at(4), k), x.concat(2, x.at(5), v)
+	}
+	out := []*value{nil, k, v}
+	depth := q.dims()
+	if len(depth) != 4 || depth[3] < 1 || len(k.dims()) != 4 {
+		refuse("queries of shape %v, keys of shape %v", depth, k.dims())
+	}
+	if h, n := depth[1], k.dims()[1]; h != n {
+		k, v = x.shared(k, h, n), x.shared(v, h, n)
+	}
+	root := math.Sqrt(x.float("scale", float32(1/math.Sqrt(float64(depth[3])))))
+	scores := x.op(ops.BatchMatMulV2, graph.Attrs{"adj_y": true}, x.times(q, root), x.times(k, root))
+	scores = x.masked(scores, q, k)
+	y := x.op(ops.BatchMatMulV2, nil, x.op(ops.Softmax, nil, scores), v)
+	if flat {
+		y = x.transpose(y, []int{0, 2, 1, 3})
+		shape := x.concat(0, x.reshape(x.size(y, 0), 1), x.reshape(x.size(y, 1), 1), x.ints(-1))
+		wide := -1
+		if d := v.dims(); d != nil && d[3] > 0 && depth[1] > 0 {
+			wide = d[3] * depth[1]
+		}
+		y = x.sized(x.op(ops.Reshape, nil, y, shape), []int{depth[0], depth[2], wide})
+	}
+	out[0] = y
+	return out
+}
+
+// shared repeats each of n heads until there are as many as those of the queries.
+func (x *site) shared(u *value, heads, n int) *value {
+	if n < 1 || heads < 1 || heads%n != 0 {
+		refuse("%d heads of queries, %d of keys", heads, n)
+	}
+	at := make([]int, heads)
+	for i := range at {
+		at[i] = i / (heads / n)
+	}
+	return x.op(ops.GatherV2, nil, u, x.ints(at...), x.i32(1))
+}
+
+// masked adds what keeps queries from keys: a mask of floats or booleans, and that no query sees keys behind its own place.
+func (x *site) masked(scores, q, k *value) *value {
+	low := x.scalar(scores.dtype, math.Inf(-1))
+	if x.flag("is_causal", false) {
+		if x.has(4) {
+			refuse("is_causal with past keys")
+		}
+		ones := x.op(ops.Fill, nil, x.pack(x.size(q, 2), x.size(k, 2)), x.scalar(tensor.Float32, 1))
+		sees := x.op(ops.MatrixBandPart, nil, ones, constant(tensor.Scalar(int64(-1))), constant(tensor.Scalar(int64(0))))
+		scores = x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, sees, x.scalar(tensor.Float32, 1)), scores, low)
+	}
+	switch {
+	case !x.has(3):
+		return scores
+	case x.at(3).dtype == tensor.Bool:
+		return x.op(ops.SelectV2, nil, x.at(3), scores, low)
+	}
+	return x.op(ops.AddV2, nil, scores, x.at(3))
+}
+
+// rotaryEmbedding turns pairs of numbers by angles of their place, whose cosines and sines are given.
+func rotaryEmbedding(x *site) *value {
+	flat := x.rank(0) == 3
+	u := x.at(0)
+	n := x.int("num_heads", 0)
+	if u = x.heads(u, n); !flat && u.rank() != 4 {
+		refuse("expected rank 3 or 4")
+	}
+	dims := u.dims()
+	turned := x.int("rotary_embedding_dim", 0)
+	if turned == 0 {
+		turned = dims[3]
+	}
+	if turned < 2 || turned%2 != 0 || turned > dims[3] {
+		refuse("%d of %d numbers are turned", turned, dims[3])
+	}
+	angles := func(i int) *value { // [batch, 1, length, turned/2]
+		v := x.at(i)
+		if x.has(3) {
+			v = x.op(ops.GatherV2, nil, v, x.at(3), x.i32(0))
+		}
+		return x.op(ops.ExpandDims, nil, v, x.i32(1))
+	}
+	cos, sin := angles(1), angles(2)
+	part := func(from, to, step int) *value {
+		return x.op(ops.StridedSlice, graph.Attrs{"begin_mask": int64(7), "end_mask": int64(7)}, u, x.ints(0, 0, 0, from), x.ints(0, 0, 0, to), x.ints(1, 1, 1, step))
+	}
+	mul := func(a, b *value) *value { return x.op(ops.Mul, nil, a, b) }
+	interleaved := x.flag("interleaved", false)
+	a, b := part(0, turned/2, 1), part(turned/2, turned, 1)
+	if interleaved {
+		a, b = part(0, turned, 2), part(1, turned, 2)
+	}
+	re, im := x.op(ops.Sub, nil, mul(a, cos), mul(b, sin)), x.op(ops.AddV2, nil, mul(a, sin), mul(b, cos))
+	y := x.concat(3, re, im)
+	if interleaved {
+		y = x.op(ops.Reshape, nil, x.op(ops.Pack, graph.Attrs{"axis": int64(4)}, re, im), x.concat(0, x.op(ops.StridedSlice, nil, x.shape(u), x.ints(0), x.ints(3), x.ints(1)), x.ints(turned)))
+	}
+	if turned < dims[3] {
+		y = x.concat(3, y, part(turned, dims[3], 1))
+	}
+	if flat {
+		y = x.op(ops.Reshape, nil, x.transpose(y, []int{0, 2, 1, 3}), x.shape(x.at(0)))
+	}
+	return y
+}
