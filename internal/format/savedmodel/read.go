@@ -71,11 +71,15 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%w: %s grew beyond %d bytes", ErrInvalid, path, limit)
+	data := make([]byte, info.Size()+1) // all at once: what grows as it is read is there twice
+	n, err := io.ReadFull(f, data)
+	switch {
+	case err == nil:
+		return nil, fmt.Errorf("%s grew beyond %d bytes while it was read", path, info.Size())
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return data[:n], nil
 	}
-	return data, err
+	return nil, err
 }
 
 func (m *Model) parse(data []byte, text bool) error {

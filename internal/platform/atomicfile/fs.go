@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -65,7 +66,7 @@ func checkReadable(name string, flag int, stat func(string) (fs.FileInfo, error)
 		return nil
 	}
 	if info, err := stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return &fs.PathError{Op: "open", Path: name, Err: errEndless}
+		return fmt.Errorf("%s: %w", name, errEndless) // no error of reading: it would be there the next time
 	}
 	return nil
 }
