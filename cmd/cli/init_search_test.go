@@ -146,7 +146,7 @@ func TestInitByChance(t *testing.T) {
 	}{
 		{[]float64{1, 2, 3, 4}, []float64{1.2, 2.1, 3.2, 4.1}, false},
 		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2}, true},
-		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, true}, // as large as its standard error
+		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, true},    // as large as its standard error
 		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3.4, 4.4}, false}, // 1.7 times as large
 		{[]float64{1, 2}, []float64{1.9, 1.2}, false},
 		{nil, nil, false},
