@@ -233,9 +233,14 @@ func (d *draft) chance() float64 {
 func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64, error) {
 	most := s.limit
 	if s.best < 0 { // and those after the first one
-		most = (s.limit - time.Since(s.began)) / 2
-		if c.forest == s.d.known()[0] {
-			most = max(most, firstTrial-time.Since(s.began))
+		left := s.limit - time.Since(s.began)
+		switch {
+		case c.network():
+			most = left / 3
+		case c.forest == s.d.known()[0]:
+			most = max(left/3, firstTrial-time.Since(s.began))
+		default:
+			most = left / 2
 		}
 	}
 	if rows := s.d.inMemory(); !c.network() && rows > mostTrialRows { // networks make all their steps in trials

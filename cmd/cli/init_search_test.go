@@ -66,11 +66,11 @@ func TestInitSearchEnds(t *testing.T) {
 		atMost time.Duration
 	}{
 		{"all are tried", 20_000, 40, layers(0.0001), 1200, [2]int{9, 40}, 20 * time.Second},
-		{"the time is up in a trial", 20_000, 40, layers(0.008), 300, [2]int{2, 2}, 40 * time.Second},
+		{"the time is up in a trial", 20_000, 60, layers(0.008), 300, [2]int{4, 4}, 60 * time.Second},
 		{"five folds", 2000, 40, layers(0.003), 300, [2]int{2, 12}, 40 * time.Second},
-		{"one fold of the first", 2000, 40, func(candidate) float64 { return 13 }, 300, [2]int{1, 1}, 40 * time.Second},
-		{"only small ones are fast", 20_000, 40, layers(0.0155), 100, [2]int{2, 2}, 40 * time.Second},
-		{"only the smallest is fast", 20_000, 40, layers(0.02), 20, [2]int{1, 1}, 40 * time.Second},
+		{"one fold of the first", 2000, 40, func(candidate) float64 { return 13 }, 300, [2]int{2, 2}, 40 * time.Second},
+		{"only small ones are fast", 20_000, 40, layers(0.0125), 100, [2]int{2, 2}, 40 * time.Second},
+		{"only the smallest is fast", 20_000, 40, layers(0.02), 45, [2]int{1, 1}, 40 * time.Second},
 		{"only the network is fast", 20_000, 40, func(c candidate) float64 { return 1 + float64(c.forest.trees) }, 0, [2]int{1, 1}, 40 * time.Second},
 		{"none is fast", 20_000, 40, layers(10), 20, [2]int{0, 0}, 40 * time.Second},
 		{"the first one takes longer than the search", 2000, 1, layers(0.002), 300, [2]int{1, 1}, 8 * time.Second},
@@ -146,7 +146,7 @@ func TestInitByChance(t *testing.T) {
 	}{
 		{[]float64{1, 2, 3, 4}, []float64{1.2, 2.1, 3.2, 4.1}, false},
 		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2}, true},
-		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, true}, // as large as its standard error
+		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, true},    // as large as its standard error
 		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3.4, 4.4}, false}, // 1.7 times as large
 		{[]float64{1, 2}, []float64{1.9, 1.2}, false},
 		{nil, nil, false},
