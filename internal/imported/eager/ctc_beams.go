@@ -102,16 +102,16 @@ func sumOfLogs[T float](a, b T) T {
 	if b == none[T]() {
 		return a
 	}
-	return a + libraryLog1p(T(math.Exp(float64(b-a))))
+	return a + T(math.Log1p(math.Exp(float64(b-a))))
 }
 
 // step goes on by one frame.
 func (d *beams[T]) step(row []T) error {
-	most, sum := slices.Max(row), T(0)
+	most, sum := slices.Max(row), 0.0
 	for _, v := range row {
-		sum += T(math.Exp(float64(v - most)))
+		sum += math.Exp(float64(v - most))
 	}
-	norm := most + T(math.Log(float64(sum)))
+	norm := most + T(math.Log(sum))
 	old := d.leaves.extract()
 	for _, p := range old {
 		p.was = p.now

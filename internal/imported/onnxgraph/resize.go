@@ -71,12 +71,45 @@ func (x *site) resizeInputs() (scales []float64, sizes []int, roi []float64) {
 	case x.version < 11:
 		scales = x.knownFloats(1)
 	default:
-		roi, scales, sizes = x.knownFloats(1), x.knownFloats(2), x.knownInts(3)
+		roi, scales, sizes = x.knownFloats(1), x.knownFloats(2), x.resizeSizes()
 	}
 	if len(scales) == 0 && len(sizes) == 0 {
 		refuse("neither scales nor sizes")
 	}
 	return scales, sizes, roi
+}
+
+// resizeSizes returns the sizes that are input 3, -1 for those of axes that stay as they are, whatever their size is: networks take that of
+// the batch from their input.
+func (x *site) resizeSizes() []int {
+	if !x.has(3) || x.at(3).fixed() != nil || len(x.intList("axes", nil)) > 0 {
+		return x.knownInts(3)
+	}
+	var sizes []int
+	stays, same := make([]bool, x.rank(0)), make([]bool, x.rank(0))
+	for p, k := range x.at(3).known {
+		in := x.at(0).known[p]
+		if k.T == nil || !in.Known || k.T.Len() != len(stays) || len(in.Shape) != len(stays) {
+			return x.knownInts(3)
+		}
+		list := intsOf(k.T)
+		if p == 0 {
+			sizes = list
+		}
+		for i, n := range list {
+			stays[i] = (p == 0 || stays[i]) && n == in.Shape[i]
+			same[i] = (p == 0 || same[i]) && n == sizes[i]
+		}
+	}
+	for i := range sizes {
+		switch {
+		case stays[i] && !same[i]:
+			sizes[i] = -1
+		case !same[i]:
+			return x.knownInts(3)
+		}
+	}
+	return sizes
 }
 
 // sized sets the sizes of axis i; false: it stays as it is.
@@ -91,6 +124,9 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 			r.out = int(math.Floor(float64(r.in) * r.scale))
 		}
 		return r.scale != 1 || r.coordinates == "tf_crop_and_resize"
+	}
+	if len(sizes) == axes && sizes[i] == -1 && r.coordinates != "tf_crop_and_resize" {
+		return false
 	}
 	if len(sizes) != axes || sizes[i] < 0 || sizes[i] > 1<<24 {
 		refuse("sizes %v for %d axes", sizes, axes)

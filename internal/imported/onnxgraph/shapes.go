@@ -43,18 +43,18 @@ func reshape(x *site) *value {
 	if t := target.fixed(); t != nil {
 		return x.reshaped(u, intsOf(t))
 	}
-	n, rank := target.dims(), x.rank(0)
-	if len(n) != 1 || n[0] < 0 {
+	n, rank := target.length(), x.rank(0)
+	if n < 0 {
 		refuse("the rank of the result is not known")
 	}
 	have := x.cast(x.shape(u), target.dtype)
-	if n[0] <= rank {
-		have = x.op(ops.StridedSlice, nil, have, x.ints(0), x.ints(n[0]), x.ints(1))
+	if n <= rank {
+		have = x.op(ops.StridedSlice, nil, have, x.ints(0), x.ints(n), x.ints(1))
 	} else {
-		have = x.concat(0, have, x.cast(x.ints(make([]int, n[0]-rank)...), target.dtype))
+		have = x.concat(0, have, x.cast(x.ints(make([]int, n-rank)...), target.dtype))
 	}
 	y := x.op(ops.Reshape, nil, u, x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, target, x.scalar(target.dtype, 0)), have, target))
-	return x.sized(y, slices.Repeat([]int{-1}, n[0]))
+	return x.sized(y, slices.Repeat([]int{-1}, n))
 }
 
 // sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.

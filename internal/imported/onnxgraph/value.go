@@ -82,6 +82,25 @@ func (v *value) dims() []int {
 	return dims
 }
 
+// length returns how many elements a vector has where several assumptions say the same, and none another number, else -1. They may lead to
+// nothing where sizes are assumed that a model has no place for, such as lengths of texts.
+func (v *value) length() int {
+	n, said := -1, 0
+	for _, k := range v.known {
+		switch {
+		case !k.Known:
+			continue
+		case len(k.Shape) != 1 || said > 0 && k.Shape[0] != n:
+			return -1
+		}
+		n, said = k.Shape[0], said+1
+	}
+	if said < 2 {
+		return -1
+	}
+	return n
+}
+
 // knownTwice reports whether the shape is known under two assumptions that differ in all open sizes.
 func (v *value) knownTwice() bool { return v.known[2].Known && v.known[3].Known }
 
