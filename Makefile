@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 GORELEASER ?= v2.16.0
 
-.PHONY: help check fmt vet lint test test-arm64 race examples fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench site pages sbom notices release-check snapshot
+.PHONY: help check fmt vet lint test test-arm64 race examples duckdb fuzz-short accept interop parity tensorflow-tests peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench site pages sbom notices release-check snapshot
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test-arm64: ## the portable kernels and what stands on them, on an emulated arm6
 examples: ## build and run every example, checking what it prints
 	$(GO) test -count=1 ./examples/...
 	cd examples/outside && $(GO) test -count=1 ./...
+
+duckdb: ## the module with DuckDB's driver, which needs cgo and 130 MB of libraries
+	cd contrib/duckdb && $(GO) vet ./... && $(GO) test -count=1 ./...
 
 fuzz-short: ## every fuzz target for some seconds
 	./scripts/fuzz 10s

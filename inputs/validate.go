@@ -74,6 +74,19 @@ func (s Spec) checkPipeline() *violation.List {
 	return vs
 }
 
+// Reading returns the input with a file where it names none and its format reads one.
+func (s Spec) Reading(file string) Spec {
+	switch s.Format {
+	case "idx":
+		s.Images = cmp.Or(s.Images, file)
+	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "images", "audio":
+		if len(s.Files) == 0 {
+			s.Files = []string{file}
+		}
+	}
+	return s
+}
+
 func (s Spec) validateSource(vs *violation.List) {
 	switch s.Format {
 	case "idx":

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -48,19 +47,10 @@ func (c *Config) validate(vs *violation.List) {
 
 // predicted is predict.input with a file where one is named elsewhere.
 func (c *Config) predicted() inputs.Spec {
-	in := c.Predict.Input
 	if c.predictFile == "" {
-		return in
+		return c.Predict.Input
 	}
-	switch in.Format {
-	case "idx":
-		in.Images = cmp.Or(in.Images, "file")
-	case "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "cifar10", "images", "audio":
-		if len(in.Files) == 0 {
-			in.Files = []string{"file"}
-		}
-	}
-	return in
+	return c.Predict.Input.Reading("file")
 }
 
 func (m Model) validate(vs *violation.List) {
