@@ -104,7 +104,10 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errBehind):
+		case err == nil, errors.Is(err, errTooLong), errors.Is(err, errBehind):
+		case c.network(): // forests may be trained all the same
+			s.log.Warn("a model could not be trained", "model", c.what, "error", oneLine(err))
+		default:
 			return fmt.Errorf("%s could not be trained: %w", c.what, err)
 		}
 	}

@@ -157,6 +157,27 @@ func TestInitByChance(t *testing.T) {
 	}
 }
 
+// TestInitSearchWithoutItsNetwork: where a network cannot be trained, and there is no time for usual trees, small ones are.
+func TestInitSearchWithoutItsNetwork(t *testing.T) {
+	d := draftOf(20_000)
+	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
+		fold: func(_ context.Context, c candidate, _ int) (float64, error) {
+			switch {
+			case c.network():
+				return 0, errors.New("its loss is not finite")
+			case c.forest == d.known()[0]:
+				return 0, errTooLong
+			}
+			return 1, nil
+		}}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.decide(); d.model.forest != quickForests[0] {
+		t.Errorf("chose %s, expected the first small forest", d.model.what)
+	}
+}
+
 // TestInitSearchCancelled: a user who stops init gets no config of what was tried so far.
 func TestInitSearchCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
