@@ -27,14 +27,20 @@ func TestCachedObjects(t *testing.T) {
 	if got := rowsOfInput(t, spec, Context{}); cmp.Equal(want, got) || web.Reads("a.csv") == reads {
 		t.Error("the object that was there before was read")
 	}
-	for key, bad := range map[string]func(*Spec){
-		"cache":    func(s *Spec) { s.Cache = "s3://bucket/cache" },
-		"cache_mb": func(s *Spec) { s.Cache, s.CacheMB = "", 5 },
+	for _, c := range []struct {
+		key string
+		bad func(*Spec)
+	}{
+		{"cache", func(s *Spec) { s.Cache = "s3://bucket/cache" }},
+		{"cache", func(s *Spec) { s.Files = []string{"-"} }},
+		{"cache", func(s *Spec) { *s = Spec{Format: "concat", Concat: []Spec{*s}, Cache: s.Cache} }},
+		{"cache_mb", func(s *Spec) { s.Cache, s.CacheMB = "", 5 }},
+		{"cache_mb", func(s *Spec) { s.CacheMB = 1 << 43 }},
 	} {
 		s := spec
-		bad(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), key+" ") && !strings.Contains(err.Error(), key+":") {
-			t.Errorf("%s: got %v", key, err)
+		c.bad(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "\n  "+c.key+": got") {
+			t.Errorf("%s: got %v", c.key, err)
 		}
 	}
 }
