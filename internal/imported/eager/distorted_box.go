@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -70,7 +71,11 @@ func distortedBox(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return d.put(c, size, d.choose(size, objects, least, r.Words()))
+		part, err := d.choose(c.ctx, size, objects, least, r.Words())
+		if err != nil {
+			return err
+		}
+		return d.put(c, size, part)
 	}, nil
 }
 
@@ -108,8 +113,11 @@ func (d distortion) objects(c call) (size rectangle, all []rectangle, err error)
 }
 
 // choose draws parts until one will do; else it is the whole image.
-func (d distortion) choose(image rectangle, objects []rectangle, least float32, words *kernels.Words) rectangle {
+func (d distortion) choose(ctx context.Context, image rectangle, objects []rectangle, least float32, words *kernels.Words) (rectangle, error) {
 	for range d.attempts {
+		if err := ctx.Err(); err != nil {
+			return image, err
+		}
 		ratio := words.Float32()*(d.ratio[1]-d.ratio[0]) + d.ratio[0]
 		r, ok := d.part(image, ratio, words)
 		if !ok || r.area() < 1 {
@@ -117,11 +125,11 @@ func (d distortion) choose(image rectangle, objects []rectangle, least float32, 
 		}
 		for _, o := range objects {
 			if a := o.area(); a >= 1 && r.common(o).area()/a >= least {
-				return r
+				return r, nil
 			}
 		}
 	}
-	return image
+	return image, nil
 }
 
 func toNearest(v float32) int { return int(math.RoundToEven(float64(v))) }

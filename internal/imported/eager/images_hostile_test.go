@@ -55,6 +55,16 @@ func TestOddImages(t *testing.T) {
 	}
 }
 
+// TestSearchForABoxEnds: the search for a part that shows enough of an object ends when nobody waits for it any more.
+func TestSearchForABoxEnds(t *testing.T) {
+	s := newSession(t)
+	n := &graph.Node{Name: "n", Op: "StatelessSampleDistortedBoundingBox", Attrs: graph.Attrs{"max_attempts": int64(math.MaxInt32), "area_range": []float32{0.01, 0.02}}}
+	in := s.values(tensorOf([]int32{100, 100, 3}, 3), tensorOf([]float32{0, 0, 1, 1}, 1, 1, 4), float32(1), tensorOf([]int64{1, 2}, 2))
+	if _, err := Run(&endsSoon{t.Context(), 20}, n, in, s.env); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestLongImagesEnd: kernels of large images end when nobody waits for them any more.
 func TestLongImagesEnd(t *testing.T) {
 	x, size := tensor.New(tensor.Float32, 1, 8, 8, 1), tensorOf([]int32{8, 8}, 2)
