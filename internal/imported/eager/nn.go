@@ -112,7 +112,7 @@ func batchMatMulBy(s *site, of multiplying) (kernel, error) {
 	case ops.BatchMatMulV2.Name:
 		return k, nil
 	case ops.BatchMatMulV3.Name:
-		return inType(s.dtype("Tout", tensor.Invalid), k), nil
+		return ofOneType(s.dtype("Tout", tensor.Invalid), k), nil
 	}
 	return func(c call) error { // the first version does not broadcast
 		a, b := c.t(0).Shape, c.t(1).Shape
@@ -123,8 +123,8 @@ func batchMatMulBy(s *site, of multiplying) (kernel, error) {
 	}, nil
 }
 
-// inType is a kernel of two operands, in the element type of the result.
-func inType(d tensor.DType, k kernel) kernel {
+// ofOneType is a kernel of two operands, in the element type of the result.
+func ofOneType(d tensor.DType, k kernel) kernel {
 	return func(c call) error {
 		in := slices.Clone(c.in)
 		for i := range in {
