@@ -17,6 +17,7 @@ type candidate struct {
 	units      []int  // of a network
 	wide       bool   // a linear model of words, beside a network of the other columns where there are some
 	linear     bool   // a linear model of all columns
+	textless   bool   // without the columns of texts
 	rate       float64
 	dropout    float64
 	scores     []float64 // on the folds that were held out
@@ -103,7 +104,11 @@ func (d *draft) candidates() []candidate {
 		out = append(out, d.boosted(f))
 	}
 	if slices.Contains(d.uses, tabular.Texts) {
-		return append(out[:1:1], append([]candidate{d.wide()}, out[1:]...)...)
+		early := []candidate{d.wide()}
+		if d.hasOthers() {
+			early = append(early, out[0].withoutTexts(), d.net(0.002, 0.1, 32, 16).withoutTexts())
+		}
+		return slices.Concat(out[:1], early, out[1:])
 	}
 	// Of each kind some come early, for where there is time for few.
 	if d.trainRows() < 3000 {
@@ -159,9 +164,20 @@ func (d *draft) nearNetwork(c candidate) []candidate {
 // wide is the candidate of a linear model of words.
 func (d *draft) wide() candidate {
 	c := candidate{name: "linear_" + d.kind(), what: "linear model of words", rate: 0.03, wide: true}
-	if slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) && u != tabular.Texts }) {
+	if d.hasOthers() {
 		c.name, c.what, c.units = "dnn_linear_combined_"+d.kind(), "linear model of words, and a network (hidden layers of 64 and 32 units)", []int{64, 32}
 	}
+	return c
+}
+
+// hasOthers reports whether there are columns that are no texts.
+func (d *draft) hasOthers() bool {
+	return slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) && u != tabular.Texts })
+}
+
+// withoutTexts is a candidate that does not read texts, such as names, whose words may say nothing.
+func (c candidate) withoutTexts() candidate {
+	c.textless, c.what = true, c.what+" without texts"
 	return c
 }
 
@@ -232,6 +248,9 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 				add(name, "type: embedding, of: %s, dimension: 8", key)
 			}
 		case tabular.Texts:
+			if m.textless {
+				continue
+			}
 			name = free(name + " words")
 			words := yamlText(name)
 			if !m.network() {

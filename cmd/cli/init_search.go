@@ -311,12 +311,24 @@ func (s *modelSearch) near() (out []candidate) {
 	}
 	best := s.tried[s.best]
 	if best.network() {
-		out = s.d.nearNetwork(best)
+		out = alikeInTexts(best, s.d.nearNetwork(best))
 	}
 	if at := s.forest(); at >= 0 && s.tried[at].score <= hopeful*best.score {
+		var forests []candidate
 		for _, f := range s.d.near(s.tried[at].forest) {
-			out = append(out, s.d.boosted(f))
+			forests = append(forests, s.d.boosted(f))
 		}
+		out = append(out, alikeInTexts(s.tried[at], forests)...)
 	}
 	return out
+}
+
+// alikeInTexts leaves out texts where another candidate does.
+func alikeInTexts(as candidate, list []candidate) []candidate {
+	for i := range list {
+		if as.textless {
+			list[i] = list[i].withoutTexts()
+		}
+	}
+	return list
 }

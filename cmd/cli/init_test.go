@@ -167,6 +167,10 @@ func TestInitTexts(t *testing.T) {
 		if at := slices.IndexFunc(d.candidates(), func(c candidate) bool { return c.wide }); at < 0 {
 			t.Fatal("no model of words is tried")
 		}
+		at := slices.IndexFunc(d.candidates(), func(c candidate) bool { return c.textless })
+		if (at >= 0) != (c.numbers != "") || at >= 0 && strings.Contains(d.config(d.candidates()[at], part{}), "type: words") {
+			t.Errorf("%s: candidate %d has no texts", c.header, at)
+		}
 		config := d.config(d.wide(), part{})
 		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, adapt: true") {
 			t.Fatalf("expected %s: got\n%s", c.want, config)

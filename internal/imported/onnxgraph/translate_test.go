@@ -91,7 +91,7 @@ func TestRefusesWhatIsNoModel(t *testing.T) {
 		"defined twice":           model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"x"}, nil)}}),
 		"no outputs":              model(onnx.Graph{Inputs: x}),
 		"calls of functions":      endless,
-		"expected at most 21":     new,
+		"expected at most 23":     new,
 		"do not fit the operator": model(onnx.Graph{Inputs: x, Outputs: y, Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Float32, 1, 4, 3)}},
 			Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"kernel_shape": []int{3}, "strides": []int{}, "pads": []int{1, 1}})}}),
 		"values of kind sequence": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "sequence"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),
@@ -230,4 +230,37 @@ func FuzzTranslate(f *testing.F) {
 			_, _ = Translate(t.Context(), m)
 		}
 	})
+}
+
+// TestLengthsOfTexts: a network that has places for 64 words, which is fewer than are assumed, is translated all the same.
+func TestLengthsOfTexts(t *testing.T) {
+	words := onnx.Value{Name: "x", DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "batch"}, {Symbol: "length"}, {Size: 8}}}
+	places, one := tensor.New(tensor.Float32, 64, 8), tensor.New(tensor.Int64, 1)
+	tensor.Values[int64](one)[0] = 1
+	shape := tensor.New(tensor.Int64, 2)
+	copy(tensor.Values[int64](shape), []int64{2, 4})
+	g := onnx.Graph{Inputs: []onnx.Value{words}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+		Initializers: []onnx.Initializer{{Name: "places", Tensor: places}, {Name: "zero", Tensor: tensor.New(tensor.Int64, 1)}, {Name: "one", Tensor: one}, {Name: "two", Tensor: shape}},
+		Nodes: []onnx.Node{
+			node("Shape", "", []string{"x"}, []string{"s"}, nil), node("Gather", "", []string{"s", "one"}, []string{"n"}, nil), node("Slice", "", []string{"places", "zero", "n", "zero"}, []string{"p"}, nil),
+			node("Add", "", []string{"x", "p"}, []string{"a"}, nil), node("Shape", "", []string{"a"}, []string{"t"}, nil), node("Gather", "", []string{"t", "zero"}, []string{"b"}, nil),
+			node("Gather", "", []string{"t", "one"}, []string{"l"}, nil), node("Concat", "", []string{"b", "l", "two"}, []string{"to"}, map[string]any{"axis": 0}),
+			node("Reshape", "", []string{"a", "to"}, []string{"r"}, nil), node("Transpose", "", []string{"r"}, []string{"y"}, map[string]any{"perm": []int{0, 2, 1, 3}}),
+		}}
+	if _, err := Translate(t.Context(), model(g)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSizesBesideAnOpenBatch: images become as large as it is said, while their number is that of the input.
+func TestSizesBesideAnOpenBatch(t *testing.T) {
+	sizes := tensor.New(tensor.Int64, 3)
+	copy(tensor.Values[int64](sizes), []int64{4, 9, 7})
+	g := onnx.Graph{Inputs: []onnx.Value{images("x", 4, 16, 16)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+		Initializers: []onnx.Initializer{{Name: "sizes", Tensor: sizes}, {Name: "zero", Tensor: tensor.New(tensor.Int64, 1)}},
+		Nodes: []onnx.Node{node("Shape", "", []string{"x"}, []string{"s"}, nil), node("Gather", "", []string{"s", "zero"}, []string{"b"}, nil),
+			node("Concat", "", []string{"b", "sizes"}, []string{"to"}, map[string]any{"axis": 0}), node("Resize", "", []string{"x", "", "", "to"}, []string{"y"}, map[string]any{"mode": "linear"})}}
+	if _, err := Translate(t.Context(), model(g)); err != nil {
+		t.Fatal(err)
+	}
 }
