@@ -80,6 +80,15 @@ func TestGarbageOnTheWireDoesNotHarmTheServer(t *testing.T) {
 	}
 }
 
+// The bound of connections is for strangers: the tasks of a large cluster have room for all of theirs.
+func TestConnectionsOfManyTasks(t *testing.T) {
+	for tasks, least := range map[int]int{1: maxConnections, 1000: 1000 * (1 + bulkLimit)} {
+		if n := mostConnections(tasks); n < least {
+			t.Errorf("%d tasks: got %d connections, expected %d", tasks, n, least)
+		}
+	}
+}
+
 // lines counts log lines.
 type lines struct{ n atomic.Int64 }
 

@@ -94,8 +94,16 @@ func newIncarnation() uint64 {
 	}
 }
 
-// maxConnections are the connections of a node: each other task has a few.
+// maxConnections are the connections of a node of a small cluster: each other task has a few.
 const maxConnections = 1 << 12
+
+// mostConnections are the connections of a node: no fewer than so many tasks may have.
+func mostConnections(tasks int) int { return max(maxConnections, tasks*(1+bulkLimit)) }
+
+// Bounded returns a listener that has as many connections at a time as a node of a cluster of so many tasks may have.
+func Bounded(l net.Listener, tasks int) net.Listener {
+	return admission.NewPlaces(mostConnections(tasks)).Listener(l)
+}
 
 func listen(c Config) (net.Listener, error) {
 	if c.Listener != nil || c.Address == "" {
@@ -105,7 +113,7 @@ func listen(c Config) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(c, err)
 	}
-	return admission.NewPlaces(maxConnections).Listener(l), nil
+	return Bounded(l, c.Spec.Len()), nil
 }
 
 // ListenAddress returns where a task with this address listens: on loopback for a
