@@ -155,10 +155,13 @@ func (d *draft) alike() float64 {
 	return 1.03
 }
 
-// byChance reports whether the mean difference of two models' scores is below 1.5 times its standard error over the folds.
+// byChance reports whether the mean difference of two models' scores is below 1.5 times its standard error over the folds that both have:
+// the first model may have been tried on more.
 func byChance(a, b []float64) bool {
-	n := float64(len(a))
-	if n < 3 || len(a) != len(b) {
+	folds := min(len(a), len(b))
+	a, b = a[:folds], b[:folds]
+	n := float64(folds)
+	if n < 3 {
 		return false
 	}
 	mean, squares := 0.0, 0.0

@@ -149,6 +149,7 @@ func TestInitByChance(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3, 4.4}, true},    // as large as its standard error
 		{[]float64{1, 2, 3, 4}, []float64{1, 2, 3.4, 4.4}, false}, // 1.7 times as large
 		{[]float64{1, 2}, []float64{1.9, 1.2}, false},
+		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2, 9}, true},
 		{nil, nil, false},
 	} {
 		if got := byChance(c.a, c.b); got != c.want {
