@@ -22,8 +22,9 @@ type Cache struct {
 	dir   string
 	limit int64 // bytes
 
-	mu   sync.Mutex
-	used int64 // by all files, as far as this process knows
+	mu    sync.Mutex
+	used  int64 // by all files, as far as this process knows
+	fresh int64 // of it, what was written since the folder was looked at
 }
 
 const (
@@ -79,8 +80,9 @@ func (c *Cache) put(object string, v Version, i int64, data []byte) {
 		return
 	}
 	c.mu.Lock()
-	c.used += int64(len(data) + len(sum))
-	full := c.used > c.limit
+	size := int64(len(data) + len(sum))
+	c.used, c.fresh = c.used+size, c.fresh+size
+	full := c.used > c.limit || c.fresh > c.limit/10 // others write there, too
 	c.mu.Unlock()
 	if full {
 		_ = c.trim() // the next block tries again
@@ -119,7 +121,7 @@ func (c *Cache) trim() error {
 		return err
 	}
 	var blocks []fs.FileInfo
-	c.used = 0
+	c.used, c.fresh = 0, 0
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {

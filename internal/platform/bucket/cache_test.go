@@ -97,6 +97,21 @@ func TestCacheIsBounded(t *testing.T) {
 	c.put("o", Version{}, 100, block)
 }
 
+// TestCachesShareAFolder: what others write counts.
+func TestCachesShareAFolder(t *testing.T) {
+	dir := t.TempDir()
+	several := []*Cache{openedCache(t, dir, 1000), openedCache(t, dir, 1000), openedCache(t, dir, 1000)}
+	for i := range int64(9) {
+		for k, c := range several {
+			c.put(string(rune('a'+k)), Version{}, i, make([]byte, 96))
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 || len(files)*100 > 1300 {
+		t.Errorf("got %d files of 100 bytes and %v, expected about 1000 bytes", len(files), err)
+	}
+}
+
 // TestCachedFile: a second file of the object reads nothing from the store.
 func TestCachedFile(t *testing.T) {
 	content := pattern(2*blockBytes + 5)
