@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestDictionariesTogether: dictionaries of which each may unpack to its size are refused where all of them take more than the file can mean, in files
-// of both formats.
+// TestDictionariesTogether: dictionaries that are each small enough are refused where all of them take more than the file can mean, in files of
+// both formats.
 func TestDictionariesTogether(t *testing.T) {
 	for format, write := range map[string]func(*testing.T, arrow.Record) []byte{"file": packedArrowFile, "stream": packedArrowStream} {
 		for columns, refused := range map[int]bool{1: false, 2: true} {

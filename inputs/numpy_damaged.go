@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// goodStep describes arrays without their damaged rows, in states. It is not damagedStep: a shuffle of all rows, of which it keeps the numbers, has another state.
+// goodStep describes arrays without their damaged rows, in states. It is not damagedStep: a shuffle of all rows keeps their numbers, and so has another state.
 const goodStep = " | good rows"
 
 // arraysOf returns the rows of format npy or npz, without the damaged ones where o says so: they are then read in their order.

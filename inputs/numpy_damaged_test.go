@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fractions is a file of numbers, of which every nth is no whole number.
+// fractions is a file of whole numbers, except every nth.
 func fractions(t *testing.T, n int, every int) string {
 	t.Helper()
 	var data []byte

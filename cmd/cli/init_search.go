@@ -89,8 +89,8 @@ func (s *modelSearch) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// quick tries a network, of which many columns and classes need little time, and small forests on one fold, where there is no time
-// for the usual ones, until a forest is trained in time.
+// quick tries a network, which needs little time also for many columns and classes, and small forests, on one fold: there is no time
+// for the usual ones. It ends when a forest is trained in time.
 func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	s.folds = 1
 	tries := s.d.quickNetworks()

@@ -21,7 +21,7 @@ type LoadOptions struct {
 	Sets []string
 	// Env holds the environment as name=value; nil means os.Environ().
 	Env []string
-	// PredictFile is the file that predict.input reads in place of its own, of which it then needs none.
+	// PredictFile is the file that predict.input reads in place of its own; the config then need not name one.
 	PredictFile string
 }
 

@@ -123,7 +123,7 @@ func (t tokenizer) matches(all [][]byte, text []byte) [][]byte {
 	return all
 }
 
-// between are the parts between separators, of which one after the other divides.
+// between are the parts between separators: the first one divides the text, each further one the parts.
 func (t tokenizer) between(text []byte) [][]byte {
 	parts := [][]byte{text}
 	for _, sep := range t.separators {

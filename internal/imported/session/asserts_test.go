@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// Assertions of which no fetch needs a value refuse a run: guarded by a branch as tf.debugging.Assert writes them, in a function that is called,
+// Assertions refuse a run although no fetch needs a value of theirs: guarded by a branch as tf.debugging.Assert writes them, in a function that is called,
 // and checks of numbers.
 func TestAssertionsWithoutValues(t *testing.T) {
 	const float, bools = `attr { key: "T" value { type: DT_FLOAT } }`, `attr { key: "T" value { type: DT_BOOL } }`

@@ -212,7 +212,8 @@ func (w *watcher) measured(c *Column) {
 	}
 }
 
-// kind decides what the values are. A few kinds of words among numbers, the more the more these differ, mean missing ones.
+// kind decides what the values are. A few kinds of words among numbers mean missing ones; where the numbers differ
+// much, there may be many such words.
 func (w *watcher) kind(c *Column) Kind {
 	switch {
 	case w.told == Nested || w.told == Unreadable:
