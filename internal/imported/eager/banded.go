@@ -40,7 +40,7 @@ func (m bands[T]) solve(x, rhs []T, columns, k int, conj func(T) T) {
 			if !forward {
 				j = i + far
 			}
-			a := T(0)
+			var a T
 			if m.across {
 				a = conj(m.at(j, i))
 			} else {
