@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A page takes so many connections and no more, so that whoever opens them takes no files of the process; those that are there are answered.
+// A page takes so many connections and no more, so that clients cannot use up the process's open files; connections within the bound are answered.
 func TestConnectionsOfAPage(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	at, stop, err := servePage(context.Background(), "127.0.0.1:0", hello, slog.New(slog.DiscardHandler))

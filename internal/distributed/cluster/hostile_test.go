@@ -97,7 +97,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Whoever brings damaged bytes again and again does not fill the log.
+// A peer that sends damaged bytes again and again does not fill the log.
 func TestDamageDoesNotFillTheLog(t *testing.T) {
 	var log lines
 	_, to := sockets(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, echo())

@@ -189,7 +189,7 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 
 // damaged tells the caller, and waits a moment for it to hang up.
 func (c serverCredentials) damaged(w *watchedConn, err error) {
-	if c.damages.allow() { // whoever connects can bring damaged bytes, as often as it likes
+	if c.damages.allow() { // anyone who connects can send damaged bytes, as often as they like
 		c.log.Warn("a connection is given up: the caller is told, and should be started again", "task", c.task.String(), "from", w.RemoteAddr(), "err", err)
 	}
 	w.sums.alert()

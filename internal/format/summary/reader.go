@@ -55,7 +55,7 @@ func Files(dir string) ([]string, error) {
 	return files, nil
 }
 
-// isFile reports whether an entry is a file, or a link to one: whoever opened a pipe would wait for its writer.
+// isFile reports whether an entry is a file, or a link to one: opening a pipe would wait for its writer.
 func isFile(path string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()

@@ -4,7 +4,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// complexSegments adds to the kernels of a reduction those of complex numbers.
+// complexSegments adds complex kernels to a reduction's kernels.
 func complexSegments(t *typed, r reduction, unsorted bool) kernel {
 	return t.complexes(complexSegment[complex64](r, unsorted), complexSegment[complex128](r, unsorted)).on(0)
 }

@@ -69,7 +69,7 @@ func attention(x *site) []*value {
 	return out
 }
 
-// shared repeats each of n heads until there are as many as those of the queries.
+// shared repeats each of n heads until there are as many as heads of queries.
 func (x *site) shared(u *value, heads, n int) *value {
 	if n < 1 || heads < 1 || heads%n != 0 {
 		refuse("%d heads of queries, %d of keys", heads, n)

@@ -7,7 +7,7 @@ import (
 )
 
 // Places are how many connections some listeners may have together. One beyond them is closed at once, before anything of it
-// is read: whoever opens connections without end takes neither the memory nor the open files of the process.
+// is read: a client that opens connections without end takes neither the memory nor the open files of the process.
 type Places struct {
 	most int64
 	open atomic.Int64

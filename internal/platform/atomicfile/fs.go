@@ -60,7 +60,7 @@ func (f osFile) Size() (int64, error) {
 // errEndless is of what is no file: a pipe is waited for, and a device need never end.
 var errEndless = errors.New("expected a file or a folder, not a pipe or a device")
 
-// checkReadable fails for what reading might never come to the end of. Other errors are left to whoever opens it.
+// checkReadable fails for what reading might never come to the end of. Other errors are left to the code that opens it.
 func checkReadable(name string, flag int, stat func(string) (fs.FileInfo, error)) error {
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		return nil
