@@ -66,7 +66,7 @@ func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 		if len(c.in) != 6 || !sameType(c.in[5].typ, c.out[0].typ) {
 			return nil, fmt.Errorf("num_side_inputs: expected one more input of type %v and shape %v", c.out[0].typ.DType, c.out[0].typ.Shape)
 		}
-		b.add, b.blocks = c.in[5], parallel(max(1, chainBlock/max(1, n)), b.addRows)
+		b.add, b.blocks = c.in[5], parallel(max(1, blockElements/max(1, n)), b.addRows)
 	}
 	if training {
 		return b.train, nil
@@ -130,7 +130,7 @@ func (b *batchNorm[T]) normalize(mean, variance []T) {
 // addRows sets rows of y with the side input, some that stay in the L1 cache at a time.
 func (b *batchNorm[T]) addRows(lo, hi int) {
 	cols := len(b.shift)
-	block := max(1, chainBlock/max(1, cols))
+	block := max(1, blockElements/max(1, cols))
 	y, x, add := view[T](b.out[0]), view[T](b.in[0]), view[T](b.add)
 	for ; lo < hi; lo += block {
 		from, to := lo*cols, min(lo+block, hi)*cols

@@ -8,9 +8,9 @@ import (
 )
 
 // fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
-// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU; and, unless results are
-// checked, chains of ops that work element by element. It returns the ops that are left.
-func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) []*op {
+// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU. It returns the ops that are
+// left.
+func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
 	f := newFuser(ops, fetched, written)
 	for _, o := range ops {
 		switch o.node.Op {
@@ -25,9 +25,6 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) [
 			f.relu(o)
 			f.normRelu(o, ops)
 		}
-	}
-	if !checked {
-		f.chains(ops)
 	}
 	return slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
 }
@@ -193,6 +190,11 @@ func (f *fuser) replace(last, x *op, name, more string, in []port) {
 	last.node = n
 	last.in, last.after, last.def = in, append(slices.Clone(x.after), last.after...), registry()[name]
 	f.gone[x] = true
+}
+
+// whole reports whether input i has the type of the result.
+func whole(o *op, i int) bool {
+	return sameType(o.in[i].op.node.Outputs[o.in[i].idx], o.node.Outputs[0])
 }
 
 func sameType(a, b graph.Type) bool { return a.DType == b.DType && a.Shape.Equal(b.Shape) }

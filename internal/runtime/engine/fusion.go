@@ -1,12 +1,13 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// fusionOp is the op of several elementwise nodes that an accelerator does in one pass over memory.
+// fusionOp is the op of several elementwise nodes that are done in one pass over memory.
 const fusionOp = "_Elementwise"
 
 // maxFusedNodes bounds a fusion: a kernel's compilation takes time, and its values registers.
@@ -63,14 +64,27 @@ func typedOperation(n *graph.Node, in []port) *Operation {
 	return o
 }
 
-// fuseElementwise puts elementwise ops that use each other into fusions, as far as the accelerator can compile them and no circle
-// arises, and returns the ops that are left.
+// fuseElementwise puts elementwise ops that use each other into fusions, as far as the accelerator can compile them.
 func (t *acceleratorTarget) fuseElementwise(p *plan, ops []*op) []*op {
+	g := &fusionBuilder{p: p, define: fusionDef, window: len(ops), visits: math.MaxInt}
+	g.fits = func(r *fusion) bool {
+		o := &op{index: r.ops[0].index}
+		g.describe(r, o)
+		operation := typedOperation(o.node, o.in)
+		operation.Body, operation.Sources, operation.Results = r.nodes, r.sources, r.results
+		return t.dev.Supports(operation) == nil
+	}
+	return g.fuse(ops)
+}
+
+// fuse puts ops that use each other into fusions, as far as these fit and no circle arises, and returns the ops that are left.
+func (g *fusionBuilder) fuse(ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
 		return ops // order reports the error
 	}
-	g := &fusionBuilder{dev: t.dev, p: p, of: make([]*fusion, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
+	g.of, g.seen = make([]*fusion, len(sorted)), make([]int, len(sorted))
+	g.varies, g.users = map[*op]bool{}, map[*op][]*op{}
 	for i, o := range sorted {
 		o.at = i
 		if isTransparent(o) {
@@ -81,7 +95,7 @@ func (t *acceleratorTarget) fuseElementwise(p *plan, ops []*op) []*op {
 			g.users[from] = append(g.users[from], o)
 		}
 	}
-	outside := p.fetched
+	outside := g.p.fetched
 	for _, o := range sorted {
 		for _, d := range o.after {
 			if isTransparent(d) { // it stays, for what it is waited for
@@ -101,11 +115,14 @@ func (t *acceleratorTarget) fuseElementwise(p *plan, ops []*op) []*op {
 
 // fusionBuilder finds the fusions of a graph, which it visits inputs first.
 type fusionBuilder struct {
-	dev    Accelerator
 	p      *plan
-	users  map[*op][]*op // who reads results, by way of transparent ops too; nil is the caller
-	of     []*fusion     // by op.at
-	seen   []int         // by op.at: in which search an op was met last
+	fits   func(*fusion) bool // whether ops can be one
+	define func(*op) *opDef   // of a fusion
+	window int                // most places from the first op of a fusion to the last
+	visits int                // left of the ops that searches for circles may meet
+	users  map[*op][]*op      // who reads results, by way of transparent ops too; nil is the caller
+	of     []*fusion          // by op.at
+	seen   []int              // by op.at: in which search an op was met last
 	search int
 	varies map[*op]bool // from run to run
 }
@@ -116,7 +133,7 @@ func (g *fusionBuilder) add(o *op) {
 		return
 	}
 	alone := &fusion{ops: []*op{o}}
-	if !g.compiles(alone) {
+	if !g.fits(alone) {
 		return
 	}
 	g.of[o.at] = alone
@@ -146,7 +163,8 @@ func transparent(p port) port {
 func (g *fusionBuilder) join(a, b *fusion) {
 	both := &fusion{ops: append(slices.Clone(a.ops), b.ops...)}
 	slices.SortFunc(both.ops, func(x, y *op) int { return x.at - y.at })
-	if len(both.ops) > maxFusedNodes || g.reaches(a, b) || g.reaches(b, a) || !g.compiles(both) {
+	last := len(both.ops) - 1
+	if last >= maxFusedNodes || both.ops[last].at-both.ops[0].at > g.window || g.visits <= 0 || !g.fits(both) || g.reaches(a, b) || g.reaches(b, a) {
 		return
 	}
 	for _, o := range both.ops {
@@ -168,6 +186,7 @@ func (g *fusionBuilder) reaches(from, to *fusion) bool {
 			return false
 		}
 		g.seen[o.at] = g.search
+		g.visits--
 		if r == nil {
 			return slices.ContainsFunc(needed(o), depends)
 		}
@@ -193,15 +212,6 @@ func needed(o *op) []*op {
 // wanted reports whether something outside of the fusion reads the result of an op of it.
 func (g *fusionBuilder) wanted(r *fusion, o *op) bool {
 	return slices.ContainsFunc(g.users[o], func(u *op) bool { return u == nil || !slices.Contains(r.ops, u) })
-}
-
-// compiles asks the accelerator.
-func (g *fusionBuilder) compiles(r *fusion) bool {
-	o := &op{index: r.ops[0].index}
-	g.describe(r, o)
-	operation := typedOperation(o.node, o.in)
-	operation.Body, operation.Sources, operation.Results = r.nodes, r.sources, r.results
-	return g.dev.Supports(operation) == nil
 }
 
 // describe makes o do the work of the fusion's ops, and returns what their results are now.
@@ -258,7 +268,7 @@ func (g *fusionBuilder) replace(ops []*op) []*op {
 			for from, to := range g.describe(r, m) {
 				renamed[from] = to
 			}
-			m.def = fusionDef(len(m.in))
+			m.def = g.define(m)
 			made[r], left = m, append(left, m)
 		}
 		instead[o] = made[r]
@@ -289,10 +299,10 @@ func (g *fusionBuilder) replace(ops []*op) []*op {
 	return withoutUnused(left, handing, g.p.fetched)
 }
 
-// fusionDef is what the engine knows of a fusion: its first result may lie where any input of the same type is.
-func fusionDef(inputs int) *opDef {
+// fusionDef is what the engine knows of a fusion of an accelerator: its first result may lie where any input of the same type is.
+func fusionDef(o *op) *opDef {
 	d := &opDef{compile: func(*binding) (runFunc, error) { return nil, errFusion }}
-	for i := range inputs {
+	for i := range o.in {
 		d.inplace = append(d.inplace, i)
 	}
 	return d

@@ -21,9 +21,8 @@ type op struct {
 	mayOverflow bool // its results may be infinite or NaN
 	own         bool // makes a fetch of Options.OwnFetches: runs each time
 	frequency   frequency
-	links       []link  // of a chain
 	at          int     // place among the ops while fusions are formed
-	fusion      *fusion // of elementwise ops on an accelerator
+	fusion      *fusion // of elementwise ops
 	// phantom ops stand for operands whose type alone matters; their values have no storage.
 	phantom bool
 }

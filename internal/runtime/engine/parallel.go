@@ -5,6 +5,8 @@ import "github.com/goestimator/goestimator/internal/runtime/kernels"
 const (
 	cheapGrain = 8192 // elements of a range of simple work
 	dearGrain  = 1024 // elements of a range of mathematical functions
+
+	blockElements = 4096 // that several passes go over in turn, so that they stay in the L1 cache
 )
 
 // ranged is a kernels.Task made of a function that a step keeps, so that running it allocates nothing.

@@ -38,7 +38,7 @@ func TestChains(t *testing.T) {
 		if got := opsOf(split); !slices.Equal(got, []string{"Mul+Sub", "Relu+Neg+Mul"}) {
 			t.Errorf("expected the fetched value between two chains, got %v", got)
 		}
-		for _, n := range []int{1, 3 * chainBlock, 5} {
+		for _, n := range []int{1, 3 * regionBlock, 5} {
 			feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, 3), tensor.New(tensor.Float32, n, 3), tensor.Scalar(float32(.5))}
 			for i := range 3 * n {
 				tensor.Values[float32](feeds[0])[i], tensor.Values[float32](feeds[1])[i] = float32(i%7)/4, float32(i%5)/2-1

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+const (
+	regionBlock  = 2048    // elements that go through all ops of a fusion at a time, so that they stay in the L1 cache
+	regionWindow = 96      // places from the first op of a fusion to the last: results do not wait for what comes long after
+	regionVisits = 1 << 24 // bounds the time that forming the fusions of one program takes
+)
+
+// elemental is the kernel of an op that works element by element on floats. A binary one takes the op's inputs in the
+// order first, second.
+type elemental struct {
+	binary        bool
+	op            int // a kernels.BinaryOp or kernels.UnaryOp
+	first, second int
+}
+
+// fuseRegions merges ops that work element by element into fusions.
+func fuseRegions(p *plan, ops []*op) []*op {
+	ops = implicitBroadcasts(ops, p.fetched)
+	ops = computeAgain(ops, p.fetched)
+	g := &fusionBuilder{p: p, fits: fitsRegion, define: regionDef, window: regionWindow, visits: regionVisits}
+	return g.fuse(ops)
+}
+
+// operandForm is how an operand of an elementwise op covers the result.
+type operandForm uint8
+
+const (
+	unfit      operandForm = iota
+	asWhole                // element by element
+	asScalar               // one element
+	eachColumn             // an element for each column, the same in each row
+	eachRow                // an element for each row
+)
+
+// formOf returns how an operand of shape in covers a result of shape out. For eachColumn and eachRow it returns the columns of
+// the matrix that out is then.
+func formOf(in, out graph.Shape) (form operandForm, cols int) {
+	if !in.Known() || !out.Known() {
+		return unfit, 0
+	}
+	if in.Equal(out) {
+		return asWhole, 0
+	}
+	one := graph.Fixed(1)
+	dims := in.Dims
+	for len(dims) > 0 && dims[0] == one {
+		dims = dims[1:]
+	}
+	shared := len(out.Dims) - len(dims)
+	if len(dims) == 0 {
+		return asScalar, 0
+	}
+	if shared > 0 && slices.Equal(dims, out.Dims[shared:]) {
+		return columnsOf(eachColumn, out.Dims[shared:])
+	}
+	last := len(in.Dims)
+	for last > 0 && in.Dims[last-1] == one {
+		last--
+	}
+	if len(in.Dims) == len(out.Dims) && slices.Equal(in.Dims[:last], out.Dims[:last]) {
+		return columnsOf(eachRow, out.Dims[last:])
+	}
+	return unfit, 0
+}
+
+func columnsOf(f operandForm, dims []graph.Dim) (operandForm, int) {
+	cols := 1
+	for _, d := range dims {
+		if !d.Static() || d.Const < 1 || d.Const > maxValue/cols {
+			return unfit, 0
+		}
+		cols *= d.Const
+	}
+	return f, cols
+}
+
+// elementalOf is the kernel of o, with the forms of its operands in the kernel's order, or nil where a fusion cannot
+// have it. The columns are 0 where o fits a matrix of any.
+func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
+	e = o.def.elemental
+	if o.node.Op == ops.BiasAdd.Name && channelsLast(o.node) {
+		e = &elemental{binary: true, op: int(kernels.Add), second: 1}
+	}
+	if e == nil || o.feed >= 0 || len(o.node.Outputs) != 1 || e.binary != (len(o.in) == 2) || len(o.in) < 1 || len(o.in) > 2 {
+		return nil, forms, 0
+	}
+	t := o.node.Outputs[0]
+	if t.DType != tensor.Float32 && t.DType != tensor.Float64 {
+		return nil, forms, 0
+	}
+	for k, i := range []int{e.first, e.second}[:len(o.in)] {
+		in := typeOf(o.in[i])
+		f, n := formOf(in.Shape, t.Shape)
+		if in.DType != t.DType || f == unfit || n > 0 && cols > 0 && n != cols {
+			return nil, forms, 0
+		}
+		forms[k], cols = f, max(cols, n)
+	}
+	if e.binary && cols > 0 && forms[0] != asWhole { // kernels have the whole operand first
+		if forms[1] != asWhole || !commutes(kernels.BinaryOp(e.op)) {
+			return nil, forms, 0
+		}
+		turned := *e
+		turned.first, turned.second = e.second, e.first
+		e, forms[0], forms[1] = &turned, forms[1], forms[0]
+	}
+	if forms[0] != asWhole && forms[1] != asWhole {
+		return nil, forms, 0
+	}
+	return e, forms, cols
+}
+
+func commutes(op kernels.BinaryOp) bool {
+	switch op {
+	case kernels.Add, kernels.Mul, kernels.SquaredDifference:
+		return true
+	}
+	return false
+}
+
+// fitsRegion reports whether the host can do the ops block by block: all have one type, one shape and one number of columns.
+func fitsRegion(r *fusion) bool {
+	t, all := r.ops[0].node.Outputs[0], 0
+	for _, o := range r.ops {
+		e, _, cols := elementalOf(o)
+		if e == nil || !sameType(o.node.Outputs[0], t) || cols > 0 && all > 0 && cols != all {
+			return false
+		}
+		all = max(all, cols)
+	}
+	return true
+}
+
+// regionDef is what the engine knows of a fusion on the host. The last result is written when all else is done, so that it
+// may lie where any whole operand is.
+func regionDef(o *op) *opDef {
+	d := &opDef{alone: true, into: len(o.node.Outputs) - 1, compile: floats(compileRegion[float32], compileRegion[float64])}
+	for i := range o.in {
+		d.inplace = append(d.inplace, i)
+	}
+	return d
+}
+
+// regionOperand is a result of a link before, or a source of the region.
+type regionOperand struct {
+	link, source int // -1 for the other kind
+	form         operandForm
+}
+
+// regionLink is one op of a region.
+type regionLink struct {
+	op     int
+	binary bool
+	a, b   regionOperand
+	result int // its place among the results, or -1
+	slot   int // its place among the blocks that no one outside reads
+}
+
+// region is a fusion on the host.
+type region[T kernels.Float] struct {
+	links   []regionLink
+	cols    int // of the matrices that all values are; 1 where no operand is by row or column
+	slots   int
+	sources [][]T
+	results [][]T
+	mu      sync.Mutex
+	free    [][]T // blocks of slots
+}
+
+func compileRegion[T kernels.Float](c *binding) (runFunc, error) {
+	r := newRegion[T](c.op.fusion)
+	if err := checkTypes[T](append(slices.Clone(c.in), c.out...)...); err != nil {
+		return nil, err
+	}
+	do := parallel(max(1, 2*regionBlock/r.cols), r.rows)
+	return func() error {
+		for i, v := range c.in {
+			r.sources[i] = view[T](v)
+		}
+		for i, v := range c.out {
+			r.results[i] = view[T](v)
+		}
+		do(c.out[0].n / r.cols)
+		clear(r.sources) // they are the memory of feeds, too
+		return nil
+	}, nil
+}
+
+func newRegion[T kernels.Float](f *fusion) *region[T] {
+	r := &region[T]{cols: 1, sources: make([][]T, len(f.sources)), results: make([][]T, len(f.results))}
+	at := map[*graph.Node]int{}
+	find := func(x graph.Output, form operandForm) regionOperand {
+		if i, ok := at[x.Node]; ok {
+			return regionOperand{link: i, source: -1, form: form}
+		}
+		return regionOperand{link: -1, source: slices.Index(f.sources, x), form: form}
+	}
+	for i, n := range f.nodes {
+		e, forms, cols := elementalOf(f.ops[i])
+		l := regionLink{op: e.op, binary: e.binary, result: slices.Index(f.results, n.Out(0)), slot: -1, a: find(n.Inputs[e.first], forms[0])}
+		if e.binary {
+			l.b = find(n.Inputs[e.second], forms[1])
+		}
+		r.cols = max(r.cols, cols)
+		r.links = append(r.links, l)
+		at[n] = i
+	}
+	r.assignSlots()
+	return r
+}
+
+// assignSlots gives each link that makes no result a block that nobody else needs until its last reader is done.
+func (r *region[T]) assignSlots() {
+	last := make([]int, len(r.links))
+	for i := range r.links {
+		for _, from := range []regionOperand{r.links[i].a, r.links[i].b} {
+			if from.link >= 0 && from.form != unfit {
+				last[from.link] = i
+			}
+		}
+	}
+	var free []int
+	for i := range r.links {
+		l := &r.links[i]
+		for k := range i {
+			if last[k] == i && r.links[k].slot >= 0 { // a kernel's result may lie where an operand is
+				free = append(free, r.links[k].slot)
+			}
+		}
+		if l.result >= 0 {
+			continue
+		}
+		if len(free) == 0 {
+			free, r.slots = append(free, r.slots), r.slots+1
+		}
+		l.slot, free = free[len(free)-1], free[:len(free)-1]
+	}
+}
+
+// rows does rows lo to hi of all links.
+func (r *region[T]) rows(lo, hi int) {
+	each := max(1, regionBlock/r.cols)
+	buf := r.take(r.slots * each * r.cols)
+	for ; lo < hi; lo += each {
+		to := min(lo+each, hi)
+		for i := range r.links {
+			r.run(&r.links[i], buf, lo, to)
+		}
+	}
+	r.give(buf)
+}
+
+func (r *region[T]) take(n int) []T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := len(r.free) - 1; k >= 0 {
+		b := r.free[k]
+		r.free = r.free[:k]
+		return b
+	}
+	return make([]T, n)
+}
+
+func (r *region[T]) give(b []T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.free = append(r.free, b)
+}
+
+// block is where rows lo to hi of what a link makes lie.
+func (r *region[T]) block(l *regionLink, buf []T, lo, hi int) []T {
+	if l.result >= 0 {
+		return r.results[l.result][lo*r.cols : hi*r.cols]
+	}
+	each := len(buf) / r.slots
+	return buf[l.slot*each:][:(hi-lo)*r.cols]
+}
+
+func (r *region[T]) operand(o regionOperand, buf []T, lo, hi int) []T {
+	switch {
+	case o.link >= 0:
+		return r.block(&r.links[o.link], buf, lo, hi)
+	case o.form == asWhole:
+		return r.sources[o.source][lo*r.cols : hi*r.cols]
+	case o.form == eachRow:
+		return r.sources[o.source][lo:hi]
+	}
+	return r.sources[o.source]
+}
+
+// run applies a link to rows lo to hi.
+func (r *region[T]) run(l *regionLink, buf []T, lo, hi int) {
+	d, a := r.block(l, buf, lo, hi), r.operand(l.a, buf, lo, hi)
+	if !l.binary {
+		kernels.Unary(kernels.UnaryOp(l.op), d, a)
+		return
+	}
+	op, b := kernels.BinaryOp(l.op), r.operand(l.b, buf, lo, hi)
+	switch {
+	case l.a.form == asScalar:
+		kernels.ScalarBinary(op, d, a[0], b)
+	case l.b.form == asScalar:
+		kernels.BinaryScalar(op, d, a, b[0])
+	case l.b.form == eachColumn:
+		kernels.BroadcastRow(op, d, a, b, hi-lo, r.cols)
+	case l.b.form == eachRow:
+		kernels.BroadcastCol(op, d, a, b, hi-lo, r.cols)
+	default:
+		kernels.Binary(op, d, a, b)
+	}
+}
