@@ -28,8 +28,16 @@ type elemental struct {
 func fuseRegions(p *plan, ops []*op) []*op {
 	ops = implicitBroadcasts(ops, p.fetched)
 	ops = computeAgain(ops, p.fetched)
-	g := &fusionBuilder{p: p, fits: fitsRegion, define: regionDef, window: regionWindow, visits: regionVisits}
+	g := &fusionBuilder{p: p, define: regionDef, window: regionWindow, visits: regionVisits}
+	g.fits = func(r *fusion) bool { return fitsRegion(r) && !delays(p, r) }
 	return g.fuse(ops)
+}
+
+// delays reports whether a fetch that somebody waits for would be complete only when more than it is.
+func delays(p *plan, r *fusion) bool {
+	return p.options.OnFetch != nil && slices.ContainsFunc(r.ops[:len(r.ops)-1], func(o *op) bool {
+		return slices.Contains(p.fetched, port{o, 0})
+	})
 }
 
 // operandForm is how an operand of an elementwise op covers the result.

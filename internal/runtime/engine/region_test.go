@@ -27,36 +27,145 @@ func chained(dev device.Device, opts Options, more ...string) (*Program, []graph
 	return ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), opts)), spec.Fetches
 }
 
-// TestChains sees what is merged, and that batches of more than one block and of one row give what the ops give alone.
+// labelsOf are the program's ops, fusions by what is in them.
+func labelsOf(p *Program) (all []string) {
+	for _, n := range p.Profile() {
+		all = append(all, n.Op)
+	}
+	return all
+}
+
+// TestChains sees that a chain is one pass, that it can have a result in its middle, and that batches of several blocks
+// and of one row give what the ops give alone.
 func TestChains(t *testing.T) {
+	const all = "Mul+Sub+Relu+Neg+Mul"
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		p, _ := chained(dev, Options{Profile: true})
-		if got := opsOf(p); !slices.Equal(got, []string{"Mul+Sub+Relu+Neg+Mul"}) {
-			t.Errorf("expected one chain, got %v", got)
-		}
-		split, _ := chained(dev, Options{}, "sub")
-		if got := opsOf(split); !slices.Equal(got, []string{"Mul+Sub", "Relu+Neg+Mul"}) {
-			t.Errorf("expected the fetched value between two chains, got %v", got)
+		middle, _ := chained(dev, Options{Profile: true}, "sub")
+		waited, _ := chained(dev, Options{Profile: true, OnFetch: func(int) {}}, "sub")
+		for p, want := range map[*Program][]string{p: {all}, middle: {all}, waited: {"Mul+Sub", "Relu+Neg+Mul"}} {
+			if got := labelsOf(p); !slices.Equal(got, want) {
+				t.Errorf("expected %v, got %v", want, got)
+			}
 		}
 		for _, n := range []int{1, 3 * regionBlock, 5} {
 			feeds := []*tensor.Tensor{tensor.New(tensor.Float32, n, 3), tensor.New(tensor.Float32, n, 3), tensor.Scalar(float32(.5))}
 			for i := range 3 * n {
 				tensor.Values[float32](feeds[0])[i], tensor.Values[float32](feeds[1])[i] = float32(i%7)/4, float32(i%5)/2-1
 			}
-			if err := p.Run(bg, n, feeds); err != nil {
-				t.Fatal(err)
+			x, y := tensor.Values[float32](feeds[0]), tensor.Values[float32](feeds[1])
+			for _, p := range []*Program{p, middle} {
+				if err := p.Run(bg, n, feeds); err != nil {
+					t.Fatal(err)
+				}
+				for i, got := range tensor.Values[float32](p.Value(0)) {
+					if want := -max(2-x[i]*y[i], 0) * .5; got != want {
+						t.Fatalf("batch of %d, element %d: expected %v, got %v", n, i, want, got)
+					}
+				}
 			}
-			x, y, got := tensor.Values[float32](feeds[0]), tensor.Values[float32](feeds[1]), tensor.Values[float32](p.Value(0))
-			for i := range got {
-				if want := -max(2-x[i]*y[i], 0) * .5; got[i] != want {
-					t.Fatalf("batch of %d, element %d: expected %v, got %v", n, i, want, got[i])
+			for i, got := range tensor.Values[float32](middle.Value(1)) {
+				if want := 2 - x[i]*y[i]; got != want {
+					t.Fatalf("batch of %d, element %d in the middle: expected %v, got %v", n, i, want, got)
 				}
 			}
 		}
-		if got := p.Profile()[0]; got.Op != "Mul+Sub+Relu+Neg+Mul" || got.Node != "last" || got.Bytes == 0 {
+		if got := p.Profile()[0]; got.Op != all || got.Node != "last" || got.Bytes == 0 {
 			t.Errorf("profile: got %+v", got)
 		}
 	})
+}
+
+// TestOperandsByRowAndColumn sees that a standardization of rows is one pass after the means, whose gradient's repeats are
+// not made, and gives the same bits as ops that are checked, and so stay apart.
+func TestOperandsByRowAndColumn(t *testing.T) {
+	const cols = 5
+	b := graph.NewBuilder(graph.New())
+	xt, rt, ct := batchType(tensor.Float64, cols), batchType(tensor.Float64, 1), fixedType(tensor.Float64, cols)
+	x, gamma := b.Placeholder("x", xt), b.Placeholder("gamma", ct)
+	mean := b.Op("Mean", "mean", rt, graph.Attrs{"keep_dims": true}, x, b.Const("axis", dense([]int32{1}, 1)))
+	size := b.Op("Shape", "size", fixedType(tensor.Int32, 2), nil, x)
+	wide := b.Op("BroadcastTo", "wide", xt, nil, mean, size)
+	centred := b.Op("Sub", "centred", xt, nil, x, wide)
+	scaled := b.Op("Mul", "scaled", xt, nil, gamma, centred)
+	y := b.Op("AddV2", "y", xt, nil, mean, b.Op("Tanh", "tanh", xt, nil, b.Op("BiasAdd", "biased", xt, nil, scaled, gamma)))
+	spec := Spec{Feeds: []graph.Output{x, gamma}, Fetches: []graph.Output{y, centred}}
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
+		p := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{Profile: true}))
+		if got, want := labelsOf(p), []string{"Mean", "Sub+Mul+BiasAdd+Tanh+AddV2"}; !slices.Equal(got, want) {
+			t.Errorf("expected %v, got %v", want, got)
+		}
+		apart := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{CheckNumerics: true}))
+		for _, n := range []int{1, 3, 2*regionBlock/cols + 1} {
+			feeds := []*tensor.Tensor{tensor.New(tensor.Float64, n, cols), tensor.New(tensor.Float64, cols)}
+			for i, f := range feeds {
+				fillRandom(rand.New(rand.NewPCG(uint64(n), uint64(i))), f, 1)
+			}
+			for _, p := range []*Program{p, apart} {
+				if err := p.Run(bg, n, feeds); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range spec.Fetches {
+				if string(p.Value(i).Bytes) != string(apart.Value(i).Bytes) {
+					t.Errorf("batch of %d, fetch %d: %v together, %v apart", n, i, toND(p.Value(i)).data, toND(apart.Value(i)).data)
+				}
+			}
+		}
+	})
+}
+
+// TestFormsOfOperands draws the edges of how operands cover a result.
+func TestFormsOfOperands(t *testing.T) {
+	for _, c := range []struct {
+		in, out string
+		form    operandForm
+		cols    int
+	}{
+		{"B,3", "B,3", asWhole, 0}, {"", "B,3", asScalar, 0}, {"1", "B,3", asScalar, 0}, {"1,1", "B,3", asScalar, 0}, {"1,1,1", "B,3", asScalar, 0},
+		{"3", "B,3", eachColumn, 3}, {"1,3", "B,3", eachColumn, 3}, {"2,3", "B,2,3", eachColumn, 6}, {"2,1", "B,2,3", unfit, 0},
+		{"B,1", "B,3", eachRow, 3}, {"B,1,1", "B,2,3", eachRow, 6}, {"B,2,1", "B,2,3", eachRow, 3}, {"B", "B,3", unfit, 0}, {"B,1,3", "B,2,3", unfit, 0},
+		{"B", "3,B", unfit, 0}, {"3,1", "3,B", unfit, 0}, {"0", "B,0", unfit, 0}, {"4", "B,3", unfit, 0}, {"B,1", "B,1", asWhole, 0},
+	} {
+		if form, cols := formOf(sh(c.in), sh(c.out)); form != c.form || cols != c.cols {
+			t.Errorf("%q of %q: got %v, %d columns, expected %v, %d", c.in, c.out, form, cols, c.form, c.cols)
+		}
+	}
+}
+
+// TestCheapOpsAreComputedAgain sees that a square which a far gradient needs does not wait in memory for it, while the sine,
+// which is dear, and a square whose operand nothing else keeps, do.
+func TestCheapOpsAreComputedAgain(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ := batchType(tensor.Float32, 3)
+	x := b.Placeholder("x", typ)
+	op := func(name string, in ...graph.Output) graph.Output {
+		return b.Op(name, b.Graph.UniqueName(name), typ, nil, in...)
+	}
+	start := op("Softmax", x)
+	square, sine := op("Square", start), op("Sin", start)
+	lonely := op("Square", op("Softmax", start))
+	y := op("AddN", square, sine, lonely)
+	for range regionWindow {
+		y = op("Softmax", y)
+	}
+	last := op("Mul", op("Mul", op("Mul", op("Mul", y, square), sine), lonely), start)
+	dev := device.NewHost()
+	spec := Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{last}}
+	p := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{}))
+	if got := labelsOf(p); got[len(got)-1] != "Square+Mul+Mul+Mul+Mul" {
+		t.Errorf("got %v", got[len(got)-1])
+	}
+	apart := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{CheckNumerics: true}))
+	feed := []*tensor.Tensor{dense([]float32{.1, .4, -3}, 1, 3)}
+	for _, p := range []*Program{p, apart} {
+		if err := p.Run(bg, 1, feed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := p.Value(0).Bytes, apart.Value(0).Bytes; string(got) != string(want) {
+		t.Errorf("got %v, expected %v", got, want)
+	}
 }
 
 // TestChainsKeepNodesForNumerics sees that nothing is merged where NaN is looked for.
@@ -100,7 +209,7 @@ func TestNormAddFusion(t *testing.T) {
 		spec := Spec{Feeds: []graph.Output{x, side}, Fetches: []graph.Output{relu, bn.Out(1)}}
 		fused := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{Profile: true}))
 		if got := opsOf(fused); !slices.Equal(got, []string{"OnesLike", "Neg", "_FusedBatchNormEx"}) {
-			t.Errorf("got %v", got)
+			t.Errorf("got %v", got[len(got)-1])
 		}
 		spec.Fetches = append(spec.Fetches, sum, bn.Out(0))
 		apart := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{}))
