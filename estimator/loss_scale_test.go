@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"math"
@@ -102,6 +103,7 @@ func checkOverflowed(t *testing.T, w *scaleWatch) {
 // TestLossScaleStrategies: with a scale under which nothing overflows, training is the same bit by bit as
 // without. With one that overflows, updates are skipped in all replicas together, and training continues.
 func TestLossScaleStrategies(t *testing.T) {
+	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 2)
 	for _, c := range []struct {
 		s         runconfig.Strategy
