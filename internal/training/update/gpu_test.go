@@ -14,10 +14,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gpu is this machine's GPU, or one emulated by the processor. What uses it closes it.
+// gpu is this machine's GPU, or one emulated by the processor, until the test ends.
 func gpu(t *testing.T) device.Device {
 	t.Helper()
 	if d, err := cuda.Open(t.Context(), 0); err == nil {
+		t.Cleanup(func() { d.Close() })
 		return d
 	}
 	f := fake.New(fake.Default)
@@ -39,15 +40,16 @@ func gpu(t *testing.T) device.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { d.Close() })
 	return d
 }
 
 // TestEveryCombinationOnGPU: as TestEveryCombination, on a GPU that must have all ops.
 func TestEveryCombinationOnGPU(t *testing.T) {
 	testkit.NotConcurrent(t)
-	a := tensorflow(t)
+	a, d := tensorflow(t), gpu(t)
 	for _, c := range a.Cases {
-		c.train(t, gpu(t), tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
-		c.train(t, gpu(t), tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
+		c.train(t, d, tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
+		c.train(t, d, tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
 	}
 }
