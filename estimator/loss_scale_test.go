@@ -165,6 +165,7 @@ func TestLossScaleResumes(t *testing.T) {
 // TestLossScaleAndCheckNumerics: an overflow that the loss scale handles is not reported. A NaN without a
 // scale is, and so is a NaN of the model itself.
 func TestLossScaleAndCheckNumerics(t *testing.T) {
+	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 1)
 	for _, device := range []string{"/cpu:0", "/gpu:0"} {
 		for _, accumulate := range []int{1, 2} {
