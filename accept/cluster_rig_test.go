@@ -25,7 +25,7 @@ import (
 )
 
 // patience bounds every wait of these tests but those for what has a deadline of its own.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // rig is a cluster of processes of goestimator that a test starts, ends and
 // disturbs one by one.

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // hideLaunchers makes this process one that no launcher has numbered.
@@ -43,6 +44,9 @@ func TestReplicasOnGPUsEqualOne(t *testing.T) {
 		{setup{"parameter_server", runconfig.Strategy{Name: "parameter_server"}, 1, 2}, 4},
 	} {
 		t.Run(fmt.Sprintf("%s, %d x %d", c.name, c.workers, c.gpus), func(t *testing.T) {
+			if c.strategy.Name == "one_device" || c.name == "mirrored" || c.gpus == 1 {
+				testkit.NotConcurrent(t) // more is at the same time in the others
+			}
 			source := gpustest.Need(t, c.workers*c.gpus)
 			got := c.trainedWith(t, t.TempDir(), adam, rows, func(rank int) distribute.Option {
 				return distribute.WithGPUs(gpustest.Window(source, rank*c.gpus, c.gpus))

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -242,6 +243,7 @@ func TestAveragesOfAWarmStart(t *testing.T) {
 
 // TestAveragesUnderEveryStrategy: every strategy has the averages of one device.
 func TestAveragesUnderEveryStrategy(t *testing.T) {
+	testkit.NotConcurrent(t)
 	for _, a := range []optimizers.Averaging{{Kind: optimizers.EMA, Decay: 0.75}, {Kind: optimizers.SWA, Start: 2, Every: 2}} {
 		fn := estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 			e := layers.Embedding(mc, features.Dense("id"), equalRows, equalWidth, layers.Weights{})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -32,6 +33,7 @@ func largeModel(mc *estimator.ModelContext, features models.Features, labels mod
 // partitioned or whole, as if it had not stopped. It has a kernel, a table, and
 // their slots.
 func TestPartitionersRestoreEachOther(t *testing.T) {
+	testkit.NotConcurrent(t)
 	strategy := func(kind string) runconfig.Strategy {
 		return runconfig.Strategy{Name: "parameter_server", Sync: true, Partitioner: runconfig.Partitioner{Kind: kind}}
 	}

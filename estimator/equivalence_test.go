@@ -234,6 +234,9 @@ func TestSynchronousEquivalence(t *testing.T) {
 	}
 	for _, rule := range rules {
 		for _, embedding := range []bool{false, true} {
+			if testing.Short() && !embedding {
+				continue
+			}
 			fn := equalModel(rule.rule, rule.rate, embedding)
 			want := equalRun(t, equalJob{fn: fn, data: equalData, strategy: runconfig.Strategy{Name: "default"}, workers: 1})
 			if want[equalSteps-1] >= want[0] {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -54,6 +55,7 @@ func partlyFrozen(see func(trained []string)) estimator.ModelFn {
 
 // TestFrozenUnderEveryStrategy: frozen variables have no gradient and no slots, and keep their values to the bit; the others change.
 func TestFrozenUnderEveryStrategy(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const frozenByName = "dense/"
 	for _, st := range stepStrategies {
 		t.Run(st.name, func(t *testing.T) {

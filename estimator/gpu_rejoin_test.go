@@ -10,12 +10,14 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
 // TestGPUWorkersRestore: where workers on GPUs go back to a checkpoint, since one was lost, they do not take the batches that
 // were copied ahead of their step before: the losses equal the losses of workers on the host that nobody has disturbed.
 func TestGPUWorkersRestore(t *testing.T) {
+	testkit.NotConcurrent(t)
 	for _, name := range []string{"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"} {
 		t.Setenv(name, "")
 	}

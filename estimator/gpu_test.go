@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -60,6 +61,7 @@ func onDevice(t *testing.T, dir, dev string, more ...estimator.Option) *estimato
 // TestCheckpointsOfAnyDevice trains 30 steps on one device and 30 on another, and compares with all of it on the host:
 // variables, the optimizer's slots, evaluation, predictions and the exported model.
 func TestCheckpointsOfAnyDevice(t *testing.T) {
+	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 1)
 	train := func(first, second string) *estimator.Estimator {
 		dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/training/rule"
 	"log/slog"
 	"math"
@@ -102,6 +103,7 @@ func checkOverflowed(t *testing.T, w *scaleWatch) {
 // TestLossScaleStrategies: with a scale under which nothing overflows, training is the same bit by bit as
 // without. With one that overflows, updates are skipped in all replicas together, and training continues.
 func TestLossScaleStrategies(t *testing.T) {
+	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 2)
 	for _, c := range []struct {
 		s         runconfig.Strategy
@@ -163,6 +165,7 @@ func TestLossScaleResumes(t *testing.T) {
 // TestLossScaleAndCheckNumerics: an overflow that the loss scale handles is not reported. A NaN without a
 // scale is, and so is a NaN of the model itself.
 func TestLossScaleAndCheckNumerics(t *testing.T) {
+	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 1)
 	for _, device := range []string{"/cpu:0", "/gpu:0"} {
 		for _, accumulate := range []int{1, 2} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/losses"
@@ -48,6 +49,7 @@ func blocksModel(o optimizers.Optimizer, again bool) estimator.ModelFn {
 // TestRecomputedTraining: blocks that are computed again give the losses of blocks that are kept, bit for bit, under each strategy,
 // with windows of batches and with a scaled loss.
 func TestRecomputedTraining(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const steps = 24
 	adam := *optimizers.Adam(0.01)
 	window, scaled := adam, adam

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -103,6 +104,9 @@ func TestCannedUnderEveryStrategy(t *testing.T) {
 		want := map[string]float64{}
 		for _, st := range stepStrategies {
 			t.Run(fmt.Sprintf("%s, %s", c.name, st.name), func(t *testing.T) {
+				if c.steps > 20 {
+					testkit.NotConcurrent(t) // but as the others, for longer
+				}
 				dir := t.TempDir()
 				for _, r := range trainCluster(t, dir, st.workers, st.servers, st.s, func(_ int, m *member) {
 					m.fn, m.input, m.opts = c.fn, c.input, []estimator.TrainOption{estimator.MaxSteps(c.steps)}

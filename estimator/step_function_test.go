@@ -182,7 +182,7 @@ func TestStepFunctionResumes(t *testing.T) {
 func TestFailingStepFunction(t *testing.T) {
 	for fail, want := range map[string]string{"collect": `step function "toy_mean": collect: as asked`, "apply": `step function "toy_mean": apply: panic: `} {
 		for _, c := range stepStrategies {
-			if c.workers+c.servers > 1 && os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+			if c.workers+c.servers > 1 && os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 				continue // the rest of the cluster waits for the others; internal/distributed/ps has its own test
 			}
 			t.Run(fmt.Sprintf("%s under %s", fail, c.name), func(t *testing.T) {

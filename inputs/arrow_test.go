@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -115,6 +116,7 @@ func TestParquetUnread(t *testing.T) {
 }
 
 func TestPyarrowFiles(t *testing.T) {
+	testkit.NotConcurrent(t)
 	for _, name := range []string{"snappy.parquet", "zstd.parquet", "lz4.arrow", "plain.arrow", "stream.arrow"} {
 		t.Run(name, func(t *testing.T) {
 			open := ArrowFile

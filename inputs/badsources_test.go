@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // The faults that every source of files must tell: one damaged file in the place of a good one.
@@ -75,6 +77,7 @@ func badFile(t *testing.T, s Spec, damage func(t *testing.T, good string) string
 
 // TestBadFiles: every source of files tells every fault by the file's name and in words, in one line.
 func TestBadFiles(t *testing.T) {
+	testkit.NotConcurrent(t)
 	want := map[string][]string{
 		"empty":        {"empty", "it is not a PNG, JPEG or WebP image", "it is not a WAV file"},
 		"another kind": {"this is a PDF document", "it is not a PNG, JPEG or WebP image", "it is not a WAV file"},
@@ -114,6 +117,7 @@ func TestBadFiles(t *testing.T) {
 
 // TestBadColumns: every source whose columns are declared tells one that it does not have, and, where it has types, one of another type.
 func TestBadColumns(t *testing.T) {
+	testkit.NotConcurrent(t)
 	wrong := map[string]ColumnSpec{"csv": {Name: "y", DType: "int64"}, "jsonl": {Name: "y", DType: "int64"}, "tfrecord": {Name: "y", DType: "int64"}, "sql": {Name: "word", DType: "int64"},
 		"parquet": {Name: "word", DType: "int64"}, "arrow": {Name: "word", DType: "int64"}}
 	for name, good := range sources(t) {

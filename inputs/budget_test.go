@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -113,8 +114,9 @@ func TestBudgetBoundsGrowth(t *testing.T) {
 
 // TestBudgetOfBlocks: blocks of a file that are parsed ahead wait for room, and the rows are the same.
 func TestBudgetOfBlocks(t *testing.T) {
+	const rows = 150_000 // four blocks
 	var text strings.Builder
-	for i := range 400_000 {
+	for i := range rows {
 		fmt.Fprintf(&text, "%d,%d\n", i%7, i)
 	}
 	ds, err := CSV([]string{write(t, "t.csv", []byte(text.String()))}, CSVOptions{Columns: []ColumnSpec{{Name: "x"}, {Name: "id", DType: "int64"}}})
@@ -122,7 +124,7 @@ func TestBudgetOfBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBudget(1)
-	if got := under(t, b, ds); !cmp.Equal(seq(400_000), got) {
+	if got := under(t, b, ds); !cmp.Equal(seq(rows), got) {
 		t.Errorf("%d rows, or in another order", len(got))
 	}
 	if b.most > 2*blockBytes {
@@ -132,6 +134,7 @@ func TestBudgetOfBlocks(t *testing.T) {
 
 // TestMemoryLimitOfShuffle: a buffer that does not fit is an error with the memory that is enough.
 func TestMemoryLimitOfShuffle(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const rows = 400_000 // of 16 bytes
 	ds := streamOf(numbers(t, memory.DefaultAllocator, rows))
 	shuffled := Pipe(ds, Shuffle(rows/2, 1), Batch(1000, false), AutoPrefetch())
@@ -171,6 +174,7 @@ func TestMemoryLimitOfShuffle(t *testing.T) {
 
 // TestMemoryOfConfigs: the budget of a config is that of its pipeline.
 func TestMemoryOfConfigs(t *testing.T) {
+	testkit.NotConcurrent(t)
 	s := Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte(strings.Repeat(`{"x":1,"id":7}`+"\n", 200_000)))}, Columns: streamSpec("jsonl").Columns, BatchSize: 64,
 		Shuffle: 150_000, Prefetch: -1, Transforms: []TransformSpec{{Kind: "skip", Rows: 1}}, MemoryMB: 1}
 	if err := readAll(s, Context{Mode: Train}); err == nil || !strings.Contains(err.Error(), "needs about 4 MiB, and memory_mb allows 1 MiB") {

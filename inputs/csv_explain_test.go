@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"pgregory.net/rapid"
 )
 
@@ -120,6 +121,7 @@ func utf16Of(text, mark string, big bool) string {
 
 // TestLongRow: a quote that is not closed does not take the rest of a large file into memory.
 func TestLongRow(t *testing.T) {
+	testkit.NotConcurrent(t)
 	f, err := newCSVFormat(CSVOptions{Columns: []ColumnSpec{{Name: "a"}, {Name: "b"}, {Name: "y", DType: "string"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +144,7 @@ func TestLongRow(t *testing.T) {
 
 // TestLongRowWithQuotes: the search for the quote that is not closed ends after twice the longest row.
 func TestLongRowWithQuotes(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const longest = 1 << 20
 	for at, want := range map[int]int{2*longest - 1: 2 * longest, 2 * longest: 3} {
 		f, err := newCSVFormat(CSVOptions{Columns: []ColumnSpec{{Name: "a"}, {Name: "y", DType: "string"}}})

@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // TestDamagedBytes changes bytes of files at random: the library must neither
 // allocate all memory nor end the process.
 func TestDamagedBytes(t *testing.T) {
+	testkit.NotConcurrent(t)
 	r := rand.New(rand.NewPCG(3, 7))
 	for _, name := range []string{"plain.arrow", "lz4.arrow", "stream.arrow", "snappy.parquet", "zstd.parquet"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))

@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // silent returns what counts rows without a log.
@@ -237,6 +238,7 @@ func TestDamagedLog(t *testing.T) {
 
 // TestManyOpenQuotes keeps the rows between, in time that grows with the file alone.
 func TestManyOpenQuotes(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const n = 20_000
 	name := write(t, "t.csv", bytes.Repeat([]byte("1,\"open\n2,b\n"), n))
 	ds := must[Dataset](t)(CSV([]string{name}, CSVOptions{Columns: []ColumnSpec{{Name: "id", DType: "int64"}, {Name: "s", DType: "string"}}, Damaged: silent()}))

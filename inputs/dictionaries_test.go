@@ -11,11 +11,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // TestDictionariesTogether: dictionaries that are each small enough are refused where all of them take more than the file can mean, in files of
 // both formats.
 func TestDictionariesTogether(t *testing.T) {
+	testkit.NotConcurrent(t)
 	for format, write := range map[string]func(*testing.T, arrow.Record) []byte{"file": packedArrowFile, "stream": packedArrowStream} {
 		for columns, refused := range map[int]bool{1: false, 2: true} {
 			text := write(t, bigWords(t, columns, 40<<20))

@@ -22,6 +22,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	pq "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // thriftInt is an integer field of Thrift's compact protocol, delta after the one before.
@@ -282,6 +283,7 @@ func claimMore(t *testing.T, name string) {
 
 // TestUnpackedInMemory: a gzip file that becomes far more than it is is not read into memory.
 func TestUnpackedInMemory(t *testing.T) {
+	testkit.NotConcurrent(t)
 	name := filepath.Join(t.TempDir(), "data.parquet.gz")
 	packed := zipped(t, make([]byte, 96<<20))
 	if err := os.WriteFile(name, packed, 0o600); err != nil {

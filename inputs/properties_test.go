@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -139,6 +140,7 @@ func TestParallelismDoesNotMatter(t *testing.T) {
 // one, the first row is drawn uniformly from the buffer, and the odds of each place
 // follow from the places before.
 func TestShuffleIsUniform(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const rows, seeds = 5, 20_000
 	src := numbers(t, memory.DefaultAllocator, rows)
 	for _, buffer := range []int{1, 2, 3, rows, rows + 3} {

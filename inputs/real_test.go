@@ -52,6 +52,7 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 func TestFashionMNIST(t *testing.T) {
+	testkit.NotConcurrent(t)
 	dir := testkit.Shared(t, "data/fashion-mnist")
 	mem := checked(t)
 	ds, err := Open(context.Background(), Spec{Format: "idx", Images: filepath.Join(dir, "t10k-images-idx3-ubyte.gz"),
@@ -76,6 +77,7 @@ func TestFashionMNIST(t *testing.T) {
 }
 
 func TestCIFAR10(t *testing.T) {
+	testkit.NotConcurrent(t)
 	dir := testkit.Shared(t, "data/cifar-10")
 	ds, err := CIFAR10([]string{filepath.Join(dir, "test_batch.bin.gz")}, checked(t))
 	if err != nil {
@@ -130,6 +132,7 @@ func TestIris(t *testing.T) {
 }
 
 func TestHousing(t *testing.T) {
+	testkit.NotConcurrent(t)
 	file := testkit.Shared(t, "data/california-housing/housing.csv.gz")
 	o := CSVOptions{Header: true, Allocator: checked(t), Columns: []ColumnSpec{
 		{Name: "median_house_value", DType: "float64", Role: Label}, {Name: "total_bedrooms", Default: -1},

@@ -31,7 +31,7 @@ import (
 // same checkpoint, made by either, agree to 1e-5; each trains on from the
 // other's checkpoint. Metrics and names of summaries agree too.
 func TestCannedAgainstTensorFlow(t *testing.T) {
-	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
 	}
 	sideBySide(t, "canned.py", cannedCases(), cannedData((cannedSteps+cannedMore)*cannedBatch))

@@ -128,7 +128,7 @@ func TestKerasModels(t *testing.T) {
 	models := []string{"mlp", "cnn", "mobilenet", "ids", "lookup", "text", "attention", "resize", "lstm", "gru", "recurrent", "choices"}
 	dir := os.Getenv("GOESTIMATOR_KERAS_MODELS")
 	if dir == "" {
-		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 			t.Skip("skipped: takes a minute (GOESTIMATOR_ACCEPT=1)")
 		}
 		dir = t.TempDir()
@@ -164,7 +164,7 @@ func TestEstimatorModels(t *testing.T) {
 	models := []string{"linear", "binary", "dnn", "regressor", "both"}
 	dir := os.Getenv("GOESTIMATOR_ESTIMATOR_MODELS")
 	if dir == "" {
-		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 			t.Skip("skipped: takes a minute (GOESTIMATOR_ACCEPT=1)")
 		}
 		dir = t.TempDir()

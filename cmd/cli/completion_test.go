@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // asBinary makes the test binary the command line itself, for shells that call it.
@@ -18,7 +20,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		Main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	testkit.RemoveProgram()
+	os.Exit(code)
 }
 
 // What a shell is offered for the last of the words, and cobra's directive: 0 files,

@@ -32,9 +32,9 @@ func TestServeBinary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	work := t.TempDir()
-	binary := filepath.Join(work, "goestimator")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "../goestimator").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	binary, err := testkit.Program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	base := filepath.Join(work, "half_plus_two")
 	if err := os.CopyFS(filepath.Join(base, "1"), os.DirFS(golden)); err != nil {

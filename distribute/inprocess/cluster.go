@@ -78,6 +78,9 @@ func Run(ctx context.Context, tasks Tasks, program Program, opts ...runconfig.Op
 	if err = c.Start(ctx); err == nil {
 		err = c.Wait(ctx)
 	}
+	if err == nil && ctx.Err() != nil { // which ended the programs, before Wait saw it
+		err = context.Cause(ctx)
+	}
 	return errors.Join(err, c.Close())
 }
 

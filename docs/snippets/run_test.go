@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // root is the folder of the repository.
@@ -49,10 +51,13 @@ func TestPages(t *testing.T) {
 		t.Skip("it builds the program")
 	}
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "goestimator"), "./cmd/goestimator")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program, err := testkit.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer testkit.RemoveProgram()
+	if err := os.Symlink(program, filepath.Join(bin, "goestimator")); err != nil {
+		t.Fatal(err)
 	}
 	skipped := 0
 	for _, r := range run {

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -58,6 +59,7 @@ func (x ensemble) explained(row []float64, link func(float64) float64, features 
 // TestBoostedTreesExplanations: bias and contributions agree with the definition, and their sum is the
 // prediction.
 func TestBoostedTreesExplanations(t *testing.T) {
+	testkit.NotConcurrent(t)
 	sigmoid := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
 	for name, c := range map[string]struct {
 		center  bool

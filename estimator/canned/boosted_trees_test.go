@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -145,6 +146,7 @@ func grow(t *testing.T, dir string, fn estimator.ModelFn, f forest, s runconfig.
 }
 
 func TestBoostedTreesLearn(t *testing.T) {
+	testkit.NotConcurrent(t)
 	small := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 10, MaxDepth: 3, LearningRate: 0.3, L2: 0.001}
 	with := func(change func(o *canned.BoostedTreesOptions)) canned.BoostedTreesOptions {
 		o := small

@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -262,6 +263,7 @@ func blobs(n, k int) [][]float32 {
 
 // TestKMeansChoosesCenters: centers of the data, over as many batches as it takes.
 func TestKMeansChoosesCenters(t *testing.T) {
+	testkit.NotConcurrent(t)
 	x := blobs(480, 8)
 	for _, c := range []struct {
 		name   string

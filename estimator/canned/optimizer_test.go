@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -50,6 +51,7 @@ func trained(t *testing.T, model string, m maker, opts ...estimator.Option) map[
 
 // TestWithOptimizer: the Estimator's optimizer trains a canned model as one of its options does.
 func TestWithOptimizer(t *testing.T) {
+	testkit.NotConcurrent(t)
 	o := optimizers.Adam(0.1)
 	with := optimized(o)
 	for name, m := range optimized(nil) {

@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
@@ -155,6 +156,7 @@ func parities(n, longest int) sequences {
 }
 
 func TestRNNLearnsParityAtEachStep(t *testing.T) {
+	testkit.NotConcurrent(t)
 	e := ok(canned.RNNClassifier{SequenceColumns: []feature.Column{bitsColumn()}, Units: []int{16}, CellType: layers.GRU, ReturnSequences: true,
 		Optimizer: ok(optimizers.New("adam", map[string]any{"learning_rate": 0.02}))}.New(scratch(t)...))
 	defer e.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -178,6 +179,7 @@ func TestSDCAFindsTheOptimum(t *testing.T) {
 // TestSDCADualityGap: the gap computed from the examples' states falls from pass to pass and bounds the
 // objective's distance to the optimum.
 func TestSDCADualityGap(t *testing.T) {
+	testkit.NotConcurrent(t)
 	g := readSDCAGolden(t)
 	for _, c := range g.Cases {
 		var best []float64

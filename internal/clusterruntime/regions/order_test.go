@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/regions"
 	"github.com/goestimator/goestimator/internal/clusterruntime/rendezvous"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -38,6 +39,7 @@ func TestControlEdgesMakeNoCycle(t *testing.T) {
 
 // TestManySetsOfWaits: where it takes too long to find what nodes wait for, nothing is fused.
 func TestManySetsOfWaits(t *testing.T) {
+	testkit.NotConcurrent(t)
 	b := newText()
 	const waits = 1000
 	var ends []graph.Output

@@ -206,7 +206,7 @@ func TestBadCallsKillTheGroup(t *testing.T) {
 
 // A silent network is noticed by the transport within its peer timeout.
 func TestBlackHole(t *testing.T) {
-	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("waits 30 s for a silent peer: set GOESTIMATOR_ACCEPT=1")
 	}
 	s := newSite(t, 3, false)

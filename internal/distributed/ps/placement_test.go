@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
 	"pgregory.net/rapid"
@@ -72,6 +73,7 @@ func planOf(t *testing.T, c Config, list ...*models.Variable) *Plan {
 
 // TestPartitionsOfTensorFlow: a variable has as many parts as TensorFlow's partitioners make.
 func TestPartitionsOfTensorFlow(t *testing.T) {
+	testkit.NotConcurrent(t)
 	r := readRecorded(t)
 	types := map[string]tensor.DType{"float32": tensor.Float32, "int64": tensor.Int64, "bool": tensor.Bool}
 	for _, c := range r.Partitions {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/platform/fault"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
@@ -67,6 +68,7 @@ func oddModel(t *testing.T, op, kind string, inputs int) *savedmodel.MetaGraph {
 
 // TestArity: ops with more or fewer inputs than they have, and with inputs of another kind, are errors or answers.
 func TestArity(t *testing.T) {
+	testkit.NotConcurrent(t)
 	loaded, answered := 0, 0
 	for _, op := range oddOps() {
 		for _, kind := range []string{"fed", "number", "vector", "variable", "text"} {

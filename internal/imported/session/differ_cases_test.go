@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -239,6 +240,7 @@ func otherCases() []agreed {
 // TestAgreedCases: eager, session and engine refuse what TensorFlow 2.15 refuses of the odd cases of shapes and indices, and
 // compute the rest. The engine lacks some ops, which the log names.
 func TestAgreedCases(t *testing.T) {
+	testkit.NotConcurrent(t)
 	unsupported := map[string]bool{}
 	for name, cases := range map[string][]agreed{"windows": windowCases(), "shapes": shapeCases(), "indices": indexCases(), "other": otherCases()} {
 		t.Run(name, func(t *testing.T) {

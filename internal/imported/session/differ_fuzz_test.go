@@ -9,7 +9,7 @@ import (
 func TestRandomGraphs(t *testing.T) {
 	rounds := 4000
 	if testing.Short() {
-		rounds = 300
+		rounds = 60
 	}
 	r := rand.New(rand.NewPCG(13, 6))
 	for range rounds {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -87,6 +88,7 @@ func unpack(t *testing.T, archive string) string {
 
 // TestForests: models of TensorFlow Decision Forests answer bit for bit as that library does; see interop/python/forests.py.
 func TestForests(t *testing.T) {
+	testkit.NotConcurrent(t)
 	recordedModels(t, "testdata/forests.tar.bz2", 40, func(_ string, got, want *tensor.Tensor) error { return identical(got, want) })
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -57,6 +58,7 @@ func vector(v int32) *tensor.Tensor {
 
 // TestValuesThatSaySizes: what a value of a request makes large is bounded by the request's bytes.
 func TestValuesThatSaySizes(t *testing.T) {
+	testkit.NotConcurrent(t)
 	open := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
 	ints := graph.Type{DType: tensor.Int32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}
 	typ := func(d tensor.DType) graph.Attrs {
@@ -107,6 +109,7 @@ func TestRowsThatWereNotSent(t *testing.T) {
 
 // TestPaddingWasNotSent: what a batch is filled up with costs no bytes of its requests; what they sent does.
 func TestPaddingWasNotSent(t *testing.T) {
+	testkit.NotConcurrent(t)
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Uint8, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}})
 	y := b.Op("Cast", "y", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}},

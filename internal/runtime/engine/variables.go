@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 	"sync"
@@ -237,7 +238,7 @@ func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[str
 	return all, nil
 }
 
-// Close frees all values. No program that was compiled against them may run any more.
+// Close frees all values and the memory for their copies. Nothing can be created any more, and no program that was compiled against them may run any more.
 func (v *Variables) Close() error {
 	v.lock(nil)
 	defer v.mu.Unlock()
@@ -246,6 +247,9 @@ func (v *Variables) Close() error {
 		errs = append(errs, x.buf.Free())
 	}
 	clear(v.byName)
+	if c, ok := v.stream.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
 	return errors.Join(errs...)
 }
 

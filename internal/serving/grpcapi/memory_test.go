@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -230,6 +231,7 @@ func answering(answer func(string) *tensor.Tensor) servable.Model {
 // TestAnswersAreTheModels: what the request's bytes allow does not bound the answer; what all requests may hold does, with the
 // copy that small numbers are sent as.
 func TestAnswersAreTheModels(t *testing.T) {
+	testkit.NotConcurrent(t)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	pictures := func(string) *tensor.Tensor {

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -40,6 +41,7 @@ func TestUnknownModelsAreNotReadFor(t *testing.T) {
 // TestBudget sends what becomes much more than it is; each body is refused with 413 or 429, names the flag, and
 // everything is given back.
 func TestBudget(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const mib = 1 << 20
 	list := func(element string, n int) string {
 		return `{"inputs":[` + strings.TrimSuffix(strings.Repeat(element+",", n/len(element)), ",") + "]}"

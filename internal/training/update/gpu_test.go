@@ -10,13 +10,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gpu is this machine's GPU, or one emulated by the processor. What uses it closes it.
+// gpu is this machine's GPU, or one emulated by the processor, until the test ends.
 func gpu(t *testing.T) device.Device {
 	t.Helper()
 	if d, err := cuda.Open(t.Context(), 0); err == nil {
+		t.Cleanup(func() { d.Close() })
 		return d
 	}
 	f := fake.New(fake.Default)
@@ -38,17 +40,16 @@ func gpu(t *testing.T) device.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { d.Close() })
 	return d
 }
 
-// TestEveryCombinationOnGPU: as TestEveryCombination, on a GPU that must have all ops; a share of them where tests are to be short.
+// TestEveryCombinationOnGPU: as TestEveryCombination, on a GPU that must have all ops.
 func TestEveryCombinationOnGPU(t *testing.T) {
-	a := tensorflow(t)
-	for i, c := range a.Cases {
-		if testing.Short() && i%25 != 0 {
-			continue
-		}
-		c.train(t, gpu(t), tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
-		c.train(t, gpu(t), tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
+	testkit.NotConcurrent(t)
+	a, d := tensorflow(t), gpu(t)
+	for _, c := range a.Cases {
+		c.train(t, d, tensor.Float32, a.Dense).near(t, c.String()+" dense", c.Dense, 1e-4)
+		c.train(t, d, tensor.Float32, a.Sparse).near(t, c.String()+" sparse", c.Sparse, 1e-4)
 	}
 }

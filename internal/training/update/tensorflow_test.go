@@ -152,6 +152,7 @@ func (c combination) run(t *testing.T, dev device.Device, op *optimizers.TrainOp
 		rows["w"] = len(in.IDs[0])
 	}
 	tr := startOn(t, dev, op, map[string]*tensor.Tensor{"w": numbers(d, in.W, in.Shape...)}, rows)
+	defer tr.close()
 	for step, g := range in.Grads {
 		if in.IDs == nil {
 			tr.run(numbers(d, g, in.Shape...))

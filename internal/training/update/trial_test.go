@@ -82,8 +82,17 @@ func startOn(t *testing.T, dev device.Device, op *optimizers.TrainOp, initial ma
 	if tr.prog, err = engine.Compile(g, spec, dev, tr.vars, engine.Options{HardPlacement: true}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { tr.prog.Close(); dev.Close() })
+	t.Cleanup(tr.close)
 	return tr
+}
+
+// close gives back what the device has of it. A test of many ends each when it is done; those of others end with the test.
+func (tr *trial) close() {
+	if tr.prog != nil {
+		tr.prog.Close()
+		tr.vars.Close()
+		tr.prog, tr.vars = nil, nil
+	}
 }
 
 func (tr *trial) create(name string, x *tensor.Tensor) {

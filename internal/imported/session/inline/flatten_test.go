@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"google.golang.org/protobuf/encoding/prototext"
 )
@@ -157,6 +158,7 @@ node_def { name: "n" op: "TopKV2" } ret { key: "o" value: "n:third:0" } } }`, `"
 
 // TestDoubling: functions that call the next one twice grow to a limit.
 func TestDoubling(t *testing.T) {
+	testkit.NotConcurrent(t)
 	var b strings.Builder
 	b.WriteString(`node { name: "y" op: "f0" } library {`)
 	for i := range 40 {
@@ -171,6 +173,7 @@ func TestDoubling(t *testing.T) {
 // TestLaughs: functions that call others twice must not make a graph of many
 // gigabytes of a small file, be it by constants, by names or by inputs.
 func TestLaughs(t *testing.T) {
+	testkit.NotConcurrent(t)
 	long := strings.Repeat("n", 10_000)
 	for name, leaf := range map[string]string{
 		"constants": fmt.Sprintf(`node_def { name: "k" op: "Const" attr { key: "value" value { s: %q } } } ret { key: "r" value: "k:output:0" }`, strings.Repeat("x", 1<<20)),
@@ -202,6 +205,7 @@ func TestLaughs(t *testing.T) {
 // TestQuick: what takes little room takes little time: calls of a function with few needed results, and updates of a
 // variable that are listed the last one first.
 func TestQuick(t *testing.T) {
+	testkit.NotConcurrent(t)
 	var b strings.Builder
 	b.WriteString(`node { name: "y" op: "f30" } library { function { signature { name: "f0" output_arg { name: "o" type: DT_FLOAT } } node_def { name: "c" op: "Const" } ret { key: "o" value: "c:output:0" }`)
 	for i := range 20_000 {

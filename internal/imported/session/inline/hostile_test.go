@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // TestLowerIsBounded: small graphs that would become large ones, or whose names are looked for for long, are refused.
 func TestLowerIsBounded(t *testing.T) {
+	testkit.NotConcurrent(t)
 	const many = 1000
 	var circle, twins, results, arguments, calls strings.Builder
 	for i := range many {
