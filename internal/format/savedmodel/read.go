@@ -58,9 +58,6 @@ func readProtoFile(dir string, limit int64) (data []byte, text bool, err error) 
 	return nil, false, fmt.Errorf("neither %s nor %s is there: %w", BinaryFile, TextFile, fs.ErrNotExist)
 }
 
-// A file may be as large as mostHoles, or as holesRatio times what was written of it: a copy of a small file would not take all memory.
-const mostHoles, holesRatio = 64 << 20, 100
-
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a pipe would block
@@ -70,7 +67,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%w: %s is %v of %d bytes: expected a file of at most %d", ErrInvalid, path, info.Mode().Type(), info.Size(), limit)
 	}
-	if n, ok := diskspace.Written(info); ok && info.Size() > mostHoles && info.Size() > holesRatio*n {
+	if n, hollow := diskspace.Hollow(info); hollow {
 		return nil, fmt.Errorf("%w: %s has holes: %d of its %d bytes were written", ErrInvalid, path, n, info.Size())
 	}
 	f, err := os.Open(path)

@@ -4,5 +4,5 @@ package diskspace
 
 import "io/fs"
 
-// Written is not known here.
-func Written(fs.FileInfo) (n int64, ok bool) { return 0, false }
+// written is not known here.
+func written(fs.FileInfo) (n int64, ok bool) { return 0, false }

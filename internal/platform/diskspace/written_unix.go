@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Written is how many bytes of a file are on its disk: fewer than its size where it has holes, or where the file system compresses;
+// written is how many bytes of a file are on its disk: fewer than its size where it has holes, or where the file system compresses;
 // ok is false where it is not known.
-func Written(info fs.FileInfo) (n int64, ok bool) {
+func written(info fs.FileInfo) (n int64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, false
