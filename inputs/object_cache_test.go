@@ -1,6 +1,10 @@
 package inputs
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,5 +46,19 @@ func TestCachedObjects(t *testing.T) {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "\n  "+c.key+": got") {
 			t.Errorf("%s: got %v", c.key, err)
 		}
+	}
+}
+
+// TestCacheOfLocalFiles: files of this machine need no folder for parts of objects.
+func TestCacheOfLocalFiles(t *testing.T) {
+	dir := t.TempDir()
+	file, cache := filepath.Join(dir, "a.csv"), filepath.Join(dir, "parts")
+	if err := os.WriteFile(file, tableText(10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Format: "csv", Files: []string{file}, Columns: objectColumns, Header: true, Delimiter: ",", Cache: cache}
+	rowsOfInput(t, spec, Context{})
+	if _, err := os.Stat(cache); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder for parts of objects: %v, expected none", err)
 	}
 }

@@ -98,9 +98,13 @@ func openObject(ctx context.Context, name string) (open func() *bucket.File, v b
 	if v, err = bucket.Stat(ctx, b, at.Path); err != nil {
 		return nil, v, err
 	}
+	cache, err := objectCacheOf(ctx)
+	if err != nil {
+		return nil, v, err
+	}
 	return func() *bucket.File {
 		f := bucket.OpenFile(ctx, b, at.Path, v)
-		f.Cached(objectCacheOf(ctx), at.Object(at.Path))
+		f.Cached(cache, at.Object(at.Path))
 		return f
 	}, v, nil
 }
@@ -159,7 +163,7 @@ func sizes(ctx context.Context, files []string) ([]int64, error) {
 
 // seenObjects are the versions of objects that a data set has opened: its next passes read the same.
 type seenObjects struct {
-	cache *bucket.Cache // of their blocks; nil: none
+	cache openCache // of their blocks; nil: none
 	mu    sync.Mutex
 	of    map[string]bucket.Version
 }
@@ -167,7 +171,7 @@ type seenObjects struct {
 type seenKey struct{}
 
 // newSeen is for a data set that is made within a context.
-func newSeen(ctx context.Context) *seenObjects { return &seenObjects{cache: objectCacheOf(ctx)} }
+func newSeen(ctx context.Context) *seenObjects { return &seenObjects{cache: cacheIn(ctx)} }
 
 // in returns a context whose files are compared with those that the data set has opened before.
 func (s *seenObjects) in(ctx context.Context) context.Context {

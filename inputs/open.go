@@ -103,9 +103,7 @@ func (s Spec) open(ctx context.Context, ic Context) (ds Dataset, files []string,
 		ds, err = s.stream(ctx, ic)
 		return ds, s.Files, false, err
 	}
-	if ctx, err = s.cacheObjects(ctx); err != nil {
-		return nil, nil, false, err
-	}
+	ctx = s.cacheObjects(ctx)
 	if files, err = s.expand(ctx); err != nil {
 		return nil, nil, false, err
 	}

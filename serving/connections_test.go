@@ -167,7 +167,7 @@ func TestPlacesForConnections(t *testing.T) {
 		defer conn.Close()
 		_, err = io.WriteString(conn, c.send)
 		_, got := conn.Read(make([]byte, 9)) // the settings of gRPC, or the reply
-		if err = errors.Join(err, got); err != nil || s.places.Open() != int64(i+1) {
+		if err = errors.Join(err, got); err != nil || s.places.Open() != i+1 {
 			t.Errorf("got %d places taken and %v, expected %d", s.places.Open(), err, i+1)
 		}
 	}

@@ -74,7 +74,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, places: admission.NewPlaces(maxConnections), health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
+	s := &Server{o: o, listeners: ls, places: admission.NewPlaces(maxConnections, o.Log), health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
 	s.repository.s, s.about = s, servable.About{Build: o.Build, Started: time.Now()}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())

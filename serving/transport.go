@@ -151,7 +151,7 @@ func (s *Server) newREST() *http.Server {
 		h = tracing.Handler(h)
 	}
 	return &http.Server{
-		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.setState,
+		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.setState, ConnContext: admission.ConnContext,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
 		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),

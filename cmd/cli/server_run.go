@@ -97,7 +97,7 @@ func (r *standingServer) serve(ctx context.Context, secured bool) error {
 	if secured {
 		return r.serveSecured(ctx, l)
 	}
-	split := cluster.NewSplit(cluster.Bounded(l, r.cluster.Len()))
+	split := cluster.NewSplit(cluster.Bounded(l, r.cluster.Len(), r.log))
 	served := make(chan error, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -35,14 +35,14 @@ func servePage(ctx context.Context, address string, page http.Handler, log *slog
 		return "", nil, err
 	}
 	host, _, _ := net.SplitHostPort(address)
-	l = admission.NewPlaces(pageConnections).Listener(l)
+	l = admission.NewPlaces(pageConnections, log).Listener(l)
 	if !runconfig.Loopback(host) {
 		log.Warn("the page can be read from other machines", "address", l.Addr().String())
 	}
 	h := security.Browsers{Loopback: runconfig.Loopback(host), Name: host}.Handler(page)
 	s := &http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		ConnContext: admission.ConnContext, BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	return l.Addr().String(), func() error {

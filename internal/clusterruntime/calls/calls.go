@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
@@ -57,7 +59,9 @@ type call struct {
 	start   time.Time
 	ctx     context.Context
 	end     context.CancelCauseFunc
-	account *budget.Account // of the message
+	account *budget.Account  // of the message
+	place   *admission.Place // of the connection
+	using   atomic.Bool      // the place, as a message is being answered
 }
 
 // New returns a Calls that nobody has called yet.
@@ -83,7 +87,7 @@ func (c *Calls) begin(ctx context.Context, service, method string) (*call, error
 	if err := c.checkToken(ctx, service); err != nil {
 		return nil, err
 	}
-	one := &call{calls: c, service: service, method: method, looks: slices.Contains(looking, method), start: time.Now()}
+	one := &call{calls: c, service: service, method: method, looks: slices.Contains(looking, method), start: time.Now(), place: admission.PlaceOf(ctx)}
 	one.ctx, one.end = context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,6 +113,7 @@ func (one *call) done(err error) error {
 	}
 	one.end(nil)
 	one.account.Close()
+	one.use(false)
 	c := one.calls
 	now := time.Now()
 	c.mu.Lock()

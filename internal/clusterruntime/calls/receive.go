@@ -16,10 +16,23 @@ const arrival = time.Minute
 // receive reads the message of a call, or the next one of a stream. It is paid for before it is there, until the call ends, or the
 // next message comes.
 func (one *call) receive(m any, stream bool, ordinarily func(any) error) error {
+	one.use(false)
 	one.account.Close()
 	one.account = one.calls.o.Memory.OpenLasting()
 	p := admission.Payer{Account: one.account, Most: math.MaxInt32, Arrival: arrival, Codec: one.calls.o.Codec, Cost: cost, Stream: stream}
-	return p.Receive(one.ctx, m, ordinarily)
+	err := p.Receive(one.ctx, m, ordinarily)
+	one.use(err == nil)
+	return err
+}
+
+// use notes whether the connection is in use, which it is while a message is answered.
+func (one *call) use(now bool) {
+	switch was := one.using.Swap(now); {
+	case now && !was:
+		one.place.Begin()
+	case !now && was:
+		one.place.End()
+	}
 }
 
 // cost is what reading a message takes.

@@ -80,7 +80,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	p, memory := newPeers(c), budget.NewServer(c.Memory)
-	s := &Server{config: c, started: time.Now(), peers: p, memory: memory, clients: admission.NewPlaces(maxConnections), calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}, Ended: c.Ended})}
+	s := &Server{config: c, started: time.Now(), peers: p, memory: memory, clients: admission.NewPlaces(maxConnections, c.Log), calls: calls.New(calls.Options{Task: p.own.String(), Token: c.Security.Token, Memory: memory, Codec: codec.Codec{}, Ended: c.Ended})}
 	for _, dir := range c.AllowPaths {
 		r, err := atomicfile.OpenRoot(dir)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // State returns what the task has and does.
 func (s *Server) State() status.State {
-	out := status.State{Task: s.peers.own.String(), Uptime: time.Since(s.started).Seconds(), Idle: s.Idle().Seconds(), Connections: s.clients.Open(), Peers: s.peers.state()}
+	out := status.State{Task: s.peers.own.String(), Uptime: time.Since(s.started).Seconds(), Idle: s.Idle().Seconds(), Connections: int64(s.clients.Open()), Peers: s.peers.state()}
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
 	out.Memory = status.Memory{Held: s.memory.Used(), Limit: s.memory.Limits().Server, Heap: int64(heap[0].Value.Uint64()), Goroutines: runtime.NumGoroutine()}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
@@ -185,6 +186,7 @@ func (s *bulkServer) accept(c net.Conn, sums bool) error {
 		return net.ErrClosed
 	}
 	slot.idle <- struct{}{}
+	admission.ConnPlace(c).Keep()
 	if _, err := c.Write(bulkTaken[:]); err != nil {
 		slot.Close()
 		return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -71,6 +72,15 @@ func (n *Node) admit(ctx context.Context, _ string) error {
 		return nil // callers may be of several jobs
 	}
 	return n.checkClaim(ctx)
+}
+
+// welcome is admit for methods that this task has. The connection of a caller that is let in is not closed to make room for others.
+func (n *Node) welcome(ctx context.Context, method string) error {
+	err := n.admit(ctx, method)
+	if err == nil {
+		admission.PlaceOf(ctx).Keep()
+	}
+	return err
 }
 
 // unknown refuses calls of methods that this task does not have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -83,8 +84,8 @@ func Open(c Config) (*Node, error) {
 	return n, nil
 }
 
-// gated is the server as services are registered with it: their calls are let in by admit.
-func (n *Node) gated() admission.Gate { return admission.Gate{Server: n.server, Admit: n.admit} }
+// gated is the server as services are registered with it: their calls are let in by welcome.
+func (n *Node) gated() admission.Gate { return admission.Gate{Server: n.server, Admit: n.welcome} }
 
 func newIncarnation() uint64 {
 	for {
@@ -101,8 +102,9 @@ const maxConnections = 1 << 12
 func mostConnections(tasks int) int { return max(maxConnections, tasks*(1+bulkLimit)) }
 
 // Bounded returns a listener that has as many connections at a time as a node of a cluster of so many tasks may have.
-func Bounded(l net.Listener, tasks int) net.Listener {
-	return admission.NewPlaces(mostConnections(tasks)).Listener(l)
+// Tasks keep theirs; the log hears that there are too many.
+func Bounded(l net.Listener, tasks int, log *slog.Logger) net.Listener {
+	return admission.NewPlaces(mostConnections(tasks), log).Listener(l)
 }
 
 func listen(c Config) (net.Listener, error) {
@@ -113,7 +115,7 @@ func listen(c Config) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(c, err)
 	}
-	return Bounded(l, c.Spec.Len()), nil
+	return Bounded(l, c.Spec.Len(), c.Log), nil
 }
 
 // ListenAddress returns where a task with this address listens: on loopback for a

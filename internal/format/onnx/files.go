@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
 // Read reads the model in dir/model.onnx, with what it has in files beside it.
@@ -41,6 +43,9 @@ func readWhole(path string) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() || info.Size() > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: %s is %v of %d bytes: expected a file of at most %d", ErrInvalid, path, info.Mode().Type(), info.Size(), math.MaxInt32)
+	}
+	if n, hollow := diskspace.Hollow(info); hollow {
+		return nil, fmt.Errorf("%w: %s has holes: %d of its %d bytes were written", ErrInvalid, path, n, info.Size())
 	}
 	return os.ReadFile(path)
 }

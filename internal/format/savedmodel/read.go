@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
@@ -65,6 +66,9 @@ func readFile(path string, limit int64) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%w: %s is %v of %d bytes: expected a file of at most %d", ErrInvalid, path, info.Mode().Type(), info.Size(), limit)
+	}
+	if n, hollow := diskspace.Hollow(info); hollow {
+		return nil, fmt.Errorf("%w: %s has holes: %d of its %d bytes were written", ErrInvalid, path, n, info.Size())
 	}
 	f, err := os.Open(path)
 	if err != nil {

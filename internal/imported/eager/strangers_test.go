@@ -1,7 +1,11 @@
 package eager
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -168,4 +172,52 @@ func textVector(list []string) *tensor.Tensor {
 		panic(err)
 	}
 	return t
+}
+
+// endingContext ends when it has been asked so often.
+type endingContext struct {
+	context.Context
+	left *int
+}
+
+func (c endingContext) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestTokensEnd: dividing one text ends with the request, as each search may look at all that is left of it.
+func TestTokensEnd(t *testing.T) {
+	for name, tok := range map[string]tokenizer{
+		"expression": {expression: regexp.MustCompile("a"), least: 2}, "separators": {separators: []*regexp.Regexp{regexp.MustCompile("a.*b|a")}, least: 1},
+	} {
+		left := 10
+		parts, err := tok.parts(call{ctx: endingContext{t.Context(), &left}}, bytes.Repeat([]byte("a"), 1000))
+		if !errors.Is(err, context.DeadlineExceeded) || left != -1 {
+			t.Errorf("%s: got %d parts and %v, expected the end when it is asked for the 11th time", name, len(parts), err)
+		}
+	}
+}
+
+// TestNgramPoolIsKept: the tree of a pool is made once, and another pool has another.
+func TestNgramPoolIsKept(t *testing.T) {
+	texts := &ngramCounter[string]{r: ngramRange{1, 2, 0}, values: textsOf, same: sameTexts}
+	pool := func(words ...string) *ngramPool[string] {
+		t.Helper()
+		in := []*tensor.Tensor{textVector(words), textVector(words), tensorOf([]int64{0}, 1), tensorOf([]int64{0, 1}, 2)}
+		c := call{ctx: t.Context(), env: &Env{}}
+		for _, x := range in {
+			c.in = append(c.in, Value{T: x})
+		}
+		p, err := texts.pool(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := pool("a", "b")
+	if pool("a", "b") != first || pool("a", "c") == first {
+		t.Error("the tree of a pool is made anew for the same pool, or kept for another")
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/functionalize"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -287,7 +288,7 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	if err != nil || r == nil || saver.GetRestoreOpName() == "" {
 		return err
 	}
-	if err := r.Close(); err != nil {
+	if err := errors.Join(s.holds(r), r.Close()); err != nil {
 		return err
 	}
 	op, _, _ := split(saver.GetRestoreOpName())
@@ -297,6 +298,25 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 		return err
 	}
 	return s.once(ctx, map[string]*tensor.Tensor{saver.GetFilenameTensorName(): t}, op)
+}
+
+// holds fails where there is not as much memory as the variables take: reading them would end the process.
+func (s *Session) holds(r *bundle.Reader) error {
+	most := s.options.Memory
+	if most == 0 {
+		total, ok := hostmemory.Total()
+		if !ok {
+			return nil
+		}
+		most = total
+	}
+	need := int64(0)
+	for _, v := range r.List() {
+		if need += v.Bytes; need > most || need < 0 {
+			return fmt.Errorf("its variables do not fit: those up to %q take %d bytes, and there are %d", v.Name, need, most)
+		}
+	}
+	return nil
 }
 
 // initialise runs the init ops.

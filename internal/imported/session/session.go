@@ -22,6 +22,7 @@ type Options struct {
 	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
 	Tags          []string      // of the graph that Open takes, exactly these; none: serve
 	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
+	Memory        int64         // most bytes that the variables may take together; 0: what the process may use
 	Device        device.Device // of compiled parts; nil: the host
 	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
 	HardPlacement bool

@@ -24,6 +24,10 @@ type Payer struct {
 	Cost    func(data mem.BufferSlice, m proto.Message) int // what reading a message takes
 }
 
+// waitingCost is what a call takes whose message has not come yet: its headers, of up to 64 KiB, its stream and its goroutine.
+// A client that opens calls on many connections and sends no message has no more memory than others.
+const waitingCost = 64 << 10
+
 // Receiver is the transport of a call that takes the memory for its message itself, of the payer's account, while it receives it.
 type Receiver interface {
 	Receive(m proto.Message, p Payer) error
@@ -40,6 +44,10 @@ func (p Payer) Receive(ctx context.Context, m any, ordinarily func(any) error) e
 	if !ok || !isMessage {
 		return ordinarily(m)
 	}
+	if err := p.Account.Reserve(waitingCost); err != nil {
+		return err
+	}
+	defer p.Account.Release(waitingCost)
 	r := receiver{Payer: p, from: from, wait: new(Wait)}
 	if p.Stream {
 		r.late = func() { r.wait = StartWait(ctx, p.Arrival) }

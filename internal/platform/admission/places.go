@@ -1,29 +1,53 @@
 package admission
 
 import (
+	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
+	"time"
 )
 
-// Places are how many connections some listeners may have together. One beyond them is closed at once, before anything of it
-// is read: a client that opens connections without end takes neither the memory nor the open files of the process.
+// Places are how many connections some listeners may have together: a client that opens connections without end takes neither the
+// memory nor the open files of the process. Where all are taken, one that is silent makes room for a new one: first of those that
+// never had a call, and of these one of the address that has the most. So strangers who take all places keep nobody out, and many
+// clients behind the one address of a proxy have all places as long as nobody else wants them. Connections that are in use (see
+// Place) stay.
 type Places struct {
-	most int64
-	open atomic.Int64
+	most, spare int
+	log         *slog.Logger // nil: nothing is logged
+
+	mu    sync.Mutex
+	open  int
+	fresh queue // connections that never had a call
+	known queue // those that had one
+	told  time.Time
 }
 
-// NewPlaces returns so many places, and no more than half of the files that the process may have open.
-func NewPlaces(most int) *Places {
-	p := &Places{most: int64(most)}
+const (
+	// spareShare is the part of the places that there is besides for addresses with few connections, where all others are in use: a
+	// probe of the server's health does not fail because the server has much to do.
+	spareShare = 16
+	// fewConnections are those of an address that spare places are for.
+	fewConnections = 4
+	// tellEvery is how often the log says that all places are taken.
+	tellEvery = time.Minute
+)
+
+// NewPlaces returns so many places, and no more than half of the files that the process may have open. The log, if there is one,
+// hears that all are taken.
+func NewPlaces(most int, log *slog.Logger) *Places {
 	if files := openFiles(); files > 0 {
-		p.most = min(p.most, max(files/2, 1))
+		most = int(min(int64(most), max(files/2, 1)))
 	}
-	return p
+	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fresh: newQueue(), known: newQueue()}
 }
 
 // Open returns how many connections there are.
-func (p *Places) Open() int64 { return p.open.Load() }
+func (p *Places) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open
+}
 
 // Listener returns a listener whose connections take places.
 func (p *Places) Listener(l net.Listener) net.Listener { return &placed{l, p} }
@@ -40,49 +64,68 @@ func (l *placed) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.p.open.Add(1) <= l.p.most {
-			return l.place(c), nil
+		place, ok := l.p.take(c)
+		if !ok {
+			_ = c.Close() // of somebody for whom there is no room
+			continue
 		}
-		l.p.open.Add(-1)
-		_ = c.Close() // of somebody who has too many
+		return place.conn(), nil
 	}
 }
 
-// place makes a connection give its place back when it is closed. One of TCP stays one in all else, such as writing many pieces at once.
-func (l *placed) place(c net.Conn) net.Conn {
-	leave := sync.OnceFunc(func() { l.p.open.Add(-1) })
-	if t, ok := c.(*net.TCPConn); ok {
-		return &tcpConn{t, leave}
+// take gives a connection a place, for which it may close another one.
+func (p *Places) take(c net.Conn) (*Place, bool) {
+	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c)}
+	p.mu.Lock()
+	var leaves *Place
+	full := p.open >= p.most
+	if full {
+		if leaves = p.fresh.victim(); leaves == nil {
+			leaves = p.known.victim()
+		}
+		few := p.fresh.count(place.from)+p.known.count(place.from) < fewConnections
+		if leaves == nil && (!few || p.open >= p.most+p.spare) {
+			p.mu.Unlock()
+			p.tell("all places for connections are in use: a new connection is refused", place)
+			return nil, false
+		}
 	}
-	return &conn{c, leave}
+	if leaves != nil {
+		p.leave(leaves)
+	}
+	p.open++
+	p.fresh.add(place)
+	p.mu.Unlock()
+	if leaves != nil {
+		_ = leaves.raw.Close() // who serves it closes it again
+		p.tell("all places for connections are taken: those that are silent are closed for new ones", leaves)
+	}
+	return place, true
 }
 
-// tcpConn is a connection of TCP that has a place.
-type tcpConn struct {
-	*net.TCPConn
-	leave func()
+// leave takes a place back. The mutex is held.
+func (p *Places) leave(place *Place) {
+	if place.at == nil {
+		return // it is back
+	}
+	place.at.remove(place)
+	place.at = nil
+	p.open--
 }
 
-// Close implements net.Conn.
-func (c *tcpConn) Close() error {
-	defer c.leave()
-	return c.TCPConn.Close()
+// tell logs what became of a connection, once in a while.
+func (p *Places) tell(what string, place *Place) {
+	if p.log == nil {
+		return
+	}
+	p.mu.Lock()
+	now := time.Now()
+	quiet := now.Sub(p.told) < tellEvery
+	if !quiet {
+		p.told = now
+	}
+	p.mu.Unlock()
+	if !quiet {
+		p.log.Warn(what, "places", p.most, "address", place.from.String())
+	}
 }
-
-// Direct returns the connection that has the place: nothing of what is written is changed.
-func (c *tcpConn) Direct() net.Conn { return c.TCPConn }
-
-// conn is another connection that has a place.
-type conn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
-
-// Direct is that of tcpConn.
-func (c *conn) Direct() net.Conn { return c.Conn }

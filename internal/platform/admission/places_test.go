@@ -1,17 +1,21 @@
-package admission_test
+package admission
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"net/netip"
+	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
-// Connections of two listeners share places; one beyond them is closed, and one that is closed, even twice, gives one place back.
+// Connections of two listeners share places; a silent one makes room for another; one that is closed, even twice, gives one place back.
 func TestPlaces(t *testing.T) {
-	p := admission.NewPlaces(2)
+	p := NewPlaces(2, nil)
 	came := make(chan net.Conn, 10)
 	var at []string
 	for range 2 {
@@ -32,35 +36,160 @@ func TestPlaces(t *testing.T) {
 			}
 		}()
 	}
-	dial := func(i int) net.Conn {
+	dial := func(i int) (client, server net.Conn) {
 		c, err := net.Dial("tcp", at[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		return c
+		return c, <-came
 	}
-	dial(0)
-	first := <-came
-	dial(1)
-	second := <-came
-	for i := range 2 {
-		if n, err := dial(i).Read(make([]byte, 1)); n > 0 || err == nil {
-			t.Errorf("a connection beyond the places: got %d bytes and %v, expected its end", n, err)
-		}
+	silent, first := dial(0)
+	_, second := dial(1)
+	client, third := dial(0)
+	if n, err := silent.Read(make([]byte, 1)); n > 0 || err == nil {
+		t.Errorf("the connection that was silent longest: got %d bytes and %v, expected its end", n, err)
 	}
-	if _, ok := first.(syscall.Conn); !ok {
-		t.Error("a connection of TCP is none any more")
+	if p.Open() != 2 {
+		t.Errorf("got %d places taken, expected 2", p.Open())
 	}
-	_, _ = first.Close(), first.Close()
+	_, _, _ = first.Close(), second.Close(), second.Close()
 	if p.Open() != 1 {
 		t.Errorf("got %d places taken, expected 1", p.Open())
 	}
-	c := dial(1)
-	third := <-came
+	if _, ok := third.(syscall.Conn); !ok {
+		t.Error("a connection of TCP is none any more")
+	}
 	go func() { _, _ = third.Write([]byte("x")); _ = third.Close() }()
-	if b, err := io.ReadAll(c); string(b) != "x" || err != nil {
+	if b, err := io.ReadAll(client); string(b) != "x" || err != nil {
 		t.Errorf("got %q and %v of a connection that has a place", b, err)
 	}
-	_ = second.Close()
+}
+
+// peerConn is a connection from an address.
+type peerConn struct {
+	net.Conn
+	from   net.Addr
+	closed bool
+}
+
+func (c *peerConn) RemoteAddr() net.Addr       { return c.from }
+func (c *peerConn) Read(b []byte) (int, error) { return 1, nil }
+func (c *peerConn) Close() error               { c.closed = true; return nil }
+
+// crowdOf takes so many places from an address.
+func crowdOf(t *testing.T, p *Places, address string, n int) (all []*Place) {
+	t.Helper()
+	for i := range n {
+		c := &peerConn{from: net.TCPAddrFromAddrPort(mustAddr(address, i+1))}
+		place, ok := p.take(c)
+		if !ok {
+			t.Fatalf("connection %d from %s is refused", i, address)
+		}
+		all = append(all, place)
+	}
+	return all
+}
+
+func closedOf(all []*Place) (n int) {
+	for _, p := range all {
+		if p.raw.(*peerConn).closed {
+			n++
+		}
+	}
+	return n
+}
+
+// Strangers that fill all places make room for others: those of the address that has the most first.
+func TestPlacesOfManyAddresses(t *testing.T) {
+	p := NewPlaces(10, nil)
+	few := crowdOf(t, p, "10.0.0.1", 2)
+	many := crowdOf(t, p, "10.0.0.2", 8)
+	one := crowdOf(t, p, "10.0.0.3", 1)
+	if closedOf(few) != 0 || closedOf(many) != 1 || !many[0].raw.(*peerConn).closed || p.Open() != 10 {
+		t.Errorf("closed %d of few and %d of many, %d are open", closedOf(few), closedOf(many), p.Open())
+	}
+	crowdOf(t, p, "10.0.0.2", 20) // they displace each other
+	if closedOf(few)+closedOf(one) != 0 || p.Open() != 10 {
+		t.Errorf("closed %d of few, %d of one, %d are open", closedOf(few), closedOf(one), p.Open())
+	}
+}
+
+// A network of IPv6 is one address: a client has all of it.
+func TestPlacesOfANetwork(t *testing.T) {
+	p := NewPlaces(6, nil)
+	few := crowdOf(t, p, "10.0.0.1", 2)
+	var network []*Place
+	for i := range 4 {
+		network = append(network, crowdOf(t, p, fmt.Sprintf("2001:db8::%d", i), 1)...)
+	}
+	crowdOf(t, p, "10.0.0.3", 1)
+	if closedOf(few) != 0 || closedOf(network) != 1 {
+		t.Errorf("closed %d of few and %d of the network, expected 0 and 1", closedOf(few), closedOf(network))
+	}
+}
+
+// Clients behind one address have all places. Those that had calls stay as long as there are others; those that send something stay
+// longer than silent ones; those in use stay, and then only addresses with few connections get in.
+func TestPlacesInUse(t *testing.T) {
+	var text bytes.Buffer
+	p := NewPlaces(4, slog.New(slog.NewTextHandler(&text, nil)))
+	all := crowdOf(t, p, "10.0.0.1", 4)
+	all[0].Begin()
+	all[0].End()
+	if _, err := all[1].conn().Read(nil); err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, crowdOf(t, p, "10.0.0.1", 1)...)
+	if !all[2].raw.(*peerConn).closed || closedOf(all) != 1 {
+		t.Errorf("%d are closed, expected the third, which was silent and had no call", closedOf(all))
+	}
+	for _, i := range []int{0, 1, 3, 4} {
+		all[i].Begin()
+	}
+	if _, ok := p.take(&peerConn{from: all[0].raw.RemoteAddr()}); ok || closedOf(all) != 1 {
+		t.Errorf("where all are in use: got in: %t, %d are closed", ok, closedOf(all))
+	}
+	if !strings.Contains(text.String(), "all places") || strings.Count(text.String(), "\n") != 1 {
+		t.Errorf("the log says %q, expected one line", &text)
+	}
+	probe := crowdOf(t, p, "10.0.0.9", 1) // a spare place
+	crowdOf(t, p, "10.0.0.8", 1)
+	if closedOf(probe) != 1 || closedOf(all) != 1 {
+		t.Errorf("the spare place: %d of 1 are closed, and %d others", closedOf(probe), closedOf(all))
+	}
+	all[3].End()
+	all[4].Keep()
+	all[4].Keep()
+	all[4].End()
+	crowdOf(t, p, "10.0.0.1", 1)
+	if all[4].raw.(*peerConn).closed {
+		t.Error("the connection of somebody who is known is closed")
+	}
+}
+
+// Connections are found by what servers hand on of them, and a use is one of the connection below, too.
+func TestPlaceOf(t *testing.T) {
+	below, above := NewPlaces(1, nil), NewPlaces(1, nil)
+	c := crowdOf(t, below, "10.0.0.1", 1)[0].conn()
+	place, _ := above.take(c)
+	ctx := ConnContext(context.Background(), place.conn())
+	if PlaceOf(ctx) != place || PlaceOf(context.Background()) != nil || ConnPlace(&peerConn{}) != nil {
+		t.Error("the place is not found, or one is that there is not")
+	}
+	PlaceOf(ctx).Begin()
+	if _, ok := below.take(&peerConn{from: place.raw.RemoteAddr()}); !ok || place.raw.(*conn).Conn.(*peerConn).closed {
+		t.Errorf("got in by a spare place: %t, expected so, and that nothing is closed", ok)
+	}
+	if text, err := place.conn().RemoteAddr().(*address).MarshalText(); string(text) != "10.0.0.1:1" || err != nil {
+		t.Errorf("the address is shown as %q, %v", text, err)
+	}
+	var none *Place
+	none.Begin()
+	none.Keep()
+	none.End()
+}
+
+func mustAddr(address string, port int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
 }

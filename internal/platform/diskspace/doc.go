@@ -1,2 +1,2 @@
-// Package diskspace says how much may still be written to a disk.
+// Package diskspace says how much may still be written to a disk, and how much of a file was.
 package diskspace

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc"
@@ -43,6 +44,9 @@ func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context
 		ctx = budget.With(ctx, a)
 		req := new(Req)
 		received := l.receive(ctx, full, req, a, dec) // interceptors hear of it where it failed, too
+		place := admission.PlaceOf(ctx)
+		place.Begin()
+		defer place.End()
 		answer := func(ctx context.Context, _ any) (any, error) {
 			if received != nil {
 				return nil, received

@@ -86,3 +86,30 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 	calls.Wait()
 	waitReleased(t, memory)
 }
+
+// Calls whose message does not come take memory, too: those beyond what there is are refused at once.
+func TestCallsWithoutAMessageAreCounted(t *testing.T) {
+	const calls = 4
+	memory := budget.NewServer(budget.Limits{Server: calls * 64 << 10})
+	raw := slow(t, grpcapi.Limits{Memory: memory})
+	var waiting sync.WaitGroup
+	var ends []func()
+	for range calls {
+		body, end := admissiontest.Stalled("")
+		ends = append(ends, end)
+		waiting.Go(func() { raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
+	}
+	for memory.Used() < calls*64<<10 {
+		time.Sleep(time.Millisecond)
+	}
+	body, end := admissiontest.Stalled("")
+	if r := raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood); r.Status != "8" {
+		t.Errorf("one call more: %+v, expected 8 (RESOURCE_EXHAUSTED)", r)
+	}
+	end()
+	for _, end := range ends {
+		end()
+	}
+	waiting.Wait()
+	waitReleased(t, memory)
+}

@@ -119,10 +119,7 @@ func (m *Manager) attempt(abandoned context.Context, e *entry, slots chan struct
 }
 
 func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
-	err = m.recoverPanic(func() (err error) {
-		loaded, err = m.o.Loader.Load(m.ctx, e.dir)
-		return err
-	})
+	loaded, err = m.read(e)
 	if err != nil || m.o.Wrap == nil {
 		return loaded, err
 	}
@@ -136,6 +133,42 @@ func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
 		return nil, err
 	}
 	return loaded, nil
+}
+
+// abandonAfter is how long the end of a Manager waits for loaders that do not look at their context, such as one that reads a large file.
+const abandonAfter = time.Second
+
+// read calls the loader. It does not wait for it long once the Manager ends: what is made nevertheless is closed.
+func (m *Manager) read(e *entry) (servable.Model, error) {
+	type result struct {
+		model servable.Model
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		r.err = m.recoverPanic(func() (err error) {
+			r.model, err = m.o.Loader.Load(m.ctx, e.dir)
+			return err
+		})
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.model, r.err
+	case <-m.ctx.Done():
+	}
+	select {
+	case r := <-done:
+		return r.model, r.err
+	case <-m.o.Clock.After(abandonAfter):
+	}
+	go func() {
+		if r := <-done; r.err == nil {
+			m.close(e.id, r.model)
+		}
+	}()
+	return nil, status.Error(codes.Canceled, "the server ended while the model was loaded")
 }
 
 // recoverPanic makes a panic of f an error: a bad model does not end the server.

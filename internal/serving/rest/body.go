@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -63,6 +64,8 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 			return tooLarge(o.MaxBody)
 		case err == io.EOF:
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+			s.place = admission.PlaceOf(r.Context())
+			s.place.Begin()
 			return nil
 		case err != nil:
 			return bodyError(err, o)

@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -15,7 +16,8 @@ type scratch struct {
 	doc     document
 	text    []byte
 	out     []byte
-	account *budget.Account // pays for all of it
+	account *budget.Account  // pays for all of it
+	place   *admission.Place // of the connection, which is in use once the body is there
 }
 
 // open begins the account of a request. Where it does not pay for what earlier requests needed it begins with nothing.
@@ -50,7 +52,8 @@ func (s *scratch) free() {
 		s.doc.stack = nil
 	}
 	s.account.Close()
-	s.account, s.doc.account, s.doc.b = nil, nil, nil
+	s.place.End()
+	s.place, s.account, s.doc.account, s.doc.b = nil, nil, nil, nil
 	scratches.Put(s)
 }
 

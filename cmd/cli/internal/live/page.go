@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/report"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/report/echarts"
 	"github.com/goestimator/goestimator/internal/report/webpage"
 )
@@ -74,6 +75,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%d pages are open already: close one", mostReaders), http.StatusServiceUnavailable)
 		return
 	}
+	place := admission.PlaceOf(r.Context())
+	place.Begin()
+	defer place.End()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	s := stream{w: w, control: http.NewResponseController(w)}

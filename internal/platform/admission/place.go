@@ -1,0 +1,179 @@
+package admission
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"sync/atomic"
+
+	"google.golang.org/grpc/peer"
+)
+
+// Place is the place of a connection. A nil one takes none.
+type Place struct {
+	of    *Places
+	raw   net.Conn
+	from  origin
+	below *Place // of the connection below, where that has one in other Places
+
+	heard atomic.Bool  // something came since it was last looked at
+	uses  atomic.Int64 // calls, or other uses, that go on
+	had   atomic.Bool  // a use
+	kept  atomic.Bool  // one of the uses is without end
+
+	at      *queue // nil: it has been left; under the mutex of the Places
+	element *list.Element
+}
+
+// Begin notes that the connection is in use until End: it is not closed to make room for another. A call is one once its message
+// is there.
+func (p *Place) Begin() {
+	if p == nil {
+		return
+	}
+	p.below.Begin()
+	p.uses.Add(1)
+	if !p.had.Load() && p.had.CompareAndSwap(false, true) {
+		p.of.know(p)
+	}
+}
+
+// End ends what Begin began.
+func (p *Place) End() {
+	if p == nil {
+		return
+	}
+	p.hear()
+	p.uses.Add(-1)
+	p.below.End()
+}
+
+// Keep is Begin once for all: the connection is of somebody who is known.
+func (p *Place) Keep() {
+	if p != nil && !p.kept.Load() && p.kept.CompareAndSwap(false, true) {
+		p.Begin()
+	}
+}
+
+// hear notes that the connection is not silent.
+func (p *Place) hear() {
+	if !p.heard.Load() {
+		p.heard.Store(true)
+	}
+}
+
+// know moves a place to those of connections that had a call.
+func (p *Places) know(place *Place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place.at != nil {
+		place.at.remove(place)
+		p.known.add(place)
+	}
+}
+
+// close gives the place back.
+func (p *Place) close() {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.of.leave(p)
+}
+
+// PlaceOf returns the place of the connection that a call of gRPC, or a request of HTTP with ConnContext, came by; nil where it has none.
+func PlaceOf(ctx context.Context) *Place {
+	if p, ok := ctx.Value(placeKey{}).(*Place); ok {
+		return p
+	}
+	if from, ok := peer.FromContext(ctx); ok {
+		return placeAt(from.Addr)
+	}
+	return nil
+}
+
+// ConnPlace returns the place of a connection, or of the one below it; nil where it has none.
+func ConnPlace(c net.Conn) *Place { return placeAt(c.RemoteAddr()) }
+
+type placeKey struct{}
+
+// ConnContext is that of an http.Server whose listener has places.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if p := ConnPlace(c); p != nil {
+		return context.WithValue(ctx, placeKey{}, p)
+	}
+	return ctx
+}
+
+// address is the remote address of a connection that has a place: TLS and gRPC hand it on.
+type address struct {
+	net.Addr
+	place *Place
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (a *address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+func placeAt(a net.Addr) *Place {
+	if a, ok := a.(*address); ok {
+		return a.place
+	}
+	return nil
+}
+
+// conn is the connection that gives its place back when it is closed. One of TCP stays one in all else, such as writing many pieces at once.
+func (p *Place) conn() net.Conn {
+	remote := &address{p.raw.RemoteAddr(), p}
+	if t, ok := p.raw.(*net.TCPConn); ok {
+		return &tcpConn{t, remote}
+	}
+	return &conn{p.raw, remote}
+}
+
+// tcpConn is a connection of TCP that has a place.
+type tcpConn struct {
+	*net.TCPConn
+	remote *address
+}
+
+// RemoteAddr implements net.Conn.
+func (c *tcpConn) RemoteAddr() net.Addr { return c.remote }
+
+// Read implements net.Conn.
+func (c *tcpConn) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	c.remote.place.hear()
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *tcpConn) Close() error {
+	defer c.remote.place.close()
+	return c.TCPConn.Close()
+}
+
+// Direct returns the connection that has the place: nothing of what is written is changed.
+func (c *tcpConn) Direct() net.Conn { return c.TCPConn }
+
+// conn is another connection that has a place.
+type conn struct {
+	net.Conn
+	remote *address
+}
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.remote.place.hear()
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	defer c.remote.place.close()
+	return c.Conn.Close()
+}
+
+// Direct is that of tcpConn.
+func (c *conn) Direct() net.Conn { return c.Conn }

@@ -1,0 +1,129 @@
+package admission
+
+import (
+	"container/heap"
+	"container/list"
+	"net"
+	"net/netip"
+)
+
+// origin is whom connections are counted by: an address, or of IPv6 the 64 bits of a network, which one client has all of. That of
+// connections without an address, such as those of a Unix socket, is the zero value.
+type origin = netip.Prefix
+
+func originOf(a net.Addr) origin {
+	if below, ok := a.(*address); ok {
+		a = below.Addr
+	}
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return origin{}
+	}
+	ip := t.AddrPort().Addr().Unmap()
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	p, _ := ip.WithZone("").Prefix(bits) // the zero value for an address that is none
+	return p
+}
+
+// queue has places by their origins: the origin with the most first, and of each the places that were looked at longest ago first.
+type queue struct {
+	origins map[origin]*crowd
+	most    crowds
+}
+
+// crowd are the places of an origin.
+type crowd struct {
+	from   origin
+	places *list.List
+	index  int // in the heap
+}
+
+func newQueue() queue { return queue{origins: map[origin]*crowd{}} }
+
+// count returns how many places an origin has.
+func (q *queue) count(from origin) int {
+	if c := q.origins[from]; c != nil {
+		return c.places.Len()
+	}
+	return 0
+}
+
+func (q *queue) add(p *Place) {
+	c := q.origins[p.from]
+	if c == nil {
+		c = &crowd{from: p.from, places: list.New()}
+		q.origins[p.from] = c
+		heap.Push(&q.most, c)
+	}
+	p.at, p.element = q, c.places.PushBack(p)
+	heap.Fix(&q.most, c.index)
+}
+
+func (q *queue) remove(p *Place) {
+	c := q.origins[p.from]
+	c.places.Remove(p.element)
+	if c.places.Len() > 0 {
+		heap.Fix(&q.most, c.index)
+		return
+	}
+	heap.Remove(&q.most, c.index)
+	delete(q.origins, p.from)
+}
+
+// looks are how many places are looked at for one that can be closed.
+const looks = 1024
+
+// victim returns a place of the origin that has the most: one from which nothing has come since it was last looked at, else one
+// that is not in use, else nil. The places that are looked at go to the end.
+func (q *queue) victim() (found *Place) {
+	if len(q.most) == 0 {
+		return nil
+	}
+	places := q.most[0].places
+	for range min(looks, 2*places.Len()) {
+		e := places.Front()
+		places.MoveToBack(e)
+		switch p := e.Value.(*Place); {
+		case p.uses.Load() > 0:
+		case !p.heard.Swap(false):
+			return p
+		case found == nil:
+			found = p
+		}
+	}
+	return found
+}
+
+// crowds is a heap with the largest crowd first.
+type crowds []*crowd
+
+// Len implements heap.Interface.
+func (c crowds) Len() int { return len(c) }
+
+// Less implements heap.Interface.
+func (c crowds) Less(i, j int) bool { return c[i].places.Len() > c[j].places.Len() }
+
+// Swap implements heap.Interface.
+func (c crowds) Swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].index, c[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (c *crowds) Push(x any) {
+	one := x.(*crowd)
+	one.index = len(*c)
+	*c = append(*c, one)
+}
+
+// Pop implements heap.Interface.
+func (c *crowds) Pop() any {
+	last := len(*c) - 1
+	one := (*c)[last]
+	(*c)[last] = nil
+	*c = (*c)[:last]
+	return one
+}
