@@ -9,4 +9,7 @@ var (
 	// GridSample reads images [n, channels, sizes...] at the places of a grid [n, sizes..., directions], whose corners are -1 and 1.
 	GridSample = define("_GridSample(images: T, grid: T) -> samples: T", "T: {float32, float64}", "mode: {'linear', 'nearest', 'cubic'} = 'linear'",
 		"padding: {'zeros', 'border', 'reflection'} = 'zeros'", "align_corners: bool = false").grows()
+	// SelectBoxes chooses among boxes [images, boxes, 4] by their scores [images, classes, boxes], at most so many of each class of an image:
+	// rows of (image, class, box).
+	SelectBoxes = define("_SelectBoxes(boxes: float32, scores: float32, most: int64, overlap: float32, least: float32) -> selected: int64").grows()
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// samplingOps read images between their pixels, as ONNX Runtime does.
-var samplingOps = map[*ops.Def]maker{ops.RoiAlign: roiAlign, ops.GridSample: gridSample}
+// samplingOps read images between their pixels, and choose boxes in them, as ONNX Runtime does.
+var samplingOps = map[*ops.Def]maker{ops.RoiAlign: roiAlign, ops.GridSample: gridSample, ops.SelectBoxes: selectBoxes}
 
 // aligning is how regions are cut out of images.
 type aligning struct {

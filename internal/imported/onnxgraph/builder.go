@@ -151,6 +151,9 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 			all[i].known[p] = k
 		}
 	}
+	if len(all) == 1 {
+		b.noteRank(d, in, all[0])
+	}
 	return all
 }
 

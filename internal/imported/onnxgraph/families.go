@@ -8,3 +8,6 @@ func families() []operators {
 
 // mlFamilies are those of the domain of classic models.
 func mlFamilies() []operators { return []operators{classicOperators, labelOperators, vectorOperators} }
+
+// runtimeFamilies are those of the domain of ONNX Runtime.
+func runtimeFamilies() []operators { return []operators{runtimeOperators, quantizedRuntimeOperators} }

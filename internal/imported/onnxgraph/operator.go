@@ -53,7 +53,7 @@ func domains() map[string]operators {
 }
 
 func gathered() map[string]operators {
-	all := map[string]operators{"": {}, mlDomain: {}, runtimeDomain: runtimeOperators}
+	all := map[string]operators{"": {}, mlDomain: {}, runtimeDomain: {}}
 	for _, f := range families() {
 		for name, o := range f {
 			if _, twice := all[""][name]; twice {
@@ -69,6 +69,9 @@ func gathered() map[string]operators {
 	}
 	for _, f := range mlFamilies() {
 		maps.Copy(all[mlDomain], f)
+	}
+	for _, f := range runtimeFamilies() {
+		maps.Copy(all[runtimeDomain], f)
 	}
 	return all
 }

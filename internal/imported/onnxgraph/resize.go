@@ -129,7 +129,6 @@ func (x *site) resizeScales(i int) (scales []float64, open *value) {
 // openSize is a size that only a request says.
 const openSize = -2
 
-
 // resizeSizes returns the sizes that are input 3: -1 for those of axes that stay as they are, whatever their size is, as networks take that of
 // the batch from their input; openSize for those that only a request says, which are in open.
 func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
@@ -225,7 +224,7 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 	var outside []*value
 	for i, r := range all {
 		if r.openOut != nil {
-			y = x.alongOpenAxis(y, r, at[i])
+			y = x.sized(x.alongOpenAxis(y, r, at[i]), slices.Repeat([]int{-1}, rank))
 			continue
 		}
 		var mask *value

@@ -13,7 +13,7 @@ import (
 var shapeOperators = operators{
 	"Reshape": one(reshape), "Flatten": one(flatten), "Squeeze": one(squeeze), "Unsqueeze": one(unsqueeze), "Transpose": one(transposed), "Concat": one(concat),
 	"Split": as(split), "Expand": one(expand), "Tile": one(tile), "Shape": one(shapeOf), "Size": one(sizeOf), "Constant": one(constantNode).but("sparse tensors"),
-	"ConstantOfShape": one(constantOfShape), "Range": one(rangeOf), "Pad": one(padNode).but("pads that are not constant"), "DepthToSpace": one(depthToSpace), "SpaceToDepth": one(spaceToDepth),
+	"ConstantOfShape": one(constantOfShape), "Range": one(rangeOf), "Pad": one(padNode), "DepthToSpace": one(depthToSpace), "SpaceToDepth": one(spaceToDepth),
 	"EyeLike": one(eyeLike), "Trilu": one(trilu),
 }
 
@@ -58,7 +58,7 @@ func reshape(x *site) *value {
 }
 
 // sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.
-func (x *site) sized(y *value, sizes []int) *value {
+func (b *builder) sized(y *value, sizes []int) *value {
 	if y.rank() >= 0 {
 		return y
 	}
@@ -66,7 +66,12 @@ func (x *site) sized(y *value, sizes []int) *value {
 	for _, n := range sizes {
 		said.Dims = append(said.Dims, onnx.Dim{Size: n})
 	}
-	y.known = x.t.assumed(said)
+	y.known = b.t.assumed(said)
+	for i, n := range sizes { // what only data says may be nothing
+		if n < 0 && y.known[0].Known {
+			y.known[0].Shape[i] = 0
+		}
+	}
 	return y
 }
 
@@ -335,17 +340,9 @@ func rangeOf(x *site) *value {
 // padNode has pads and value as inputs since version 11.
 func padNode(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
-	pads, mode := x.intsOr("pads", 1, nil), x.str("mode", "constant")
-	axes := without(rank)
+	axes, mode := without(rank), x.str("mode", "constant")
 	if list := x.knownInts(3); list != nil {
 		axes = axesOf(list, rank)
-	}
-	if len(pads) != 2*len(axes) {
-		refuse("pads %v for axes %v", pads, axes)
-	}
-	before, after := make([]int, rank), make([]int, rank)
-	for i, a := range axes {
-		before[a], after[a] = pads[i], pads[len(axes)+i]
 	}
 	by := optional(x, 2)
 	if x.version < 11 {
@@ -355,6 +352,17 @@ func padNode(x *site) *value {
 		by = x.scalar(u.dtype, 0)
 	} else if by == nil {
 		by = constant(tensor.New(u.dtype))
+	}
+	if x.has(1) && x.at(1).fixed() == nil {
+		return x.openPad(u, x.at(1), axes, mode, x.op(ops.Reshape, nil, by, x.ints()))
+	}
+	pads := x.intsOr("pads", 1, nil)
+	if len(pads) != 2*len(axes) {
+		refuse("pads %v for axes %v", pads, axes)
+	}
+	before, after := make([]int, rank), make([]int, rank)
+	for i, a := range axes {
+		before[a], after[a] = pads[i], pads[len(axes)+i]
 	}
 	last := rank >= 3 && u.last != nil && !u.out.Valid() && u.t == nil
 	if last {
@@ -368,7 +376,7 @@ func padNode(x *site) *value {
 		y = u
 		for i := range rank {
 			if before[i] != 0 || after[i] != 0 {
-				y = x.extended(y, i, before[i], after[i], mode)
+				y = x.extended(y, i, x.i32(before[i]), x.i32(after[i]), mode)
 			}
 		}
 	default:
@@ -380,10 +388,41 @@ func padNode(x *site) *value {
 	return y
 }
 
+// openPad pads by what a request says: numbers before each of the axes, and then those after it.
+func (x *site) openPad(u, pads *value, axes []int, mode string, by *value) *value {
+	pads = x.cast(pads, tensor.Int32)
+	sides := func(at int) []*value { // of all axes
+		all := make([]*value, u.rank())
+		for i := range all {
+			all[i] = x.i32(0)
+		}
+		for i, a := range axes {
+			all[a] = x.item(pads, at+i)
+		}
+		return all
+	}
+	before, after := sides(0), sides(len(axes))
+	if mode == "reflect" || mode == "edge" || mode == "wrap" {
+		for _, a := range axes {
+			u = x.extended(u, a, before[a], after[a], mode)
+		}
+		return u
+	}
+	if mode != "constant" {
+		refuse("mode %s", mode)
+	}
+	first, last := x.pack(before...), x.pack(after...)
+	more := func(v *value) *value { return x.op(ops.Maximum, nil, v, x.i32(0)) }
+	y := x.op(ops.PadV2, nil, u, x.op(ops.Pack, graph.Attrs{"axis": int64(1)}, more(first), more(last)), by)
+	begin, end := more(x.op(ops.Neg, nil, first)), more(x.op(ops.Neg, nil, last)) // what negative numbers cut off
+	rest := x.op(ops.Sub, nil, x.op(ops.Sub, nil, x.shape(y), begin), end)
+	return x.sized(x.op(ops.Slice, nil, y, begin, more(rest)), slices.Repeat([]int{-1}, u.rank()))
+}
+
 // extended repeats elements of one axis before and after it.
-func (x *site) extended(u *value, axis, before, after int, mode string) *value {
+func (x *site) extended(u *value, axis int, before, after *value, mode string) *value {
 	n := x.size(u, axis)
-	at := x.op(ops.Range, nil, x.i32(-before), x.op(ops.AddV2, nil, n, x.i32(after)), x.i32(1))
+	at := x.op(ops.Range, nil, x.op(ops.Neg, nil, before), x.op(ops.AddV2, nil, n, after), x.i32(1))
 	top := x.op(ops.Sub, nil, n, x.i32(1))
 	switch mode {
 	case "edge":
