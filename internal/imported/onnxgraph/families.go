@@ -10,4 +10,6 @@ func families() []operators {
 func mlFamilies() []operators { return []operators{classicOperators, labelOperators, vectorOperators} }
 
 // runtimeFamilies are those of the domain of ONNX Runtime.
-func runtimeFamilies() []operators { return []operators{runtimeOperators, quantizedRuntimeOperators} }
+func runtimeFamilies() []operators {
+	return []operators{runtimeOperators, quantizedRuntimeOperators, attentionRuntimeOperators, fusedOperators}
+}

@@ -8,7 +8,7 @@ import (
 
 // quantizedRuntimeOperators are those of ONNX Runtime's quantizer: on integers that stand for real numbers, each with a scale and a zero point.
 var quantizedRuntimeOperators = operators{
-	"QLinearAdd": one(qlinearBinary(ops.AddV2)), "QLinearMul": one(qlinearBinary(ops.Mul)), "QGemm": one(qgemm), "QLinearConcat": one(qlinearConcat),
+	"QLinearAdd": one(qlinearAdd), "QLinearMul": one(qlinearMul), "QGemm": one(qgemm), "QLinearConcat": one(qlinearConcat),
 	"QLinearLeakyRelu": one(qlinearUnary(leakyOf)), "QLinearSigmoid": one(qlinearUnary(func(x *site, u *value) *value { return x.each(ops.Sigmoid, nil, u) })),
 	"QLinearSoftmax": one(qlinearUnary(softmaxOf)), "QLinearGlobalAveragePool": one(qlinearGlobalPool), "QLinearAveragePool": one(qlinearPool), "QLinearWhere": one(qlinearWhere),
 	"MatMulIntegerToFloat": one(matMulIntegerToFloat), "DynamicQuantizeMatMul": one(dynamicQuantizeMatMul), "DynamicQuantizeLSTM": as(dynamicQuantizeLSTM).but("zero points that are not 0"),
@@ -34,9 +34,38 @@ func (x *site) quantized(u *value, i int) *value {
 	return x.saturated(u, x.single(i+1), x.at(i+1).dtype)
 }
 
-// qlinearBinary: A, its scale and zero point, those of B, and those of the result.
-func qlinearBinary(d *ops.Def) func(x *site) *value {
-	return func(x *site) *value { return x.quantized(x.each(d, nil, x.dequantized(0), x.dequantized(3)), 6) }
+// biased adds the zero point that is input i to numbers in units of the result's scale, and rounds the sum.
+func (x *site) biased(u *value, i int) *value {
+	if !x.has(i) {
+		return x.saturated(u, nil, tensor.Uint8)
+	}
+	return x.saturated(x.each(ops.AddV2, nil, u, x.single(i)), nil, x.at(i).dtype)
+}
+
+// zeroPoint is input i, 0 where it is absent.
+func (x *site) zeroPoint(i int) *value {
+	if !x.has(i) {
+		return x.scalar(tensor.Float32, 0)
+	}
+	return x.single(i)
+}
+
+// qlinearAdd: A, its scale and zero point, those of B, and those of the result. The order is ONNX Runtime's, on which ties depend.
+func qlinearAdd(x *site) *value {
+	byA, byB := x.op(ops.RealDiv, nil, x.single(1), x.single(6)), x.op(ops.RealDiv, nil, x.single(4), x.single(6))
+	mul := func(a, b *value) *value { return x.each(ops.Mul, nil, a, b) }
+	fixed := x.op(ops.Sub, nil, x.zeroPoint(7), x.op(ops.AddV2, nil, mul(byA, x.zeroPoint(2)), mul(byB, x.zeroPoint(5))))
+	y := x.each(ops.AddV2, nil, mul(x.cast(x.at(0), tensor.Float32), byA), fixed)
+	y = x.each(ops.AddV2, nil, y, mul(x.cast(x.at(3), tensor.Float32), byB))
+	return x.saturated(y, nil, x.at(0).dtype)
+}
+
+// qlinearMul has the inputs of qlinearAdd.
+func qlinearMul(x *site) *value {
+	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, x.single(1), x.single(4)), x.single(6))
+	y := x.each(ops.Mul, nil, x.less(x.at(0), 2, 0, tensor.Float32), x.less(x.at(3), 5, 0, tensor.Float32))
+	y = x.each(ops.AddV2, nil, x.each(ops.Mul, nil, y, by), x.zeroPoint(7))
+	return x.saturated(y, nil, x.at(0).dtype)
 }
 
 func qlinearUnary(f func(x *site, u *value) *value) func(x *site) *value {
@@ -100,7 +129,7 @@ func qlinearPool(x *site) *value {
 	u, last := x.pooledFirst()
 	here := *x
 	here.in = append([]*value{u}, x.in[1:]...)
-	return x.quantized(x.pooledBack(averagePool(&here), last), 3)
+	return x.biased(x.each(ops.RealDiv, nil, x.pooledBack(averagePool(&here), last), x.single(3)), 4)
 }
 
 // qgemm: A, its scale and zero point, those of B, C, and the scale and zero point of the result, which is of floats where these are left out.

@@ -12,6 +12,8 @@ import (
 var transformerOperators = operators{
 	"Attention":       as(attention).but("softcap, qk_matmul_output, softmax_precision, and is_causal with what is past"),
 	"RotaryEmbedding": one(rotaryEmbedding),
+
+	"SimplifiedLayerNormalization": one(rmsNorm), // as exporters of ONNX Runtime write it
 }
 
 // heads divides [batch, length, n*depth] into [batch, n, length, depth], where it is not so already.
