@@ -152,8 +152,10 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 			all[i].known[p] = k
 		}
 	}
-	if len(all) == 1 {
-		b.noteRank(d, n.Attrs, in, all[0])
+	for _, y := range all {
+		if len(all) == 1 || ranked[d] != nil {
+			b.noteRank(d, n.Attrs, in, y)
+		}
 	}
 	return all
 }

@@ -19,6 +19,8 @@ var ranked = map[*ops.Def]func(in []*value) int{
 	ops.GatherV2:    gatheredRank,
 	ops.MatMul:      func([]*value) int { return 2 },
 	ops.BiasAdd:     firstRank,
+	ops.SplitV:      firstRank,
+	ops.Split:       func(in []*value) int { return in[1].rank() },
 }
 
 // reductions are ops that reduce axes, which are input 1.
