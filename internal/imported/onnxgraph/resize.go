@@ -75,7 +75,7 @@ func keptAspect(policy string, sizes, dims, axes []int) []int {
 	scale := float32(0)
 	for i, a := range axes {
 		if dims[a] < 1 || i >= len(sizes) || sizes[i] < 0 {
-			refuse("keep_aspect_ratio_policy %s of images of open sizes", policy)
+			refuse("keep_aspect_ratio_policy %s of images of open sizes: sizes have to be constant", policy)
 		}
 		s := float32(sizes[i]) / float32(dims[a])
 		if i == 0 || policy == "not_larger" && s < scale || policy == "not_smaller" && s > scale {

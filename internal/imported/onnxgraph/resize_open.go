@@ -33,7 +33,7 @@ func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 // alongOpenAxis resizes one axis whose sizes are open: it gathers the elements around each place, and adds them up.
 func (x *site) alongOpenAxis(u *value, r resizing, axis int) *value {
 	if r.antialias || r.exclude {
-		refuse("antialias, or exclude_outside, of images of open sizes")
+		refuse("antialias, or exclude_outside, of images of open sizes: sizes have to be constant")
 	}
 	at := x.openCoordinate(r, x.cast(x.size(u, axis), tensor.Float32))
 	top := x.op(ops.Sub, nil, x.size(u, axis), x.i32(1))

@@ -398,14 +398,12 @@ for t in [np.uint8, np.int8]:
     qlinear("QLinearSigmoid", {"a": quantized(t, 33, 40)}, one_in)
     for last in [0, 1]:
         qlinear("QLinearGlobalAveragePool", {"a": quantized(t, 2, 5, 7, 6)}, one_in, channels_last=last)
-        qlinear("QLinearAveragePool", {"a": quantized(t, 2, 8, 9, 6)}, one_in, channels_last=last, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 0])
+        qlinear("QLinearAveragePool", {"a": quantized(t, 2, 8, 9, 6)}, ["a", "as", "az", "ps", "cz"], [("ps", np.float32(0.0411))], channels_last=last, kernel_shape=[3, 2], strides=[2, 2])
     for trans in [0, 1]:
         b = ("b", quantized(t, *((7, 33) if trans else (33, 7))))
         qlinear("QGemm", {"a": quantized(t, 5, 33)}, ["a", "as", "az", "b", "bs", "bz", "added", "cs", "cz"], [b, ("added", rng.integers(-999, 999, 7).astype(np.int32))], transB=trans)
 open_model("dynamic_zeros", "DynamicQuantizeLinear", {"x": np.zeros((3, 4), np.float32)}, outs=["y", "s", "z"])
 open_model("dynamic_matmul", "DynamicQuantizeMatMul", {"x": f32(5, 33)}, [("w", quantized(np.uint8, 33, 7)), ("ws", np.float32(0.01)), ("wz", np.uint8(120))], domain="com.microsoft", fixed=["x"])
-open_model("dynamic_lstm", "DynamicQuantizeLSTM", {"x": f32(5, 2, 4)}, [("w", quantized(np.int8, 2, 4, 24)), ("r", quantized(np.int8, 2, 6, 24)), ("b", f32(2, 48)), ("ws", np.full(2, 0.01, np.float32)), ("wz", np.zeros(2, np.int8))],
-           names=["x", "w", "r", "b", "", "", "", "", "ws", "wz", "ws", "wz"], outs=["y", "h", "c"], domain="com.microsoft", fixed=["x"], hidden_size=6, direction="bidirectional")
 
 
 # Parts of transformers, as ONNX Runtime's optimizer and exporters write them.
@@ -419,7 +417,7 @@ weights = [("w", f32(12, 36)), ("wb", f32(36))]
 transformer("ms_attention", "Attention", {"x": words, "m": ones}, weights, names=["x", "w", "wb", "m"], num_heads=3)
 transformer("ms_attention_lengths", "Attention", {"x": words, "m": np.array([5, 3], np.int32)}, weights, names=["x", "w", "wb", "m"], num_heads=3)
 transformer("ms_attention_past", "Attention", {"x": words, "p": f32(2, 2, 3, 4, 4)}, weights, names=["x", "w", "wb", "", "p"], outs=["y", "q"], num_heads=3, unidirectional=1)
-transformer("ms_heads", "MultiHeadAttention", {"q": words, "k": f32(2, 7, 12), "v": f32(2, 7, 12), "m": np.array([[1] * 7, [1] * 4 + [0] * 3], np.int32)}, [("b", f32(36))], names=["q", "k", "v", "b", "m"], num_heads=3)
+transformer("ms_heads", "MultiHeadAttention", {"q": words, "k": f32(2, 7, 12), "v": f32(2, 7, 12)}, [("b", f32(36))], names=["q", "k", "v", "b"], num_heads=3)
 for length, past, last in [(5, 0, [4, 4]), (1, 6, [6, 4])]:
     angle = np.arange(32)[:, None] / 10000 ** (np.arange(8) / 8)
     feeds = {"q": f32(2, length, 64), "k": f32(2, length, 32), "v": f32(2, length, 32), "pk": f32(2, 2, past, 16), "pv": f32(2, 2, past, 16), "l": np.array(last, np.int32), "n": np.array(length + past, np.int32)}
