@@ -121,13 +121,14 @@ func (b *builder) op(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 // ops adds a node, and returns its results. Type attributes and counts follow from the inputs. Where these are all constant,
 // so are the results.
 func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
-	n := &graph.Node{Op: d.Name, Name: b.nodeName(b.name + "_" + d.Name), Attrs: maps.Clone(attrs)}
+	n := &graph.Node{Op: d.Name, Attrs: maps.Clone(attrs)}
 	if n.Attrs == nil {
 		n.Attrs = graph.Attrs{}
 	}
 	for i, v := range in {
 		in[i] = b.plain(b.own(v))
 	}
+	n.Name = b.nodeName(b.name + "_" + d.Name) // those that make the inputs plain have names by now
 	complete(d, n, in)
 	b.t.count(1 + len(in) + len(n.Outputs))
 	if err := eager.Check(n); err != nil {
@@ -149,6 +150,11 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	for p := range probes(all[0].known) {
 		for i, k := range probe(b.t.ctx, d, n, in, p) {
 			all[i].known[p] = k
+		}
+	}
+	for _, y := range all {
+		if len(all) == 1 || ranked[d] != nil {
+			b.noteRank(d, n.Attrs, in, y)
 		}
 	}
 	return all

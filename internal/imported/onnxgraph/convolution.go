@@ -184,7 +184,7 @@ func (x *site) convolved(image, filter, bias *value) *value {
 	if bias != nil {
 		y = x.op(ops.BiasAdd, nil, y, bias)
 	}
-	return x.channelsFirst(y)
+	return x.channelsFirst(x.sized(y, append(slices.Repeat([]int{-1}, w.n+1), dims[0])))
 }
 
 // filterPerm moves filters to [sizes..., inputs, outputs].

@@ -3,8 +3,13 @@ package onnxgraph
 // families are the operators of the default domain.
 func families() []operators {
 	return []operators{mathOperators, activationOperators, convolutionOperators, poolOperators, normOperators, productOperators, shapeOperators, indexOperators,
-		reduceOperators, controlOperators(), recurrentOperators, resizeOperators, quantizedOperators, boxOperators, sequenceOperators, textOperators, transformerOperators}
+		reduceOperators, controlOperators(), recurrentOperators, resizeOperators, quantizedOperators, boxOperators, samplingOperators, sequenceOperators, textOperators, transformerOperators}
 }
 
 // mlFamilies are those of the domain of classic models.
 func mlFamilies() []operators { return []operators{classicOperators, labelOperators, vectorOperators} }
+
+// runtimeFamilies are those of the domain of ONNX Runtime.
+func runtimeFamilies() []operators {
+	return []operators{runtimeOperators, quantizedRuntimeOperators, attentionRuntimeOperators, fusedOperators}
+}

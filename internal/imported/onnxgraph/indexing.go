@@ -64,7 +64,14 @@ func slice(x *site) *value {
 	}
 	at := []*value{x.bounds(x.pack(begin...)), x.bounds(x.pack(end...)), x.bounds(x.pack(step...))}
 	attrs := graph.Attrs{"begin_mask": mask, "end_mask": mask}
-	return x.op(ops.StridedSlice, attrs, u, at[0], at[1], at[2])
+	sizes := slices.Repeat([]int{-1}, rank)
+	if dims := u.dims(); dims != nil {
+		copy(sizes, dims)
+	}
+	for _, a := range list {
+		sizes[a] = -1
+	}
+	return x.sized(x.op(ops.StridedSlice, attrs, u, at[0], at[1], at[2]), sizes)
 }
 
 // bounds makes a constant vector int32: sizes are smaller than what it cuts off.
@@ -255,9 +262,10 @@ func oneHot(x *site) *value {
 	return x.op(ops.OneHot, graph.Attrs{"axis": int64(axis)}, at, depth, x.item(x.at(2), 1), x.item(x.at(2), 0))
 }
 
-func nonZero(x *site) *value {
-	return x.transpose(x.op(ops.Where, nil, x.at(0)), []int{1, 0})
-}
+func nonZero(x *site) *value { return x.transpose(x.truths(x.at(0)), []int{1, 0}) }
+
+// truths are the places [n, rank] of what is not zero.
+func (x *site) truths(u *value) *value { return x.sized(x.op(ops.Where, nil, u), []int{-1, u.rank()}) }
 
 // compress takes what a vector of truths says, along an axis or of all elements.
 func compress(x *site) *value {
@@ -268,7 +276,7 @@ func compress(x *site) *value {
 	} else if axis < 0 {
 		axis = axisOf(axis, x.rank(0))
 	}
-	at := x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, x.op(ops.Where, nil, x.at(1)))
+	at := x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, x.truths(x.at(1)))
 	return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
 }
 

@@ -55,6 +55,9 @@ func (b *builder) channelsLast(v *value) *value {
 
 // channelsFirst is the value that has this one as its form with channels last.
 func (b *builder) channelsFirst(last *value) *value {
+	if last.rank() < 0 {
+		refuse("the rank of the result is not known")
+	}
 	v := &value{dtype: last.dtype, last: last}
 	for i, k := range last.known {
 		if rank := len(k.Shape); k.Known && rank > 1 {

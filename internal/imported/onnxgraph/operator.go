@@ -53,7 +53,7 @@ func domains() map[string]operators {
 }
 
 func gathered() map[string]operators {
-	all := map[string]operators{"": {}, mlDomain: {}, runtimeDomain: runtimeOperators}
+	all := map[string]operators{"": {}, mlDomain: {}, runtimeDomain: {}}
 	for _, f := range families() {
 		for name, o := range f {
 			if _, twice := all[""][name]; twice {
@@ -70,11 +70,14 @@ func gathered() map[string]operators {
 	for _, f := range mlFamilies() {
 		maps.Copy(all[mlDomain], f)
 	}
+	for _, f := range runtimeFamilies() {
+		maps.Copy(all[runtimeDomain], f)
+	}
 	return all
 }
 
 // latest are the newest versions of the domains that are known.
-var latest = map[string]int{"": 23, mlDomain: 5, runtimeDomain: 1}
+var latest = map[string]int{"": 26, mlDomain: 5, runtimeDomain: 1}
 
 // Operators lists what is translated, sorted by domain and name.
 func Operators() (all []Operator) {

@@ -38,6 +38,25 @@ func (x *site) poolWindow() windowed {
 	}
 	w := x.window(kernel).settle(sizesOf(x.at(0)))
 	w.ceil = x.flag("ceil_mode", false)
+	return w.dropping(sizesOf(x.at(0)))
+}
+
+// dropping cuts off the padding of a last window that would begin behind the image, where the sizes are known: there is no such window.
+func (w windowed) dropping(sizes []int) windowed {
+	if !w.ceil || sizes == nil || w.same {
+		return w
+	}
+	w.after = slices.Clone(w.after)
+	for i := range w.n {
+		rest := sizes[i] + w.before[i] + w.after[i] - w.extent(i)
+		if sizes[i] < 0 || rest < 0 {
+			continue
+		}
+		last := (rest + w.strides[i] - 1) / w.strides[i] * w.strides[i] // where it begins
+		if last >= sizes[i]+w.before[i] {
+			w.after[i] -= rest - (last - w.strides[i])
+		}
+	}
 	return w
 }
 

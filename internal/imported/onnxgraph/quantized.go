@@ -88,16 +88,21 @@ func (x *site) less(u *value, i, axis int, d tensor.DType) *value {
 	return x.each(ops.Sub, nil, y, x.along(x.cast(x.at(i), d), axis, u.rank()))
 }
 
-// dynamicQuantize finds scale and zero point by the range of the values, which includes 0.
-func dynamicQuantize(x *site) []*value {
-	u := x.plain(x.at(0))
-	axes := x.ints(without(x.rank(0))...)
+// dynamicQuantize finds scale and zero point by the range of the values, which includes 0; where all are 0, the scale is 1.
+func dynamicQuantize(x *site) []*value { return x.dynamic(x.plain(x.at(0))) }
+
+// dynamic returns integers, their scale and their zero point.
+func (x *site) dynamic(u *value) []*value {
+	if u.rank() < 0 {
+		refuse("the rank is not known")
+	}
+	axes := x.ints(without(u.rank())...)
 	zero := x.scalar(tensor.Float32, 0)
 	low, high := x.op(ops.Minimum, nil, x.op(ops.Min, nil, u, axes), zero), x.op(ops.Maximum, nil, x.op(ops.Max, nil, u, axes), zero)
 	scale := x.op(ops.RealDiv, nil, x.op(ops.Sub, nil, high, low), x.scalar(tensor.Float32, 255))
-	safe := x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, scale, zero), x.scalar(tensor.Float32, 1), scale)
-	point := x.op(ops.Rint, nil, x.bounded(x.op(ops.Sub, nil, zero, x.op(ops.RealDiv, nil, low, safe)), 0, 255))
-	return []*value{x.saturated(x.op(ops.RealDiv, nil, u, safe), point, tensor.Uint8), scale, x.cast(point, tensor.Uint8)}
+	scale = x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, scale, zero), x.scalar(tensor.Float32, 1), scale)
+	point := x.op(ops.Rint, nil, x.bounded(x.op(ops.Sub, nil, zero, x.op(ops.RealDiv, nil, low, scale)), 0, 255))
+	return []*value{x.saturated(x.op(ops.RealDiv, nil, u, scale), point, tensor.Uint8), scale, x.cast(point, tensor.Uint8)}
 }
 
 // maxExact is how many products of 8 bits have a sum that float32 holds exactly; float64 holds those of any size.

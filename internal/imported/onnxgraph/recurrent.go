@@ -22,6 +22,15 @@ type cell struct {
 	peeps     []*value // of an LSTM: weights [hidden] of the input, output and forget gate; nil: none
 	step      func(c *cell, x *site, in *value, state []*value) []*value
 	states    int
+	seen      func(x *site, u *value) *value // what products see of sequences and states; nil: these themselves
+}
+
+// sees is what products see of a sequence or a state.
+func (c *cell) sees(x *site, u *value) *value {
+	if c.seen == nil {
+		return u
+	}
+	return c.seen(x, u)
 }
 
 // kind makes the cell of an operator.
@@ -93,7 +102,7 @@ func (x *site) direction(c cell, sequence *value, d int, batchFirst, reverse boo
 		}
 		return x.op(ops.ReverseV2, nil, v, x.ints(0))
 	}
-	in := x.product(turn(sequence), x.transpose(x.row(1, d), []int{1, 0}))
+	in := x.product(turn(c.sees(x, sequence)), x.transpose(x.row(1, d), []int{1, 0}))
 	c.r = x.transpose(x.row(2, d), []int{1, 0})
 	if b := x.row(3, d); b != nil {
 		parts := x.ops(ops.Split, graph.Attrs{"num_split": int64(2)}, x.i32(0), b)
@@ -167,7 +176,7 @@ func (c cell) masked(x *site, in *value, state []*value, t, lengths *value) (*va
 
 // recur is what the state adds to the gates.
 func (c *cell) recur(x *site, h *value) *value {
-	y := x.op(ops.MatMul, nil, h, c.r)
+	y := x.op(ops.MatMul, nil, c.sees(x, h), c.r)
 	if c.rb != nil {
 		y = x.op(ops.AddV2, nil, y, c.rb)
 	}

@@ -11,7 +11,7 @@ import (
 
 // resizeOperators change the sizes of images.
 var resizeOperators = operators{
-	"Resize":   one(resize).but("images of open sizes, but for nearest and linear with whole factors; keep_aspect_ratio_policy"),
+	"Resize":   one(resize).but("images of open sizes with antialias, exclude_outside, tf_crop_and_resize or keep_aspect_ratio_policy"),
 	"Upsample": one(resize),
 }
 
@@ -21,8 +21,9 @@ type resizing struct {
 	cubic                      float64
 	exclude, antialias         bool
 	extrapolation              float64
-	in, out                    int // sizes; in -1: open
+	in, out                    int // sizes; -1: open
 	scale, from, to            float64
+	openOut, openScale         *value // of what is open: the size and the scale; nil where all is known
 }
 
 // resize works along each axis by itself.
@@ -33,15 +34,13 @@ func resize(x *site) *value {
 	if x.version < 11 {
 		r.coordinates, r.nearest = "asymmetric", "floor"
 	}
-	if p := x.str("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
-		refuse("keep_aspect_ratio_policy %s", p)
-	}
 	axes := axesOf(x.intList("axes", without(rank)), rank)
-	scales, sizes, roi := x.resizeInputs()
+	scales, sizes, roi, open := x.resizeInputs(axes)
 	dims := u.dims()
 	if dims == nil {
 		dims = slices.Repeat([]int{-1}, rank)
 	}
+	sizes = keptAspect(x.str("keep_aspect_ratio_policy", "stretch"), sizes, dims, axes)
 	var all []resizing
 	var at []int
 	for i, a := range axes {
@@ -49,6 +48,13 @@ func resize(x *site) *value {
 		one.in = dims[a]
 		if !one.sized(i, scales, sizes, len(axes)) {
 			continue
+		}
+		if one.in < 0 || one.out < 0 {
+			settled := open
+			if one.out >= 0 {
+				settled = openResize{}
+			}
+			settled.settle(x, u, &one, i, a)
 		}
 		if len(roi) == 2*len(axes) {
 			one.from, one.to = roi[i], roi[len(axes)+i]
@@ -61,44 +67,87 @@ func resize(x *site) *value {
 	return x.resized(u, all, at)
 }
 
-// resizeInputs returns the scales or sizes, and the regions, which are inputs or attributes by the version.
-func (x *site) resizeInputs() (scales []float64, sizes []int, roi []float64) {
+// keptAspect are the sizes that keep the ratio of the sizes that there are.
+func keptAspect(policy string, sizes, dims, axes []int) []int {
+	if policy == "stretch" || sizes == nil {
+		return sizes
+	}
+	scale := float32(0)
+	for i, a := range axes {
+		if dims[a] < 1 || i >= len(sizes) || sizes[i] < 0 {
+			refuse("keep_aspect_ratio_policy %s of images of open sizes: sizes have to be constant", policy)
+		}
+		s := float32(sizes[i]) / float32(dims[a])
+		if i == 0 || policy == "not_larger" && s < scale || policy == "not_smaller" && s > scale {
+			scale = s
+		}
+	}
+	kept := make([]int, len(sizes))
+	for i, a := range axes {
+		kept[i] = int(math.Round(float64(scale * float32(dims[a]))))
+	}
+	return kept
+}
+
+// resizeInputs returns the scales or sizes, and the regions, which are inputs or attributes by the version. Where scales or sizes are not
+// known, they are in open, and what is known of sizes is -1 for those that stay as they are, and openSize for others.
+func (x *site) resizeInputs(axes []int) (scales []float64, sizes []int, roi []float64, open openResize) {
 	switch {
 	case x.version < 9 && x.n.Op == "Upsample":
 		for _, s := range x.floatList("scales") {
 			scales = append(scales, float64(s))
 		}
 	case x.version < 11:
-		scales = x.knownFloats(1)
+		scales, open.scales = x.resizeScales(1)
 	default:
-		roi, scales, sizes = x.knownFloats(1), x.knownFloats(2), x.resizeSizes()
+		roi = x.knownFloats(1)
+		scales, open.scales = x.resizeScales(2)
+		if len(scales) == 0 && open.scales == nil {
+			sizes, open.sizes = x.resizeSizes(axes)
+		}
+	}
+	if open.scales != nil {
+		sizes = slices.Repeat([]int{openSize}, len(axes))
 	}
 	if len(scales) == 0 && len(sizes) == 0 {
 		refuse("neither scales nor sizes")
 	}
-	return scales, sizes, roi
+	return scales, sizes, roi, open
 }
 
-// resizeSizes returns the sizes that are input 3, -1 for those of axes that stay as they are, whatever their size is: networks take that of
-// the batch from their input.
-func (x *site) resizeSizes() []int {
-	if !x.has(3) || x.at(3).fixed() != nil || len(x.intList("axes", nil)) > 0 {
-		return x.knownInts(3)
+// resizeScales returns the scales that are input i, or their value where they are not known.
+func (x *site) resizeScales(i int) (scales []float64, open *value) {
+	if !x.has(i) {
+		return nil, nil
 	}
-	var sizes []int
-	stays, same := make([]bool, x.rank(0)), make([]bool, x.rank(0))
+	if v := x.at(i); v.fixed() == nil && v.length() != 0 {
+		return nil, v
+	}
+	return x.knownFloats(i), nil
+}
+
+// openSize is a size that only a request says.
+const openSize = -2
+
+// resizeSizes returns the sizes that are input 3: -1 for those of axes that stay as they are, whatever their size is, as networks take that of
+// the batch from their input; openSize for those that only a request says, which are in open.
+func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
+	if !x.has(3) || x.at(3).fixed() != nil {
+		return x.knownInts(3), nil
+	}
+	stays, same := slices.Repeat([]bool{true}, len(axes)), slices.Repeat([]bool{true}, len(axes))
 	for p, k := range x.at(3).known {
 		in := x.at(0).known[p]
-		if k.T == nil || !in.Known || k.T.Len() != len(stays) || len(in.Shape) != len(stays) {
-			return x.knownInts(3)
+		if k.T == nil || !in.Known || k.T.Len() != len(axes) {
+			return slices.Repeat([]int{openSize}, len(axes)), x.at(3)
 		}
 		list := intsOf(k.T)
 		if p == 0 {
 			sizes = list
 		}
 		for i, n := range list {
-			stays[i] = (p == 0 || stays[i]) && n == in.Shape[i]
-			same[i] = (p == 0 || same[i]) && n == sizes[i]
+			stays[i] = stays[i] && n == in.Shape[axes[i]]
+			same[i] = same[i] && n == sizes[i]
 		}
 	}
 	for i := range sizes {
@@ -106,10 +155,10 @@ func (x *site) resizeSizes() []int {
 		case stays[i] && !same[i]:
 			sizes[i] = -1
 		case !same[i]:
-			return x.knownInts(3)
+			sizes[i], open = openSize, x.at(3)
 		}
 	}
-	return sizes
+	return sizes, open
 }
 
 // sized sets the sizes of axis i; false: it stays as it is.
@@ -128,13 +177,17 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 	if len(sizes) == axes && sizes[i] == -1 && r.coordinates != "tf_crop_and_resize" {
 		return false
 	}
+	if len(sizes) == axes && sizes[i] == openSize {
+		r.out = -1
+		return true
+	}
 	if len(sizes) != axes || sizes[i] < 0 || sizes[i] > 1<<24 {
 		refuse("sizes %v for %d axes", sizes, axes)
 	}
 	if r.out = sizes[i]; r.in < 0 {
-		refuse("sizes %v of images of open sizes", sizes)
+		return true
 	}
-	r.scale = float64(r.out) / float64(max(r.in, 1))
+	r.scale = float64(float32(r.out) / float32(max(r.in, 1)))
 	return r.out != r.in || r.coordinates == "tf_crop_and_resize"
 }
 
@@ -170,8 +223,9 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 	}
 	var outside []*value
 	for i, r := range all {
-		if r.in < 1 {
-			refuse("images of open sizes, mode %s, factor %v", r.mode, r.scale)
+		if r.openOut != nil {
+			y = x.sized(x.alongOpenAxis(y, r, at[i]), slices.Repeat([]int{-1}, rank))
+			continue
 		}
 		var mask *value
 		if y, mask = x.alongAxis(y, r, at[i]); mask != nil {
@@ -197,6 +251,9 @@ func (x *site) resizedImages(u *value, all []resizing, at []int) *value {
 	}
 	d, attrs := ops.ResizeNearestNeighbor, graph.Attrs{}
 	for _, r := range all {
+		if r.openOut != nil && r.scale == 0 {
+			return nil
+		}
 		exact := r.in >= 0 && float64(r.in)*r.scale == float64(r.out) || r.whole()
 		switch {
 		case r.repeats():
@@ -271,92 +328,4 @@ func (x *site) multiplied(u *value, axis int, by *value) *value {
 	rank := u.rank()
 	perm := append(without(rank, axis), axis)
 	return x.transpose(x.product(x.transpose(u, perm), by), inverse(perm))
-}
-
-// coordinate is the place in the input of element i of the result.
-func (r *resizing) coordinate(i int) float64 {
-	at, length := float64(i), float64(r.in)*r.scale
-	switch r.coordinates {
-	case "half_pixel":
-		return (at+0.5)/r.scale - 0.5
-	case "half_pixel_symmetric":
-		adjust := float64(r.out) / length
-		return float64(r.in)/2*(1-adjust) + (at+0.5)/r.scale - 0.5
-	case "pytorch_half_pixel":
-		if r.out == 1 {
-			return 0
-		}
-		return (at+0.5)/r.scale - 0.5
-	case "align_corners":
-		if r.out == 1 {
-			return 0
-		}
-		return at * float64(r.in-1) / float64(r.out-1)
-	case "asymmetric":
-		return at / r.scale
-	case "tf_crop_and_resize":
-		if r.out == 1 {
-			return 0.5 * (r.from + r.to) * float64(r.in-1)
-		}
-		return r.from*float64(r.in-1) + at*(r.to-r.from)*float64(r.in-1)/float64(r.out-1)
-	}
-	refuse("coordinate_transformation_mode %s", r.coordinates)
-	return 0
-}
-
-func (r *resizing) rounded(at float64) int {
-	switch r.nearest {
-	case "floor":
-		return int(math.Floor(at))
-	case "ceil":
-		return int(math.Ceil(at))
-	case "round_prefer_floor":
-		return int(math.Ceil(at - 0.5))
-	case "round_prefer_ceil":
-		return int(math.Floor(at + 0.5))
-	}
-	refuse("nearest_mode %s", r.nearest)
-	return 0
-}
-
-// taps are the weights of the elements of the input at a place. Places beyond the ends are those of the ends, or do not count.
-func (r *resizing) taps(at float64) map[int]float64 {
-	kernel, reach := func(t float64) float64 { return max(1-math.Abs(t), 0) }, 1.0
-	switch r.mode {
-	case "linear", "bilinear":
-	case "cubic":
-		kernel, reach = r.cubicWeight, 2
-	default:
-		refuse("mode %s", r.mode)
-	}
-	shrink := 1.0
-	if r.antialias && r.scale < 1 {
-		shrink = r.scale
-	}
-	taps, sum := map[int]float64{}, 0.0
-	for i := int(math.Floor(at - reach/shrink)); i <= int(math.Ceil(at+reach/shrink)); i++ {
-		w := kernel((float64(i) - at) * shrink)
-		inside := i >= 0 && i < r.in
-		if w == 0 || !inside && r.exclude {
-			continue
-		}
-		taps[min(max(i, 0), r.in-1)] += w
-		sum += w
-	}
-	for i := range taps {
-		taps[i] /= sum
-	}
-	return taps
-}
-
-// cubicWeight is Keys' kernel.
-func (r *resizing) cubicWeight(t float64) float64 {
-	a := r.cubic
-	switch t = math.Abs(t); {
-	case t <= 1:
-		return (a+2)*t*t*t - (a+3)*t*t + 1
-	case t < 2:
-		return a*t*t*t - 5*a*t*t + 8*a*t - 4*a
-	}
-	return 0
 }

@@ -16,11 +16,11 @@ func solve(x *site) *value { return x.op(ops.MatrixSolve, nil, x.at(0), x.at(1))
 
 // fusedMatMul is a product with a factor, of operands that may be transposed.
 func fusedMatMul(x *site) *value {
-	if x.flag("transBatchA", false) || x.flag("transBatchB", false) {
-		refuse("transBatchA, or transBatchB")
-	}
-	operand := func(i int, name string) *value {
+	operand := func(i int, name, batch string) *value {
 		u, rank := x.at(i), x.rank(i)
+		if x.flag(batch, false) && rank > 2 {
+			u = x.batchFirst(u, rank)
+		}
 		if !x.flag(name, false) || rank < 2 {
 			return u
 		}
@@ -28,7 +28,7 @@ func fusedMatMul(x *site) *value {
 		perm[rank-2], perm[rank-1] = rank-1, rank-2
 		return x.transpose(u, perm)
 	}
-	return x.times(x.product(operand(0, "transA"), operand(1, "transB")), x.float("alpha", 1))
+	return x.times(x.product(operand(0, "transA", "transBatchA"), operand(1, "transB", "transBatchB")), x.float("alpha", 1))
 }
 
 func biasGelu(x *site) *value { return x.erfGelu(x.each(ops.AddV2, nil, x.at(0), x.at(1))) }

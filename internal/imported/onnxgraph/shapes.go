@@ -13,7 +13,7 @@ import (
 var shapeOperators = operators{
 	"Reshape": one(reshape), "Flatten": one(flatten), "Squeeze": one(squeeze), "Unsqueeze": one(unsqueeze), "Transpose": one(transposed), "Concat": one(concat),
 	"Split": as(split), "Expand": one(expand), "Tile": one(tile), "Shape": one(shapeOf), "Size": one(sizeOf), "Constant": one(constantNode).but("sparse tensors"),
-	"ConstantOfShape": one(constantOfShape), "Range": one(rangeOf), "Pad": one(padNode).but("pads that are not constant"), "DepthToSpace": one(depthToSpace), "SpaceToDepth": one(spaceToDepth),
+	"ConstantOfShape": one(constantOfShape), "Range": one(rangeOf), "Pad": one(padNode), "DepthToSpace": one(depthToSpace), "SpaceToDepth": one(spaceToDepth),
 	"EyeLike": one(eyeLike), "Trilu": one(trilu),
 }
 
@@ -58,7 +58,7 @@ func reshape(x *site) *value {
 }
 
 // sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.
-func (x *site) sized(y *value, sizes []int) *value {
+func (b *builder) sized(y *value, sizes []int) *value {
 	if y.rank() >= 0 {
 		return y
 	}
@@ -66,7 +66,12 @@ func (x *site) sized(y *value, sizes []int) *value {
 	for _, n := range sizes {
 		said.Dims = append(said.Dims, onnx.Dim{Size: n})
 	}
-	y.known = x.t.assumed(said)
+	y.known = b.t.assumed(said)
+	for i, n := range sizes { // what only data says may be nothing
+		if n < 0 && y.known[0].Known {
+			y.known[0].Shape[i] = 0
+		}
+	}
 	return y
 }
 
@@ -330,99 +335,6 @@ func rangeOf(x *site) *value {
 		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
 	}
 	return x.cast(x.op(ops.Range, nil, in...), d)
-}
-
-// padNode has pads and value as inputs since version 11.
-func padNode(x *site) *value {
-	u, rank := x.at(0), x.rank(0)
-	pads, mode := x.intsOr("pads", 1, nil), x.str("mode", "constant")
-	axes := without(rank)
-	if list := x.knownInts(3); list != nil {
-		axes = axesOf(list, rank)
-	}
-	if len(pads) != 2*len(axes) {
-		refuse("pads %v for axes %v", pads, axes)
-	}
-	before, after := make([]int, rank), make([]int, rank)
-	for i, a := range axes {
-		before[a], after[a] = pads[i], pads[len(axes)+i]
-	}
-	by := optional(x, 2)
-	if x.version < 11 {
-		by = x.scalar(u.dtype, x.float("value", 0))
-	}
-	if by == nil && mode == "constant" && u.dtype != tensor.String && u.dtype != tensor.Bool {
-		by = x.scalar(u.dtype, 0)
-	} else if by == nil {
-		by = constant(tensor.New(u.dtype))
-	}
-	last := rank >= 3 && u.last != nil && !u.out.Valid() && u.t == nil
-	if last {
-		u, before, after = u.last, permuted(before, toLast(rank)), permuted(after, toLast(rank))
-	}
-	var y *value
-	switch mode {
-	case "constant":
-		y = x.pad(u, before, after, x.op(ops.Reshape, nil, by, x.ints()))
-	case "reflect", "edge", "wrap":
-		y = u
-		for i := range rank {
-			if before[i] != 0 || after[i] != 0 {
-				y = x.extended(y, i, before[i], after[i], mode)
-			}
-		}
-	default:
-		refuse("mode %s", mode)
-	}
-	if last {
-		return x.channelsFirst(y)
-	}
-	return y
-}
-
-// extended repeats elements of one axis before and after it.
-func (x *site) extended(u *value, axis, before, after int, mode string) *value {
-	n := x.size(u, axis)
-	at := x.op(ops.Range, nil, x.i32(-before), x.op(ops.AddV2, nil, n, x.i32(after)), x.i32(1))
-	top := x.op(ops.Sub, nil, n, x.i32(1))
-	switch mode {
-	case "edge":
-		at = x.op(ops.Minimum, nil, x.op(ops.Maximum, nil, at, x.i32(0)), top)
-	case "wrap":
-		at = x.op(ops.FloorMod, nil, at, n)
-	default: // at a distance of d behind the end is what is d before it
-		period := x.op(ops.Maximum, nil, x.op(ops.Mul, nil, top, x.i32(2)), x.i32(1))
-		at = x.op(ops.FloorMod, nil, at, period)
-		at = x.op(ops.Minimum, nil, at, x.op(ops.Sub, nil, period, at))
-		at = x.op(ops.Minimum, nil, at, top)
-	}
-	return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
-}
-
-// pad adds elements before and after each axis; negative numbers cut off.
-func (b *builder) pad(u *value, before, after []int, by *value) *value {
-	var pads []int32
-	cut, grow := false, false
-	for i := range before {
-		cut, grow = cut || before[i] < 0 || after[i] < 0, grow || before[i] > 0 || after[i] > 0
-		pads = append(pads, int32(max(before[i], 0)), int32(max(after[i], 0)))
-	}
-	if grow {
-		t, _ := tensor.FromSlice(pads, len(before), 2)
-		u = b.op(ops.PadV2, nil, u, constant(t), by)
-	}
-	if !cut {
-		return u
-	}
-	begin, end, step := make([]int, len(before)), make([]int, len(before)), make([]int, len(before))
-	mask := int64(0)
-	for i := range before {
-		begin[i], end[i], step[i] = max(-before[i], 0), min(after[i], 0), 1
-		if after[i] >= 0 {
-			mask |= 1 << i
-		}
-	}
-	return b.op(ops.StridedSlice, graph.Attrs{"end_mask": mask}, u, b.ints(begin...), b.ints(end...), b.ints(step...))
 }
 
 func depthToSpace(x *site) *value {

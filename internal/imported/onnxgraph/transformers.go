@@ -10,8 +10,10 @@ import (
 
 // transformerOperators are parts of transformers, of version 23.
 var transformerOperators = operators{
-	"Attention":       as(attention).but("softcap, qk_matmul_output, softmax_precision, and is_causal with what is past"),
+	"Attention":       as(attention).but("qk_matmul_output, nonpad_kv_seqlen"),
 	"RotaryEmbedding": one(rotaryEmbedding),
+
+	"SimplifiedLayerNormalization": one(rmsNorm), // as exporters of ONNX Runtime write it
 }
 
 // heads divides [batch, length, n*depth] into [batch, n, length, depth], where it is not so already.
@@ -30,9 +32,8 @@ func (x *site) heads(u *value, n int) *value {
 
 // attention is softmax(q·kᵀ·scale + mask)·v of heads; those of keys and values may be fewer.
 func attention(x *site) []*value {
-	if x.float("softcap", 0) != 0 || x.int("softmax_precision", 1) != 1 {
-		refuse("softcap, or softmax_precision")
-	}
+	limit := x.float("softcap", 0)
+	x.attr("softmax_precision") // kernels compute in float32 or more
 	if x.attr("qk_matmul_output_mode"); len(x.n.Outputs) > 3 && x.n.Outputs[3] != "" {
 		refuse("the output qk_matmul_output")
 	}
@@ -54,8 +55,11 @@ func attention(x *site) []*value {
 	}
 	root := math.Sqrt(x.float("scale", float32(1/math.Sqrt(float64(depth[3])))))
 	scores := x.op(ops.BatchMatMulV2, graph.Attrs{"adj_y": true}, x.times(q, root), x.times(k, root))
+	if limit > 0 {
+		scores = x.times(x.op(ops.Tanh, nil, x.times(scores, 1/limit)), limit)
+	}
 	scores = x.masked(scores, q, k)
-	y := x.op(ops.BatchMatMulV2, nil, x.op(ops.Softmax, nil, scores), v)
+	y := x.op(ops.BatchMatMulV2, nil, x.shares(scores), v)
 	if flat {
 		y = x.transpose(y, []int{0, 2, 1, 3})
 		shape := x.concat(0, x.reshape(x.size(y, 0), 1), x.reshape(x.size(y, 1), 1), x.ints(-1))
@@ -67,6 +71,13 @@ func attention(x *site) []*value {
 	}
 	out[0] = y
 	return out
+}
+
+// shares are the weights of keys: none where no key counts.
+func (x *site) shares(scores *value) *value {
+	most := x.op(ops.Max, graph.Attrs{"keep_dims": true}, scores, x.i32(-1))
+	none := x.op(ops.Equal, nil, most, x.scalar(scores.dtype, math.Inf(-1)))
+	return x.op(ops.SelectV2, nil, none, x.scalar(scores.dtype, 0), x.op(ops.Softmax, nil, scores))
 }
 
 // shared repeats each of n heads until there are as many as heads of queries.
@@ -85,12 +96,13 @@ func (x *site) shared(u *value, heads, n int) *value {
 func (x *site) masked(scores, q, k *value) *value {
 	low := x.scalar(scores.dtype, math.Inf(-1))
 	if x.flag("is_causal", false) {
+		past := x.i32(0)
 		if x.has(4) {
-			refuse("is_causal with past keys")
+			past = x.size(x.at(4), 2)
 		}
-		ones := x.op(ops.Fill, nil, x.pack(x.size(q, 2), x.size(k, 2)), x.scalar(tensor.Float32, 1))
-		sees := x.op(ops.MatrixBandPart, nil, ones, constant(tensor.Scalar(int64(-1))), constant(tensor.Scalar(int64(0))))
-		scores = x.op(ops.SelectV2, nil, x.op(ops.Equal, nil, sees, x.scalar(tensor.Float32, 1)), scores, low)
+		at := x.op(ops.AddV2, nil, x.steps(x.size(q, 2), tensor.Int32, 1), past)
+		sees := x.op(ops.LessEqual, nil, x.steps(x.size(k, 2), tensor.Int32, 0), at)
+		scores = x.op(ops.SelectV2, nil, sees, scores, low)
 	}
 	switch {
 	case !x.has(3):

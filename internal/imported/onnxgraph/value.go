@@ -25,12 +25,18 @@ type value struct {
 type probes [4]infer.Value
 
 // openSizes are those assumptions: the size of the i-th open dimension. All but the first can be halved five times, as networks do that
-// join images of several sizes.
+// join images of several sizes. The second one is wider than the first one in the third, and narrower in the fourth, so that images which a
+// model brings to one of few sizes come to different ones.
 var openSizes = [len(probes{})]func(i int) int{
 	func(int) int { return 1 },
 	func(int) int { return 64 },
 	func(i int) int { return 32 * different(2*i) },
-	func(i int) int { return 32 * different(2*i+1) },
+	func(i int) int {
+		if i == 1 {
+			return 64
+		}
+		return 32 * different(2*i+1)
+	},
 }
 
 // primes are what open sizes are made of.

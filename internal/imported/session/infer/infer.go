@@ -106,7 +106,7 @@ func Breadth(shape []int) int {
 
 // families are the tables of rules.
 func families() []map[*ops.Def]rule {
-	return []map[*ops.Def]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, otherRules}
+	return []map[*ops.Def]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, samplingRules, otherRules}
 }
 
 var rules = sync.OnceValue(func() map[string]rule {

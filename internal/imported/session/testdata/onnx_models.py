@@ -19,7 +19,7 @@ def save(name, nodes, ins, outs, inits=(), ml=3, opset=17, feeds=None, functions
 
 
 def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
-    opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml)]
+    opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml), h.make_opsetid("com.microsoft", 1)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
     m = h.make_model(g, opset_imports=opsets, ir_version=8, functions=list(functions))
@@ -337,3 +337,101 @@ def functions():
 for network in [resnet, mobilenet, unet, transformer, recurrent, series, detector, quantized, control, functions]:
     network()
 transformer(np.float16, "transformer_half")
+
+
+# Images between their pixels, and images of open sizes.
+def open_model(name, op, feeds, inits=(), opset=17, outs=("y",), fixed=(), domain="", names=None, **attrs):
+    """One operator whose inputs have open sizes, but for those in fixed."""
+    kinds = {np.dtype(a): h.np_dtype_to_tensor_dtype(np.dtype(a)) for a in ["float32", "int64", "int32", "uint8", "int8", "bool"]}
+    ins = [(k, kinds[v.dtype], list(v.shape) if k in fixed else [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+    constants = [nh.from_array(np.asarray(v), k) for k, v in inits]
+    node = h.make_node(op, names or [i[0] for i in ins] + [c.name for c in constants], list(outs), domain=domain, **attrs)
+    g = h.make_graph([node], name, [h.make_tensor_value_info(*i) for i in ins], [onnx.ValueInfoProto(name=o) for o in outs if o], constants)
+    save_graph(name, g, feeds, opset=opset)
+
+
+regions = np.array([[0, 0, 20, 24], [-10, -7, 30, 60], [5, 6, 5, 6], [12.3, 4.4, 50.2, 30.1], [100, 100, 140, 150], [30, 30, 10, 10]], np.float32)
+for mode in ["avg", "max"]:
+    for opset, ratio, how in [(10, 2, ""), (16, 0, "half_pixel"), (16, 2, "output_half_pixel")]:
+        more = {"coordinate_transformation_mode": how} if how else {}
+        open_model(f"roi_{mode}_{opset}_{ratio}", "RoiAlign", {"x": f32(2, 3, 10, 13), "r": regions, "b": np.array([0, 1, 0, 1, 0, 1])}, opset=opset, mode=mode, sampling_ratio=ratio, output_height=3, output_width=5, spatial_scale=0.25, **more)
+open_model("roi_none", "RoiAlign", {"x": f32(2, 3, 10, 13), "r": np.zeros((0, 4), np.float32), "b": np.zeros(0, np.int64)}, opset=16)
+for padding in ["zeros", "border", "reflection"]:
+    for align in [0, 1]:
+        places = (rng.random((2, 4, 5, 2)) * 3 - 1.5).astype(np.float32)
+        places[0, 0, :4] = [[-1, 1], [1, 1], [0, 0], [4.0, -3.7]]
+        for mode in ["linear", "nearest"]:
+            open_model(f"grid_{mode}_{padding}_{align}", "GridSample", {"x": f32(2, 3, 6, 7), "g": places}, opset=20, mode=mode, padding_mode=padding, align_corners=align)
+            open_model(f"grid3_{mode}_{padding}_{align}", "GridSample", {"x": f32(2, 3, 4, 6, 7), "g": (rng.random((2, 3, 4, 5, 3)) * 3 - 1.5).astype(np.float32)}, opset=20, mode=mode, padding_mode=padding, align_corners=align)
+        open_model(f"grid_cubic_{padding}_{align}", "GridSample", {"x": f32(2, 3, 6, 7), "g": places}, opset=16, mode="bicubic", padding_mode=padding, align_corners=align)
+for mode, how, nearest in [("nearest", "asymmetric", "floor"), ("nearest", "half_pixel", "round_prefer_floor"), ("nearest", "pytorch_half_pixel", "ceil"), ("linear", "half_pixel", "floor"), ("linear", "align_corners", "floor"), ("cubic", "pytorch_half_pixel", "floor"), ("cubic", "align_corners", "floor")]:
+    for size in [(17, 7), (1, 4), (30, 30)]:
+        open_model(f"resize_open_{mode}_{how}_{size[0]}", "Resize", {"x": f32(1, 3, 9, 10), "s": np.array([1, 3, *size])}, fixed=["s"], names=["x", "", "", "s"], mode=mode, coordinate_transformation_mode=how, nearest_mode=nearest)
+for policy in ["not_larger", "not_smaller"]:
+    save(f"resize_{policy}", [h.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear", axes=[2, 3], keep_aspect_ratio_policy=policy)], [("x", T.FLOAT, [1, 2, 6, 9])], [("y", T.FLOAT, None)], [nh.from_array(np.array([4, 12]), "s")], opset=18, feeds={"x": f32(1, 2, 6, 9)})
+for mode in ["constant", "reflect", "edge"]:
+    open_model(f"pad_open_{mode}", "Pad", {"x": f32(4, 5), "p": np.array([1, 0, 2, 3])}, fixed=["p"], mode=mode)
+open_model("pad_open_cut", "Pad", {"x": f32(4, 5), "p": np.array([-1, 2, 0, -3])}, fixed=["p"])
+boxes = np.cumsum(rng.random((2, 9, 4)).astype(np.float32), -1)
+open_model("boxes_open", "NonMaxSuppression", {"b": boxes, "s": rng.random((2, 3, 9)).astype(np.float32)}, [("n", np.array([4])), ("o", np.array([0.3], np.float32)), ("l", np.array([0.1], np.float32))])
+
+
+# What ONNX Runtime's quantizer writes. Weights of 7 bits: products of 8 bits overflow in its kernels on some processors.
+def quantized(kind, *shape):
+    least, most = (-64, 64) if kind == np.int8 else (0, 256)
+    return rng.integers(least, most, shape).astype(kind)
+
+
+for t in [np.uint8, np.int8]:
+    scales = {"a": ("as", np.float32(0.02), "az", t(3)), "b": ("bs", np.float32(0.03), "bz", t(11)), "c": ("cs", np.float32(0.04), "cz", t(5))}
+
+    def qlinear(op, feeds, names, extra=(), **attrs):
+        inits = [(s[i], s[i + 1]) for s in scales.values() for i in (0, 2)] + list(extra)
+        open_model(f"{op}_{t.__name__}_{len(attrs) and list(attrs.values())[0]}", op, feeds, [i for i in inits if i[0] in names], names=names, domain="com.microsoft", fixed=list(feeds), **attrs)
+
+    two = ["a", "as", "az", "b", "bs", "bz", "cs", "cz"]
+    for op in ["QLinearAdd", "QLinearMul"]:
+        qlinear(op, {"a": quantized(t, 33, 40), "b": quantized(t, 33, 1)}, two)
+    qlinear("QLinearConcat", {"a": quantized(t, 5, 33), "b": quantized(t, 5, 12)}, ["cs", "cz", "a", "as", "az", "b", "bs", "bz"], axis=1)
+    one_in = ["a", "as", "az", "cs", "cz"]
+    qlinear("QLinearLeakyRelu", {"a": quantized(t, 33, 40)}, one_in, alpha=0.1)
+    qlinear("QLinearSigmoid", {"a": quantized(t, 33, 40)}, one_in)
+    for last in [0, 1]:
+        qlinear("QLinearGlobalAveragePool", {"a": quantized(t, 2, 5, 7, 6)}, one_in, channels_last=last)
+        qlinear("QLinearAveragePool", {"a": quantized(t, 2, 8, 9, 6)}, ["a", "as", "az", "ps", "cz"], [("ps", np.float32(0.0411))], channels_last=last, kernel_shape=[3, 2], strides=[2, 2])
+    for trans in [0, 1]:
+        b = ("b", quantized(t, *((7, 33) if trans else (33, 7))))
+        qlinear("QGemm", {"a": quantized(t, 5, 33)}, ["a", "as", "az", "b", "bs", "bz", "added", "cs", "cz"], [b, ("added", rng.integers(-999, 999, 7).astype(np.int32))], transB=trans)
+open_model("dynamic_zeros", "DynamicQuantizeLinear", {"x": np.zeros((3, 4), np.float32)}, outs=["y", "s", "z"])
+open_model("dynamic_matmul", "DynamicQuantizeMatMul", {"x": f32(5, 33)}, [("w", quantized(np.uint8, 33, 7)), ("ws", np.float32(0.01)), ("wz", np.uint8(120))], domain="com.microsoft", fixed=["x"])
+
+
+# Parts of transformers, as ONNX Runtime's optimizer and exporters write them.
+def transformer(name, op, feeds, inits=(), **more):
+    open_model(name, op, feeds, inits, domain="com.microsoft", fixed=list(feeds), **more)
+
+
+words = f32(2, 5, 12)
+ones = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], np.int32)
+weights = [("w", f32(12, 36)), ("wb", f32(36))]
+transformer("ms_attention", "Attention", {"x": words, "m": ones}, weights, names=["x", "w", "wb", "m"], num_heads=3)
+transformer("ms_attention_lengths", "Attention", {"x": words, "m": np.array([5, 3], np.int32)}, weights, names=["x", "w", "wb", "m"], num_heads=3)
+transformer("ms_attention_past", "Attention", {"x": words, "p": f32(2, 2, 3, 4, 4)}, weights, names=["x", "w", "wb", "", "p"], outs=["y", "q"], num_heads=3, unidirectional=1)
+transformer("ms_heads", "MultiHeadAttention", {"q": words, "k": f32(2, 7, 12), "v": f32(2, 7, 12)}, [("b", f32(36))], names=["q", "k", "v", "b"], num_heads=3)
+for length, past, last in [(5, 0, [4, 4]), (1, 6, [6, 4])]:
+    angle = np.arange(32)[:, None] / 10000 ** (np.arange(8) / 8)
+    feeds = {"q": f32(2, length, 64), "k": f32(2, length, 32), "v": f32(2, length, 32), "pk": f32(2, 2, past, 16), "pv": f32(2, 2, past, 16), "l": np.array(last, np.int32), "n": np.array(length + past, np.int32)}
+    transformer(f"ms_groups_{length}", "GroupQueryAttention", feeds, [("cos", np.cos(angle).astype(np.float32)), ("sin", np.sin(angle).astype(np.float32))], outs=["y", "k2", "v2"], num_heads=4, kv_num_heads=2, do_rotary=1)
+transformer("ms_skip_rms", "SkipSimplifiedLayerNormalization", {"x": words, "s": f32(2, 5, 12)}, [("g", f32(12))], outs=["y", "", "", "sum"])
+transformer("ms_embed", "EmbedLayerNormalization", {"i": np.array([[1, 2, 3, 0, 4], [5, 6, 0, 0, 0]], np.int32), "k": ones, "m": ones}, [("we", f32(9, 12)), ("pe", f32(8, 12)), ("se", f32(2, 12)), ("g", f32(12)), ("b", f32(12))],
+            names=["i", "k", "we", "pe", "se", "g", "b", "m"], outs=["y", "n"])
+transformer("ms_conv", "FusedConv", {"x": f32(2, 3, 6, 5)}, [("w", f32(4, 3, 3, 3)), ("b", f32(4))], activation="LeakyRelu", activation_params=[0.1], pads=[1] * 4)
+transformer("ms_batch_first", "FusedMatMul", {"a": f32(5, 2, 4), "b": f32(2, 3, 4)}, transBatchA=1, transB=1)
+
+# A result whose size only data says, and a branch that depends on whether there is any of it.
+chosen = h.make_graph([h.make_node("Gather", ["x", "at"], ["some"], axis=0), h.make_node("ReduceSum", ["some"], ["t1"], keepdims=0)], "then", [], [h.make_tensor_value_info("t1", T.FLOAT, [])])
+nothing = h.make_graph([h.make_node("Constant", [], ["t2"], value=nh.from_array(np.float32(-7)))], "else", [], [h.make_tensor_value_info("t2", T.FLOAT, [])])
+for name, v in [("some", f32(4)), ("none", -np.abs(f32(4)))]:
+    steps = [h.make_node("Greater", ["x", "zero"], ["yes"]), h.make_node("NonZero", ["yes"], ["found"]), h.make_node("Transpose", ["found"], ["column"]), h.make_node("Squeeze", ["column", "one"], ["at"]),
+             h.make_node("Size", ["at"], ["n"]), h.make_node("Greater", ["n", "no"], ["any"]), h.make_node("If", ["any"], ["y"], then_branch=chosen, else_branch=nothing)]
+    save("data_says_" + name, steps, [("x", T.FLOAT, ["n"])], [("y", T.FLOAT, None)], [nh.from_array(np.float32(0), "zero"), nh.from_array(np.array([1]), "one"), nh.from_array(np.array(0), "no")], feeds={"x": v})

@@ -1,0 +1,133 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// openResize is how long axes become where only a request says so: sizes, or scales, whichever the node has.
+type openResize struct{ sizes, scales *value }
+
+// settle sets the size and scale of axis a, which is element i of the lists, as values; those are computed in float32, as ONNX Runtime does.
+func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
+	in := x.cast(x.size(u, a), tensor.Float32)
+	switch {
+	case r.out >= 0 && o.sizes == nil && o.scales == nil:
+		r.openOut = x.i32(r.out)
+	case o.sizes != nil:
+		r.openOut = x.cast(x.item(o.sizes, i), tensor.Int32)
+	case o.scales != nil:
+		r.openScale = x.cast(x.item(o.scales, i), tensor.Float32)
+	default:
+		r.openScale = x.scalar(tensor.Float32, r.scale)
+	}
+	if r.openScale == nil {
+		r.openScale = x.op(ops.RealDiv, nil, x.cast(r.openOut, tensor.Float32), in)
+		return
+	}
+	r.openOut = x.cast(x.op(ops.Floor, nil, x.op(ops.Mul, nil, in, r.openScale)), tensor.Int32)
+}
+
+// alongOpenAxis resizes one axis whose sizes are open: it gathers the elements around each place, and adds them up.
+func (x *site) alongOpenAxis(u *value, r resizing, axis int) *value {
+	if r.antialias || r.exclude {
+		refuse("antialias, or exclude_outside, of images of open sizes: sizes have to be constant")
+	}
+	at := x.openCoordinate(r, x.cast(x.size(u, axis), tensor.Float32))
+	top := x.op(ops.Sub, nil, x.size(u, axis), x.i32(1))
+	taken := func(at *value) *value {
+		at = x.op(ops.Maximum, nil, x.op(ops.Minimum, nil, x.cast(at, tensor.Int32), top), x.i32(0))
+		return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
+	}
+	if r.mode == "nearest" {
+		return taken(x.openRounded(r, at))
+	}
+	shape := slices.Repeat([]int{1}, u.rank()-axis)
+	shape[0] = -1
+	low := x.op(ops.Floor, nil, at)
+	part := x.op(ops.Sub, nil, at, low)
+	var y *value
+	for k, w := range x.openTaps(r, part) {
+		step := float64(k)
+		if r.mode == "cubic" {
+			step--
+		}
+		term := x.op(ops.Mul, nil, taken(x.plus(low, step)), x.reshape(x.cast(w, u.dtype), shape...))
+		if y == nil {
+			y = term
+		} else {
+			y = x.op(ops.AddV2, nil, y, term)
+		}
+	}
+	return y
+}
+
+// openTaps are the weights of the elements around a place, the first one a step before it where the mode is cubic.
+func (x *site) openTaps(r resizing, part *value) []*value {
+	switch r.mode {
+	case "linear", "bilinear":
+		return []*value{x.op(ops.Sub, nil, x.scalar(tensor.Float32, 1), part), part}
+	case "cubic":
+	default:
+		refuse("mode %s", r.mode)
+	}
+	polynomial := func(t *value, c ...float64) *value { // the highest power first
+		y := x.scalar(tensor.Float32, c[0])
+		for _, v := range c[1:] {
+			y = x.plus(x.op(ops.Mul, nil, y, t), v)
+		}
+		return y
+	}
+	a := r.cubic
+	far := func(t *value) *value { return polynomial(t, a, -5*a, 8*a, -4*a) }
+	near := func(t *value) *value { return polynomial(t, a+2, -(a + 3), 0, 1) }
+	rest := x.op(ops.Sub, nil, x.scalar(tensor.Float32, 1), part)
+	return []*value{far(x.plus(part, 1)), near(part), near(rest), far(x.plus(rest, 1))}
+}
+
+// openCoordinate is the vector of the places in the input of the elements of the result.
+func (x *site) openCoordinate(r resizing, in *value) *value {
+	i := x.cast(x.op(ops.Range, nil, x.i32(0), r.openOut, x.i32(1)), tensor.Float32)
+	out, one := x.cast(r.openOut, tensor.Float32), x.scalar(tensor.Float32, 1)
+	div := func(a, b *value) *value { return x.op(ops.RealDiv, nil, a, b) }
+	half := func() *value { return x.plus(div(x.plus(i, 0.5), r.openScale), -0.5) }
+	several := x.op(ops.Greater, nil, out, one)
+	orZero := func(at *value) *value { return x.op(ops.SelectV2, nil, several, at, x.scalar(tensor.Float32, 0)) }
+	switch r.coordinates {
+	case "half_pixel":
+		return half()
+	case "half_pixel_symmetric":
+		center := x.times(in, 0.5)
+		adjust := div(out, x.op(ops.Mul, nil, r.openScale, in))
+		return x.op(ops.AddV2, nil, x.op(ops.Mul, nil, center, x.op(ops.Sub, nil, one, adjust)), half())
+	case "pytorch_half_pixel":
+		return orZero(half())
+	case "align_corners":
+		last := x.op(ops.Maximum, nil, x.plus(out, -1), one)
+		return orZero(div(x.op(ops.Mul, nil, i, x.plus(in, -1)), last))
+	case "asymmetric":
+		return div(i, r.openScale)
+	case "tf_half_pixel_for_nn":
+		return div(x.plus(i, 0.5), r.openScale)
+	}
+	refuse("coordinate_transformation_mode %s of images of open sizes", r.coordinates)
+	return nil
+}
+
+// openRounded are the nearest whole places.
+func (x *site) openRounded(r resizing, at *value) *value {
+	switch r.nearest {
+	case "floor":
+		return x.op(ops.Floor, nil, at)
+	case "ceil":
+		return x.op(ops.Ceil, nil, at)
+	case "round_prefer_floor":
+		return x.op(ops.Ceil, nil, x.plus(at, -0.5))
+	case "round_prefer_ceil":
+		return x.op(ops.Floor, nil, x.plus(at, 0.5))
+	}
+	refuse("nearest_mode %s", r.nearest)
+	return nil
+}
