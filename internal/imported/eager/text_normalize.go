@@ -42,7 +42,12 @@ func normalizeText(s *site) (kernel, error) {
 	if !ok {
 		return nil, fmt.Errorf("attribute normalization_form: expected NFC, NFD, NFKC or NFKD, got %q", name)
 	}
-	return eachString(func(text []byte) []byte { return form.Bytes(text) }), nil
+	return eachString(func(text []byte) []byte {
+		if form == norm.NFD || form == norm.NFKD { // the others keep what is no character
+			text = eachLetter(text, func(b []byte, _ int, r rune) []byte { return utf8.AppendRune(b, r) })
+		}
+		return form.Bytes(text)
+	}), nil
 }
 
 // foldText writes a text as Unicode's NFKC_Casefold does: without differences of case, compatibility, and ignorable characters.

@@ -12,7 +12,7 @@ func (m *Model) Decode(pieces []string, o Options) (string, error) {
 	for i, p := range pieces {
 		tokens[i] = Token{Piece: p, ID: m.ID(p)}
 	}
-	tokens, err := m.extend(tokens, o, 0)
+	tokens, err := m.extend(tokens, o)
 	if err != nil {
 		return "", err
 	}

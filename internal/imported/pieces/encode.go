@@ -41,7 +41,7 @@ func (m *Model) Encode(text string, o Options) ([]Token, error) {
 	if at != len(t.text) {
 		return nil, fmt.Errorf("all normalized characters are not consumed")
 	}
-	return m.extend(out, o, len(text))
+	return m.extend(out, o)
 }
 
 // appendBytes adds the bytes of an unknown character. The last one stands for the character.
@@ -56,8 +56,8 @@ func (m *Model) appendBytes(out []Token, text string, begin, end int) []Token {
 	return out
 }
 
-// extend adds what the options ask for.
-func (m *Model) extend(out []Token, o Options, end int) ([]Token, error) {
+// extend adds what the options ask for. It stands for no bytes of the text: those of the end are the first ones, as in the library.
+func (m *Model) extend(out []Token, o Options) ([]Token, error) {
 	for _, name := range []struct {
 		is   bool
 		text string
@@ -70,7 +70,7 @@ func (m *Model) extend(out []Token, o Options, end int) ([]Token, error) {
 		out = slices.Insert(out, 0, Token{Piece: m.bos, ID: m.ID(m.bos)})
 	}
 	if o.EOS {
-		out = append(out, Token{m.eos, m.ID(m.eos), end, end})
+		out = append(out, Token{Piece: m.eos, ID: m.ID(m.eos)})
 	}
 	if o.Reverse {
 		slices.Reverse(out)

@@ -20,7 +20,7 @@ type Model struct {
 
 	kind         kind
 	byteFallback bool
-	suffixSpace  bool // a space belongs to the word before it
+	suffixSpace  bool // a space is added behind a text, not before it
 	bos, eos     string
 	unkSurface   string
 	norm         normalizer

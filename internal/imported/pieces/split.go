@@ -21,7 +21,7 @@ func (m *Model) split(s string) []part {
 	case pairs:
 		return m.merged(s)
 	case words:
-		return m.named(m.wordsOf(s))
+		return m.named(wordsOf(s))
 	}
 	return m.named(m.charactersOf(s))
 }
@@ -51,24 +51,12 @@ func (m *Model) charactersOf(s string) (out []string) {
 	return out
 }
 
-// wordsOf begins a word at each space, or ends it there.
-func (m *Model) wordsOf(s string) (out []string) {
+// wordsOf begins a word at each space, also where spaces belong to the words before them.
+func wordsOf(s string) (out []string) {
 	for len(s) > 0 {
-		n := 0
-		for {
-			at := strings.Index(s[n:], space)
-			switch {
-			case at < 0:
-				n = len(s)
-			case m.suffixSpace:
-				n += at + len(space)
-			case n+at == 0:
-				n = len(space)
-				continue
-			default:
-				n += at
-			}
-			break
+		n := len(s)
+		if at := strings.Index(s[1:], space); at >= 0 {
+			n = at + 1
 		}
 		out, s = append(out, s[:n]), s[n:]
 	}
