@@ -51,7 +51,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	return load(ctx, mg, nil, o)
 }
 
-// load is Load with the values of variables that no checkpoint has, by name: those of an ONNX model. They are nil for other models.
+// load is Load with the values of variables that no checkpoint has, by name.
 func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tensor.Tensor, o Options) (s *Session, err error) {
 	defer recovered(&err)
 	if o.MaxConcurrent <= 0 {
@@ -71,7 +71,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	if callees, err = functionalize.Graph(flat, roots(mg), callees); err != nil {
 		return nil, fmt.Errorf("saved model %s: %w: %w", mg.Dir, eager.ErrUnsupported, err)
 	}
-	if values == nil { // TensorFlow's own model
+	if optimized(mg) {
 		multiply(flat, callees)
 	}
 	flat.Library = nil // the callees are all that is of interest there

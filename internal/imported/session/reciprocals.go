@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -12,6 +13,12 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/proto"
 )
+
+// optimized reports whether TensorFlow wrote a model: its optimizer of graphs then changes it when it serves it. Our own exports and ONNX
+// models, which name no commit of TensorFlow, are computed as they are written.
+func optimized(mg *savedmodel.MetaGraph) bool {
+	return mg.Proto.GetMetaInfoDef().GetTensorflowGitVersion() != ""
+}
 
 // multiply makes products with reciprocals of quotients by constants, in a graph and the functions that it calls. TensorFlow's
 // optimizer of graphs does so too, and what is rounded down later depends on it: tf.image.resize_with_pad makes a picture of 11

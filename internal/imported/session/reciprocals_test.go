@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 // TestReciprocals: a quotient of floats by a constant becomes a product, also where the constant is cast; the graph that is given keeps
@@ -60,6 +62,16 @@ func TestReciprocals(t *testing.T) {
 	}
 	if got := nodeNamed(g, "b").Input; len(got) != 3 || got[2] != "^a" {
 		t.Errorf("b: got inputs %v, expected ^a behind the others", got)
+	}
+}
+
+// TestOptimized: models of TensorFlow name its commit, our own exports do not.
+func TestOptimized(t *testing.T) {
+	for version, want := range map[string]bool{"": false, "v2.15.0-11-g63f5a65c7cd": true, "unknown": true} {
+		mg := &savedmodel.MetaGraph{Proto: &pb.MetaGraphDef{MetaInfoDef: &pb.MetaGraphDef_MetaInfoDef{TensorflowVersion: "2.15.1", TensorflowGitVersion: version}}}
+		if optimized(mg) != want {
+			t.Errorf("commit %q: expected %v", version, want)
+		}
 	}
 }
 
