@@ -34,7 +34,9 @@ var (
 		"Index: indices", "begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", "shrink_axis_mask: int = 0")
 	TensorStridedSliceUpdate = define("TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T) -> output: T",
 		"Index: indices", "begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0", "new_axis_mask: int = 0", "shrink_axis_mask: int = 0").sameShape()
-	Reverse = define("Reverse(tensor: T, dims: bool) -> output: T",
+	XlaDynamicSlice       = define("XlaDynamicSlice(input: T, start_indices: Tindices, size_indices: Tindices size) -> output: T", "Tindices: indices")
+	XlaDynamicUpdateSlice = define("XlaDynamicUpdateSlice(input: T, update: T, indices: Tindices) -> output: T", "Tindices: indices").sameShape()
+	Reverse               = define("Reverse(tensor: T, dims: bool) -> output: T",
 		"T: {bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128, string}").sameShape()
 	ReverseSequence      = define("ReverseSequence(input: T, seq_lengths: Tlen) -> output: T", "seq_dim: int", "batch_dim: int = 0", "Tlen: indices = int64").sameShape()
 	DataFormatDimMap     = define("DataFormatDimMap(x: T) -> y: T", "T: indices = int32", "src_format: string = 'NHWC'", "dst_format: string = 'NCHW'").sameShape()

@@ -65,6 +65,9 @@ func (t *Table) withoutMarks(keys, values *tensor.Tensor) (k, v *tensor.Tensor, 
 	if t.marks == nil || keys.DType != t.key {
 		return keys, values, nil
 	}
+	if len(t.shape) == 0 { // TensorFlow writes scalars as a matrix of one column, too
+		values = t.listed(values)
+	}
 	if err := t.check(keys, values); err != nil {
 		return nil, nil, err
 	}

@@ -183,6 +183,10 @@ func TestDenseTable(t *testing.T) {
 	}
 	s.run("LookupTableImportV2", nil, m, column, []int64{9, 3, 9})
 	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "z"}, int64(-1)), "int64[2] -1 3")
+	s.run("LookupTableImportV2", nil, m, column, tensorOf([]int64{9, 4, 9}, 3, 1)) // the values, too
+	s.expect(s.run("LookupTableFindV2", nil, m, []string{"z"}, int64(-1)), "int64[1] 4")
+	s.run("LookupTableImportV2", nil, m, column, []int64{9, 3, 9})
+	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "z"}, int64(-1)), "int64[2] -1 3")
 	s.run("LookupTableImportV2", nil, m, []string{""}, []int64{9})
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 0")
 }

@@ -72,6 +72,9 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	if callees, err = functionalize.Graph(flat, roots(mg), callees); err != nil {
 		return nil, fmt.Errorf("saved model %s: %w: %w", mg.Dir, eager.ErrUnsupported, err)
 	}
+	if optimized(mg) {
+		multiply(flat, callees)
+	}
 	flat.Library = nil // the callees are all that is of interest there
 	g, err := graphdef.FromGraphDef(flat)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // sliceRules are of ops that cut.
-var sliceRules = map[*ops.Def]rule{ops.Slice: slice, ops.StridedSlice: stridedSlice}
+var sliceRules = map[*ops.Def]rule{ops.Slice: slice, ops.StridedSlice: stridedSlice, ops.XlaDynamicSlice: dynamicSlice}
 
 func slice(s *site) ([]Value, error) {
 	x, err := s.shape(0)
@@ -41,6 +41,15 @@ func slice(s *site) ([]Value, error) {
 		}
 	}
 	return one(out...)
+}
+
+// dynamicSlice has its sizes as a value; where it begins, it is moved inside.
+func dynamicSlice(s *site) ([]Value, error) {
+	size, err := s.ints(2)
+	if err != nil {
+		return nil, err
+	}
+	return one(size...)
 }
 
 // stridedSlice follows TensorFlow's masks: each entry of begin, end and strides stands for one axis, but for an ellipsis,

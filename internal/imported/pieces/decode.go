@@ -1,0 +1,70 @@
+package pieces
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Decode joins pieces to a text.
+func (m *Model) Decode(pieces []string, o Options) (string, error) {
+	tokens := make([]Token, len(pieces))
+	for i, p := range pieces {
+		tokens[i] = Token{Piece: p, ID: m.ID(p)}
+	}
+	tokens, err := m.extend(tokens, o)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	var raw []byte // of bytes that are next to each other
+	for _, t := range tokens {
+		if m.is(t.ID, bytePiece) {
+			raw = append(raw, byteOf(t.Piece))
+			continue
+		}
+		writeBytes(&text, raw)
+		raw = raw[:0]
+		text.WriteString(m.surface(t, text.Len() == 0))
+	}
+	writeBytes(&text, raw)
+	if m.denorm != nil && len(m.denorm.rules) > 0 {
+		return string(m.denorm.apply(text.String()).text), nil
+	}
+	return text.String(), nil
+}
+
+// byteOf is the byte that byteName has written.
+func byteOf(piece string) byte {
+	b, err := strconv.ParseUint(strings.Trim(piece, "<>"), 0, 8)
+	if err != nil {
+		return 0 // no byte has that name: only a damaged model
+	}
+	return byte(b)
+}
+
+// writeBytes writes U+FFFD for each byte that is part of no character.
+func writeBytes(text *strings.Builder, raw []byte) {
+	for len(raw) > 0 {
+		r, size := utf8.DecodeRune(raw)
+		text.WriteRune(r)
+		raw = raw[size:]
+	}
+}
+
+// surface is what a piece looks like in a text, whose first it may be.
+func (m *Model) surface(t Token, first bool) string {
+	switch {
+	case m.is(t.ID, controlPiece):
+		return ""
+	case t.ID == m.unknown && m.pieces[t.ID].text == t.Piece:
+		return m.unkSurface
+	case t.ID == m.unknown:
+		return t.Piece
+	}
+	piece := t.Piece
+	if first && (m.norm.dummyPrefix || m.norm.removeSpaces) {
+		piece = strings.TrimPrefix(piece, space)
+	}
+	return strings.ReplaceAll(piece, space, " ")
+}

@@ -1,0 +1,79 @@
+package pieces
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Options say what is added to the pieces of a text.
+type Options struct{ BOS, EOS, Reverse bool }
+
+// Token is a piece of a text and the bytes of the text that it stands for.
+type Token struct {
+	Piece      string
+	ID         int
+	Begin, End int
+}
+
+// Encode divides a text.
+func (m *Model) Encode(text string, o Options) ([]Token, error) {
+	t := m.norm.apply(text)
+	var out []Token
+	at, unknown := 0, false
+	for _, p := range m.split(string(t.text)) {
+		begin, end := t.from[at], t.from[at+len(p.text)]
+		was := unknown
+		unknown = p.id == m.unknown
+		switch {
+		case m.is(p.id, controlPiece): // it stands for nothing
+			out = append(out, Token{p.text, p.id, begin, begin})
+			continue
+		case unknown && m.byteFallback:
+			out = m.appendBytes(out, p.text, begin, end)
+		case unknown && was:
+			last := &out[len(out)-1]
+			last.Piece, last.End = last.Piece+p.text, end
+		default:
+			out = append(out, Token{p.text, p.id, begin, end})
+		}
+		at += len(p.text)
+	}
+	if at != len(t.text) {
+		return nil, fmt.Errorf("all normalized characters are not consumed")
+	}
+	return m.extend(out, o)
+}
+
+// appendBytes adds the bytes of an unknown character. The last one stands for the character.
+func (m *Model) appendBytes(out []Token, text string, begin, end int) []Token {
+	for i := range len(text) {
+		name, to := byteName(text[i]), begin
+		if i == len(text)-1 {
+			to = end
+		}
+		out = append(out, Token{name, m.ID(name), begin, to})
+	}
+	return out
+}
+
+// extend adds what the options ask for. It stands for no bytes of the text: those of the end are the first ones, as in the library.
+func (m *Model) extend(out []Token, o Options) ([]Token, error) {
+	for _, name := range []struct {
+		is   bool
+		text string
+	}{{o.BOS, m.bos}, {o.EOS, m.eos}} {
+		if name.is && m.ID(name.text) == m.unknown {
+			return nil, fmt.Errorf("id for `%s` is not defined", name.text)
+		}
+	}
+	if o.BOS {
+		out = slices.Insert(out, 0, Token{Piece: m.bos, ID: m.ID(m.bos)})
+	}
+	if o.EOS {
+		out = append(out, Token{Piece: m.eos, ID: m.ID(m.eos)})
+	}
+	if o.Reverse {
+		slices.Reverse(out)
+	}
+	return out, nil
+}
