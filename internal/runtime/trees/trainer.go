@@ -25,6 +25,7 @@ type Trainer struct {
 	nodes       []int32 // of each row in the growing tree; nil where trees are not pruned when finished
 	grads       gradients
 	hist        histograms
+	part        part    // of the data, that the growing tree may split by
 	splits      []Split // of the active nodes
 	steps       []float64
 
@@ -148,14 +149,32 @@ func (t *Trainer) Layer() error {
 		t.turn()
 		return t.begin(t.first)
 	}
-	drawn := t.Config.drawn(len(t.space.Groups), t.Ensemble.State[StateTrees])
-	t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, drawn, &t.splits[n]) }
-	t.hist.build()
+	t.seek(reg)
 	growth := t.Ensemble.grow(t.Config, t.space, t.splits, examples)
 	if growth.Finished {
 		return t.finish(growth)
 	}
 	return t.descend()
+}
+
+// seek finds the best split of each active node.
+func (t *Trainer) seek(reg regularization) {
+	tree := t.Ensemble.State[StateTrees]
+	drawn := t.Config.drawn(len(t.space.Groups), tree)
+	if drawn == nil {
+		t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, nil, &t.splits[n]) }
+		t.hist.build()
+		return
+	}
+	t.part.choose(t.data, drawn, tree)
+	t.hist.data = t.part.data
+	t.hist.done = func(n int, s *Sums) {
+		split := &t.splits[n]
+		if s.best(0, t.part.data.space, reg, nil, split); split.Group >= 0 {
+			split.Group = t.part.groups[split.Group]
+		}
+	}
+	t.hist.build()
 }
 
 // descend moves the rows to the next layer's nodes.
