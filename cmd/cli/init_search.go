@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -94,7 +95,7 @@ func (s *modelSearch) run(ctx context.Context) error {
 func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	s.folds = 1
 	tries := s.d.quickNetworks()
-	for _, f := range quickForests {
+	for _, f := range s.d.quickForests() {
 		tries = append(tries, s.d.boosted(f))
 	}
 	for _, c := range tries {
@@ -115,7 +116,23 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 }
 
 // quickForests need a third, a tenth and a thirtieth of the time of the usual ones, and are less exact.
-var quickForests = []forest{{100, 6, 0.1, 1, 4, 1}, {45, 4, 0.2, 1, 4, 1}, {20, 3, 0.3, 1, 4, 1}}
+var quickForests = []forest{{100, 6, 0.1, 1, 4, 1, false}, {45, 4, 0.2, 1, 4, 1, false}, {20, 3, 0.3, 1, 4, 1, false}}
+
+// quickForests are the quick forests that suit a table: where columns are many, trees have a share of them, and classes their own ones.
+func (d *draft) quickForests() []forest {
+	list := slices.Clone(quickForests)
+	for i := range list {
+		if d.manyColumns() {
+			list[i].columns = 0.1
+		}
+		own := list[i]
+		own.own, own.trees, own.leaf = true, own.trees/2, 1
+		if d.holds(own) {
+			list[i] = own
+		}
+	}
+	return list
+}
 
 // decide takes the best model, and says why.
 func (s *modelSearch) decide() {
