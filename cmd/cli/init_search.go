@@ -138,7 +138,8 @@ func (d *draft) quickForests() []forest {
 func (s *modelSearch) decide() {
 	d := s.d
 	if s.best < 0 {
-		d.model = d.boosted(quickForests[len(quickForests)-1])
+		quick := d.quickForests()
+		d.model = d.boosted(quick[len(quick)-1])
 		d.why = "In the time of the search no model could be tried; this one is fast. A longer one (--search-secs) finds a better model."
 		return
 	}
