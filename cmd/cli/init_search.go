@@ -145,7 +145,7 @@ func (s *modelSearch) decide() {
 	}
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
-	if at := s.forest(); d.model.network() && at >= 0 && (s.tried[at].score <= d.alike()*d.model.score || byChance(d.model.scores, s.tried[at].scores)) {
+	if at := s.forest(); d.model.network() && at >= 0 && (s.tried[at].score <= d.alike()*d.model.score || byChance(d.model.scores, s.tried[at].scores, d.errors())) {
 		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; the difference to these trees may be chance, and trees cope better with unusual values.", len(s.tried), d.metric(), d.model.score)
 		d.model = s.tried[at]
 	}
@@ -170,12 +170,21 @@ func (d *draft) alike() float64 {
 	if d.regression() {
 		return 1.005
 	}
-	return 1.03
+	return 1.01
 }
 
-// byChance reports whether the mean difference of two models' scores is below 1.5 times its standard error over the folds that both have:
+// errors is how many standard errors a network has to be better by than trees. Of numbers more: its predictions have no bounds, and a row or
+// two of large labels decide the scores.
+func (d *draft) errors() float64 {
+	if d.regression() {
+		return 2
+	}
+	return 1
+}
+
+// byChance reports whether the mean difference of two models' scores is below so many times its standard error over the folds that both have:
 // the first model may have been tried on more.
-func byChance(a, b []float64) bool {
+func byChance(a, b []float64, errors float64) bool {
 	folds := min(len(a), len(b))
 	a, b = a[:folds], b[:folds]
 	n := float64(folds)
@@ -189,7 +198,7 @@ func byChance(a, b []float64) bool {
 	for i := range a {
 		squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean)
 	}
-	return math.Abs(mean) < 1.5*math.Sqrt(squares/(n-1)/n)
+	return math.Abs(mean) < errors*math.Sqrt(squares/(n-1)/n)
 }
 
 // try trains a candidate on each fold in turn and keeps its score.

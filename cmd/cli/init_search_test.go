@@ -152,7 +152,7 @@ func TestInitByChance(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2, 9}, true},
 		{nil, nil, false},
 	} {
-		if got := byChance(c.a, c.b); got != c.want {
+		if got := byChance(c.a, c.b, 1.5); got != c.want {
 			t.Errorf("%v and %v: got %v", c.a, c.b, got)
 		}
 	}
