@@ -35,14 +35,7 @@ type forest struct {
 
 // known are forests that suit many tables, the one that is most often good first. Trees of their own for each class are done in less time.
 func (d *draft) known() []forest {
-	shared, own := d.shared(), d.own()
-	if len(own) == 0 {
-		return shared
-	}
-	if d.trainRows()*d.width() > 100_000 {
-		return slices.Concat(own, shared)
-	}
-	return slices.Concat(shared[:1], own, shared[1:])
+	return append(d.own(), d.shared()...)
 }
 
 // own are forests of which each class has its own trees; none for two classes and numbers.
@@ -51,7 +44,7 @@ func (d *draft) own() []forest {
 	if d.manyColumns() {
 		share = 0.1
 	}
-	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {200, 5, 0.02, 1, 1, share, true}}
+	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // for labels with noise, and without
 	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
 }
 
@@ -99,12 +92,13 @@ func (d *draft) leaf(examples float64) float64 {
 
 // near are forests beside one, which may be better.
 func (d *draft) near(f forest) []forest {
-	more, deeper, flatter, smooth, large, faster, fewer := f, f, f, f, f, f, f
+	more, deeper, flatter, smooth, large, fine, faster, fewer := f, f, f, f, f, f, f, f
 	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
 	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
+	fine.l2, fine.leaf = f.l2/10, f.leaf/10
 	faster.rate = 3 * f.rate // of data with little noise
 	fewer.columns = map[float64]float64{1: 0.6, 0.6: 0.4, 0.4: 0.2, 0.2: 0.1, 0.1: 0.1}[f.columns]
-	out := []forest{more, fewer, smooth, large, deeper, faster}
+	out := []forest{more, fewer, smooth, fine, large, deeper, faster}
 	if f.columns < 1 {
 		all := f
 		all.columns = 1
@@ -114,7 +108,7 @@ func (d *draft) near(f forest) []forest {
 		out = append(out, flatter)
 	}
 	return slices.DeleteFunc(out, func(g forest) bool {
-		return !d.holds(g) || g.trees > 1200 || g.rate > 0.2 || g.depth > 9 || g.l2 > 100 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
+		return !d.holds(g) || g.trees > 1200 || g.rate > 0.2 || g.depth > 9 || g.l2 > 100 || g.l2 < 0.01 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
 	})
 }
 
@@ -156,8 +150,8 @@ func (d *draft) candidates() []candidate {
 		return slices.Concat(out[:1], early, out[1:])
 	}
 	// Of each kind some come early, for where there is time for few.
-	if d.trainRows() < 3000 {
-		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
+	if first := max(len(d.own()), 1); d.trainRows() < 3000 {
+		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
 	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
 }

@@ -36,6 +36,14 @@ type memoryStep struct {
 // read again.
 const memoryWork = 1 << 27
 
+// stepTrees is how many trees a step grows at most, of classes that have their own ones as many for each.
+func (c *treeConfig) stepTrees() int {
+	if c.ClassTrees {
+		return 100 * c.Dim
+	}
+	return 100
+}
+
 // work is the work of a tree: examples times features times outputs that it is grown by.
 func (c *treeConfig) work(rows int) int {
 	features, outputs := float64(len(c.Features)), max(c.Dim, 1)
@@ -59,7 +67,7 @@ func (m *memory) collect(c *treeConfig, s memoryStep) error {
 	t := m.trainer
 	rows := len(m.y) / c.labels()
 	s.tally.Sums[0] = m.loss(c)
-	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryWork/c.work(rows), 1), 100))
+	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryWork/c.work(rows), 1), c.stepTrees()))
 	for !t.Ensemble.Done(&c.Config) && t.Ensemble.State[trees.StateTrees] < until {
 		if err := t.Layer(); err != nil {
 			return err
