@@ -156,6 +156,20 @@ func (d *draft) width() int {
 	return n
 }
 
+// manyColumns reports whether a table has so many columns that trees of a share of them are trained far sooner, and are hardly worse.
+func (d *draft) manyColumns() bool {
+	n := 0
+	for i, u := range d.uses {
+		switch u {
+		case tabular.Numeric, tabular.Category, tabular.Texts:
+			n++
+		case tabular.Dates:
+			n += len(d.p.Parts(i))
+		}
+	}
+	return n > 100
+}
+
 // inMemory is how many rows trees are grown of.
 func (d *draft) inMemory() int { return min(d.trainRows(), max(mostNumbers/d.width(), 10)) }
 

@@ -30,20 +30,54 @@ type forest struct {
 	rate         float64
 	l2, leaf     float64
 	columns      float64 // share of them that each tree may split by
+	own          bool    // each class has so many trees of its own
 }
 
-// known are forests that suit many tables, the one that is most often good first.
+// known are forests that suit many tables, the one that is most often good first. Trees of their own for each class are done in less time.
 func (d *draft) known() []forest {
+	return append(d.own(), d.shared()...)
+}
+
+// own are forests of which each class has its own trees; none for two classes and numbers.
+func (d *draft) own() []forest {
+	share := 0.6
+	if d.manyColumns() {
+		share = 0.1
+	}
+	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // for labels with noise, and without
+	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
+}
+
+// mostNodeValues is how many numbers the nodes of a forest have at most: a tree of one class has places for all.
+const mostNodeValues = 10_000_000
+
+// holds reports whether a forest can be written for the classes of the label.
+func (d *draft) holds(f forest) bool {
+	classes := len(d.p.Label.Classes)
+	return !f.own || classes > 2 && f.trees*classes*classes<<(f.depth+1) <= mostNodeValues
+}
+
+// shared are forests of which each tree is of all classes.
+func (d *draft) shared() []forest {
+	if d.trainRows() >= 3000 && d.manyColumns() {
+		return []forest{{300, 6, 0.03, 1, 4, 0.2, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.03, 1, 4, 1, false}}
+	}
 	if d.trainRows() >= 3000 {
-		return []forest{{300, 6, 0.03, 1, 4, 1}, {600, 7, 0.02, 1, 4, 0.6}, {150, 5, 0.03, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}}
+		return []forest{{300, 6, 0.03, 1, 4, 1, false}, {600, 7, 0.02, 1, 4, 0.6, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}}
 	}
-	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1}
+	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1, false}
 	if d.width() > 100 { // much to overfit
-		return []forest{smooth, {150, 4, 0.02, 1, 4, 1}, {600, 4, 0.03, 10, d.leaf(20), 1}}
+		list := []forest{smooth, {150, 4, 0.02, 1, 4, 1, false}, {600, 4, 0.03, 10, d.leaf(20), 1, false}}
+		if d.manyColumns() {
+			drawn := smooth
+			drawn.columns = 0.2
+			list = append([]forest{drawn}, list...)
+		}
+		return list
 	}
-	few := []forest{{150, 4, 0.02, 1, 4, 1}, {300, 6, 0.1, 1, 4, 1}, smooth, {100, 3, 0.03, 1, 4, 1}, {60, 2, 0.05, 1, 4, 1}, {300, 4, 0.02, 1, 4, 1}, {150, 6, 0.015, 1, 4, 1}}
+	few := []forest{{150, 4, 0.02, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}, smooth, {100, 3, 0.03, 1, 4, 1, false}, {60, 2, 0.05, 1, 4, 1, false}, {300, 4, 0.02, 1, 4, 1, false}, {150, 6, 0.015, 1, 4, 1, false}}
 	if d.trainRows() >= 1000 { // enough for deep trees, where time is short
-		few = append([]forest{{300, 6, 0.03, 1, 4, 1}}, few...)
+		few = append([]forest{{300, 6, 0.03, 1, 4, 1, false}}, few...)
 	}
 	return few
 }
@@ -58,12 +92,13 @@ func (d *draft) leaf(examples float64) float64 {
 
 // near are forests beside one, which may be better.
 func (d *draft) near(f forest) []forest {
-	more, deeper, flatter, smooth, large, faster, fewer := f, f, f, f, f, f, f
+	more, deeper, flatter, smooth, large, fine, faster, fewer := f, f, f, f, f, f, f, f
 	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
 	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
+	fine.l2, fine.leaf = f.l2/10, f.leaf/10
 	faster.rate = 3 * f.rate // of data with little noise
-	fewer.columns = map[float64]float64{1: 0.6, 0.6: 0.4, 0.4: 0.4}[f.columns]
-	out := []forest{more, fewer, smooth, large, deeper, faster}
+	fewer.columns = map[float64]float64{1: 0.6, 0.6: 0.4, 0.4: 0.2, 0.2: 0.1, 0.1: 0.1}[f.columns]
+	out := []forest{more, fewer, smooth, fine, large, deeper, faster}
 	if f.columns < 1 {
 		all := f
 		all.columns = 1
@@ -73,13 +108,17 @@ func (d *draft) near(f forest) []forest {
 		out = append(out, flatter)
 	}
 	return slices.DeleteFunc(out, func(g forest) bool {
-		return g.trees > 1200 || g.rate > 0.2 || g.depth > 9 || g.l2 > 100 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
+		return !d.holds(g) || g.trees > 1200 || g.rate > 0.2 || g.depth > 9 || g.l2 > 100 || g.l2 < 0.01 || g.leaf > max(f.leaf, float64(d.trainRows())/10)
 	})
 }
 
 // boosted is the candidate of a forest.
 func (d *draft) boosted(f forest) candidate {
-	what := fmt.Sprintf("boosted trees (%d trees of depth %d, rate %g", f.trees, f.depth, f.rate)
+	each := ""
+	if f.own {
+		each = " for each class"
+	}
+	what := fmt.Sprintf("boosted trees (%d trees%s of depth %d, rate %g", f.trees, each, f.depth, f.rate)
 	if f.l2 != 1 || f.leaf != 4 {
 		what += fmt.Sprintf(", l2 %g, leaf %g", f.l2, f.leaf)
 	}
@@ -111,8 +150,8 @@ func (d *draft) candidates() []candidate {
 		return slices.Concat(out[:1], early, out[1:])
 	}
 	// Of each kind some come early, for where there is time for few.
-	if d.trainRows() < 3000 {
-		return slices.Concat(out[:1], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[1:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
+	if first := max(len(d.own()), 1); d.trainRows() < 3000 {
+		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
 	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
 }
@@ -348,7 +387,13 @@ func (d *draft) params(m candidate, names []string) []string {
 		return append(out, "hidden_units: "+unitsText(m.units), fmt.Sprintf("dropout: %g", m.dropout), "optimizer: "+adam(m.rate))
 	}
 	rows, f := float64(d.inMemory()), m.forest
-	out = append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
+	if f.own {
+		classes := len(d.p.Label.Classes)
+		out = append(out, "class_trees: true         # each tree is of one class", fmt.Sprintf("n_trees: %d             # %d for each", f.trees*classes, f.trees))
+	} else {
+		out = append(out, fmt.Sprintf("n_trees: %d", f.trees))
+	}
+	out = append(out, fmt.Sprintf("max_depth: %d", f.depth),
 		fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
 		fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
 		fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf))

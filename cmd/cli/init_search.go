@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -89,19 +90,24 @@ func (s *modelSearch) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// quick tries a network, which needs little time also for many columns and classes, and small forests, on one fold: there is no time
-// for the usual ones. It ends when a forest is trained in time.
+// quick tries small forests, the smallest first, and a network, which needs little time also for many columns and classes, on one fold: there is
+// no time for the usual models. Forests larger than one that takes too long are not tried.
 func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	s.folds = 1
-	tries := s.d.quickNetworks()
-	for _, f := range quickForests {
-		tries = append(tries, s.d.boosted(f))
+	var tries []candidate
+	for i, f := range s.d.quickForests() {
+		if tries = append(tries, s.d.boosted(f)); i == 0 {
+			tries = append(tries, s.d.quickNetworks()...)
+		}
 	}
+	slow := false
 	for _, c := range tries {
+		if slow && !c.network() {
+			continue
+		}
 		err := s.try(inTime, c)
+		slow = slow || errors.Is(err, errTooLong) && !c.network()
 		switch {
-		case err == nil && !c.network():
-			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil, errors.Is(err, errTooLong), errors.Is(err, errBehind):
@@ -114,20 +120,36 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	return nil
 }
 
-// quickForests need a third, a tenth and a thirtieth of the time of the usual ones, and are less exact.
-var quickForests = []forest{{100, 6, 0.1, 1, 4, 1}, {45, 4, 0.2, 1, 4, 1}, {20, 3, 0.3, 1, 4, 1}}
+// quickForests need a thirtieth, a tenth and a third of the time of the usual ones, and are less exact.
+var quickForests = []forest{{20, 3, 0.3, 1, 4, 1, false}, {45, 4, 0.2, 1, 4, 1, false}, {100, 6, 0.1, 1, 4, 1, false}}
+
+// quickForests are the quick forests that suit a table: where columns are many, trees have a share of them, and classes their own ones.
+func (d *draft) quickForests() []forest {
+	list := slices.Clone(quickForests)
+	for i := range list {
+		if d.manyColumns() {
+			list[i].columns = 0.1
+		}
+		own := list[i]
+		own.own, own.trees, own.leaf = true, own.trees/2, 1
+		if d.holds(own) {
+			list[i] = own
+		}
+	}
+	return list
+}
 
 // decide takes the best model, and says why.
 func (s *modelSearch) decide() {
 	d := s.d
 	if s.best < 0 {
-		d.model = d.boosted(quickForests[len(quickForests)-1])
+		d.model = d.boosted(d.quickForests()[0])
 		d.why = "In the time of the search no model could be tried; this one is fast. A longer one (--search-secs) finds a better model."
 		return
 	}
 	d.model, d.tried = s.tried[s.best], s.tried
 	d.why = fmt.Sprintf("Of %d models that were tried on held out rows it had the least %s, %.5g.", len(s.tried), d.metric(), d.model.score)
-	if at := s.forest(); d.model.network() && at >= 0 && (s.tried[at].score <= d.alike()*d.model.score || byChance(d.model.scores, s.tried[at].scores)) {
+	if at := s.forest(); d.model.network() && at >= 0 && (s.tried[at].score <= d.alike()*d.model.score || byChance(d.model.scores, s.tried[at].scores, d.errors())) {
 		d.why = fmt.Sprintf("Of %d models that were tried on held out rows one had the least %s, %.5g; the difference to these trees may be chance, and trees cope better with unusual values.", len(s.tried), d.metric(), d.model.score)
 		d.model = s.tried[at]
 	}
@@ -152,12 +174,21 @@ func (d *draft) alike() float64 {
 	if d.regression() {
 		return 1.005
 	}
-	return 1.03
+	return 1.01
 }
 
-// byChance reports whether the mean difference of two models' scores is below 1.5 times its standard error over the folds that both have:
+// errors is how many standard errors a network has to be better by than trees. Of numbers more: its predictions have no bounds, and a row or
+// two of large labels decide the scores.
+func (d *draft) errors() float64 {
+	if d.regression() {
+		return 2
+	}
+	return 1
+}
+
+// byChance reports whether the mean difference of two models' scores is below so many times its standard error over the folds that both have:
 // the first model may have been tried on more.
-func byChance(a, b []float64) bool {
+func byChance(a, b []float64, errors float64) bool {
 	folds := min(len(a), len(b))
 	a, b = a[:folds], b[:folds]
 	n := float64(folds)
@@ -171,7 +202,7 @@ func byChance(a, b []float64) bool {
 	for i := range a {
 		squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean)
 	}
-	return math.Abs(mean) < 1.5*math.Sqrt(squares/(n-1)/n)
+	return math.Abs(mean) < errors*math.Sqrt(squares/(n-1)/n)
 }
 
 // try trains a candidate on each fold in turn and keeps its score.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+	"github.com/goestimator/goestimator/internal/platform/frequent"
 )
 
 // draftOf is a draft for a table of so many rows, of a number and a label.
@@ -69,12 +71,12 @@ func TestInitSearchEnds(t *testing.T) {
 		{"the time is up in a trial", 20_000, 60, layers(0.008), 300, [2]int{4, 4}, 60 * time.Second},
 		{"five folds", 2000, 40, layers(0.003), 300, [2]int{2, 12}, 40 * time.Second},
 		{"one fold of the first", 2000, 40, func(candidate) float64 { return 13 }, 300, [2]int{2, 2}, 40 * time.Second},
-		{"only small ones are fast", 20_000, 40, layers(0.0125), 100, [2]int{2, 2}, 40 * time.Second},
-		{"only the smallest is fast", 20_000, 40, layers(0.02), 45, [2]int{1, 1}, 40 * time.Second},
+		{"only small ones are fast", 20_000, 40, layers(0.0125), 100, [2]int{4, 4}, 40 * time.Second},
+		{"the largest of them is not fast", 20_000, 40, layers(0.02), 45, [2]int{3, 3}, 40 * time.Second},
 		{"only the network is fast", 20_000, 40, func(c candidate) float64 { return 1 + float64(c.forest.trees) }, 0, [2]int{1, 1}, 40 * time.Second},
 		{"none is fast", 20_000, 40, layers(10), 20, [2]int{0, 0}, 40 * time.Second},
 		{"the first one takes longer than the search", 2000, 1, layers(0.002), 300, [2]int{1, 1}, 8 * time.Second},
-		{"training on all rows would take too long", 5_000_000, 40, layers(0.0004), 100, [2]int{2, 2}, 40 * time.Second},
+		{"training on all rows would take too long", 5_000_000, 40, layers(0.0004), 100, [2]int{4, 4}, 40 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, tried, took := searched(t, c.rows, c.limit, c.secs)
@@ -152,7 +154,7 @@ func TestInitByChance(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []float64{1.9, 1.2, 3.9, 3.2, 9}, true},
 		{nil, nil, false},
 	} {
-		if got := byChance(c.a, c.b); got != c.want {
+		if got := byChance(c.a, c.b, 1.5); got != c.want {
 			t.Errorf("%v and %v: got %v", c.a, c.b, got)
 		}
 	}
@@ -169,13 +171,13 @@ func TestInitSearchWithoutItsNetwork(t *testing.T) {
 			case c.forest == d.known()[0]:
 				return 0, errTooLong
 			}
-			return 1, nil
+			return 1 / float64(c.forest.trees), nil
 		}}
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s.decide(); d.model.forest != quickForests[0] {
-		t.Errorf("chose %s, expected the first small forest", d.model.what)
+	if s.decide(); d.model.forest != quickForests[2] {
+		t.Errorf("chose %s, expected the last small forest", d.model.what)
 	}
 }
 
@@ -193,5 +195,36 @@ func TestInitSearchCancelled(t *testing.T) {
 		}}
 	if err := s.run(ctx); !errors.Is(err, context.Canceled) || trials != 3 {
 		t.Errorf("%d trials, got %v, expected context.Canceled after 3", trials, err)
+	}
+}
+
+// TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
+// and trees of many columns have a share of them.
+func TestInitForestsOfClasses(t *testing.T) {
+	classes := func(n int) *draft {
+		d := draftOf(6000)
+		d.p.Label.Task = tabular.Multiclass
+		for c := range n {
+			d.p.Label.Classes = append(d.p.Label.Classes, frequent.Entry[string]{Value: fmt.Sprint(c), Count: 6000 / int64(n)})
+		}
+		return d
+	}
+	for n, want := range map[int]bool{2: false, 3: true, 26: true, 200: false} {
+		if got := classes(n).known()[0].own; got != want {
+			t.Errorf("%d classes: each has its trees: %v", n, got)
+		}
+	}
+	d := classes(5)
+	lines := strings.Join(d.params(d.boosted(d.known()[0]), []string{"x"}), "\n")
+	if !strings.Contains(lines, "class_trees: true") || !strings.Contains(lines, "n_trees: 500 ") {
+		t.Errorf("params are\n%s", lines)
+	}
+	for len(d.uses) < 150 {
+		d.uses, d.p.Columns = append(d.uses, tabular.Numeric), append(d.p.Columns, tabular.Column{})
+	}
+	for _, f := range append(d.known()[:3], d.quickForests()...) {
+		if f.columns > 0.2 {
+			t.Errorf("%v of 150 columns", f)
+		}
 	}
 }

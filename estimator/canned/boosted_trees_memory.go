@@ -32,9 +32,29 @@ type memoryStep struct {
 	tally      *optimizers.Tally
 }
 
-// memoryWork is how many examples times trees, features and numbers of a prediction a step is: such a step takes seconds
-// at most, so that training ends soon where it is cancelled.
-const memoryWork = 1 << 26
+// memoryWork is the work of a step: it takes seconds at most, so that training ends soon where it is cancelled. For each step the data is
+// read again.
+const memoryWork = 1 << 27
+
+// stepTrees is how many trees a step grows at most, of classes that have their own ones as many for each.
+func (c *treeConfig) stepTrees() int {
+	if c.ClassTrees {
+		return 100 * c.Dim
+	}
+	return 100
+}
+
+// work is the work of a tree: examples times features times outputs that it is grown by.
+func (c *treeConfig) work(rows int) int {
+	features, outputs := float64(len(c.Features)), max(c.Dim, 1)
+	if c.ColumnShare > 0 {
+		features *= c.ColumnShare
+	}
+	if c.ClassTrees {
+		outputs = 1
+	}
+	return max(rows, 1) * max(int(features), 1) * outputs
+}
 
 // collect grows trees and records the resulting ensemble, after the boundaries.
 func (m *memory) collect(c *treeConfig, s memoryStep) error {
@@ -47,8 +67,7 @@ func (m *memory) collect(c *treeConfig, s memoryStep) error {
 	t := m.trainer
 	rows := len(m.y) / c.labels()
 	s.tally.Sums[0] = m.loss(c)
-	work := max(rows, 1) * max(len(c.Features), 1) * max(c.Dim, 1)
-	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryWork/work, 1), 100))
+	until := t.Ensemble.State[trees.StateTrees] + int64(min(max(memoryWork/c.work(rows), 1), c.stepTrees()))
 	for !t.Ensemble.Done(&c.Config) && t.Ensemble.State[trees.StateTrees] < until {
 		if err := t.Layer(); err != nil {
 			return err

@@ -63,7 +63,7 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*Boos
 	}
 	c := &b.config
 	c.Config = trees.Config{Trees: or(o.Trees, 100), Depth: or(o.MaxDepth, 6), LearningRate: o.LearningRate, L1: o.L1, L2: o.L2,
-		Complexity: o.TreeComplexity, MinNodeWeight: o.MinNodeWeight, ColumnShare: o.ColumnShare, CenterBias: o.CenterBias, Pruning: trees.Pruning(o.PruningMode),
+		Complexity: o.TreeComplexity, MinNodeWeight: o.MinNodeWeight, ColumnShare: o.ColumnShare, ClassTrees: o.ClassTrees, CenterBias: o.CenterBias, Pruning: trees.Pruning(o.PruningMode),
 		Dim: h.LogitsDimension()}
 	if c.LearningRate == 0 {
 		c.LearningRate = 0.1
@@ -91,6 +91,9 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*Boos
 		if b.means, ok = h.(means); !ok || c.Dim != 1 {
 			return nil, fmt.Errorf("boosted trees: explanations: expected two classes, or a label of one number")
 		}
+	}
+	if _, ok := h.(heads.MultiClassHead); o.ClassTrees && !ok {
+		return nil, fmt.Errorf("boosted trees: class_trees: expected a model of more than two classes")
 	}
 	if o.TrainInMemory {
 		if c.Loss, err = memoryLoss(h); err != nil {
@@ -182,7 +185,29 @@ func (b *BoostedTrees) predict(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	if mc.Failed() {
 		return nil
 	}
+	if b.config.ClassTrees {
+		return ops.Cast(mc, b.sumOfClasses(mc, v["value"], leaves), mc.DType())
+	}
 	return ops.Cast(mc, ops.Sum(mc, ops.Gather(mc, v["value"], leaves), ops.Axes(1)), mc.DType())
+}
+
+// sumOfClasses adds up the values that leaves [batch, trees] have for the class of their tree. For the others only the first tree has values,
+// which are those of its root.
+func (b *BoostedTrees) sumOfClasses(mc *estimator.ModelContext, value, leaves *G.Node) *G.Node {
+	c := &b.config
+	class, first := tensor.New(tensor.Int32, 1, c.Trees), tensor.New(tensor.Float32, 1, c.Dim)
+	for i := range c.Trees {
+		tensor.Values[int32](class)[i] = int32(i % c.Dim)
+	}
+	for k := 1; k < c.Dim; k++ {
+		tensor.Values[float32](first)[k] = 1
+	}
+	dim := tensor.Scalar(int32(c.Dim))
+	at := ops.Add(mc, ops.Mul(mc, leaves, ops.Constant(mc, dim)), ops.Constant(mc, class))
+	own := ops.Gather(mc, ops.Reshape(mc, value, -1), at)
+	sums := ops.Sum(mc, ops.Reshape(mc, own, -1, c.Trees/c.Dim, c.Dim), ops.Axes(1))
+	bias := ops.Mul(mc, ops.Slice(mc, value, []int{0, 0}, []int{1, -1}), ops.Constant(mc, first))
+	return ops.Add(mc, sums, bias)
 }
 
 // descend returns the nodes [batch, trees] that examples pass, layer by layer, and the nodes where they

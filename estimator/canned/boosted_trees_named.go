@@ -9,7 +9,7 @@ func treesOf(k kindOfHead) maker {
 		o := BoostedTreesOptions{Columns: r.columns("feature_columns"), BatchesPerLayer: r.count("n_batches_per_layer"),
 			Trees: r.count("n_trees"), MaxDepth: r.count("max_depth"), LearningRate: r.Float("learning_rate", 0),
 			L1: r.Float("l1_regularization", 0), L2: r.Float("l2_regularization", 0), TreeComplexity: r.Float("tree_complexity", 0),
-			MinNodeWeight: r.Float("min_node_weight", 0), ColumnShare: r.Float("column_share", 0), CenterBias: r.Bool("center_bias", false), PruningMode: r.text("pruning_mode"),
+			MinNodeWeight: r.Float("min_node_weight", 0), ColumnShare: r.Float("column_share", 0), ClassTrees: r.Bool("class_trees", false), CenterBias: r.Bool("center_bias", false), PruningMode: r.text("pruning_mode"),
 			QuantileSketchEpsilon: r.Float("quantile_sketch_epsilon", 0), TrainInMemory: r.Bool("train_in_memory", false),
 			Explanations: r.Bool("explanations", false)}
 		return finish(r, func() (*BoostedTrees, error) { return newBoostedTrees(o, h, weights) })

@@ -159,6 +159,9 @@ func TestBoostedTreesLearn(t *testing.T) {
 	})
 	prunedMemory := pruned
 	prunedMemory.TrainInMemory = true
+	own := with(func(o *canned.BoostedTreesOptions) { o.ClassTrees, o.Trees, o.CenterBias = true, 30, true })
+	ownMemory := own
+	ownMemory.TrainInMemory = true
 	batches := with(func(o *canned.BoostedTreesOptions) { o.BatchesPerLayer = 3 })
 	numbers := batches
 	numbers.Columns = []feature.Column{&feature.Numeric{Key: "age"}, &feature.Numeric{Key: "income"}}
@@ -175,6 +178,8 @@ func TestBoostedTreesLearn(t *testing.T) {
 		"weighted":       {canned.BoostedTreesClassifier{BoostedTreesOptions: small, WeightColumn: "w"}, forest{rows: 600, batch: 600, classes: 2, weighted: true}, 32},
 		"three":          {canned.BoostedTreesClassifier{BoostedTreesOptions: small, Classes: 3}, forest{rows: 600, batch: 600, classes: 3}, 32},
 		"three, memory":  {canned.BoostedTreesClassifier{BoostedTreesOptions: memory, Classes: 3, WeightColumn: "w"}, forest{rows: 600, batch: 600, classes: 3, weighted: true}, 2},
+		"own, memory":    {canned.BoostedTreesClassifier{BoostedTreesOptions: ownMemory, Classes: 3}, forest{rows: 600, batch: 600, classes: 3}, 2},
+		"own":            {canned.BoostedTreesClassifier{BoostedTreesOptions: own, Classes: 3, WeightColumn: "w"}, forest{rows: 600, batch: 600, classes: 3, weighted: true}, 0},
 		"number":         {canned.BoostedTreesRegressor{BoostedTreesOptions: small}, forest{rows: 600, batch: 600}, 32},
 		"number, memory": {canned.BoostedTreesRegressor{BoostedTreesOptions: memory}, forest{rows: 600, batch: 600}, 2},
 		"pruned":         {canned.BoostedTreesClassifier{BoostedTreesOptions: pruned}, forest{rows: 600, batch: 600, classes: 2}, 0},
@@ -329,6 +334,7 @@ func TestBoostedTreesOptionsThatAreWrong(t *testing.T) {
 		"pruning_mode \"some\"":   {Columns: number, PruningMode: "some"},
 		"without pruning":         {Columns: number, TreeComplexity: 1},
 		"l2_regularization -1":    {Columns: number, L2: -1},
+		"class_trees: expected":   {Columns: number, ClassTrees: true},
 		"learning_rate -1":        {Columns: number, LearningRate: -1},
 		"n_batches_per_layer -1":  {Columns: number, BatchesPerLayer: -1},
 		"quantile_sketch_epsilon": {Columns: number, QuantileSketchEpsilon: 2},

@@ -45,16 +45,34 @@ func (s *Space) most(g Group, x []float32) int {
 	if g.Ordered {
 		return most
 	}
-	for at := g.Base; at < len(x); at += s.Width {
-		n := 0
-		for _, v := range x[at : at+g.Bins-1] {
-			if v >= present {
-				n++
-			}
-		}
-		most = max(most, n)
+	for at := 0; at < len(x); at += s.Width {
+		most = max(most, g.ids(x[at:at+s.Width], nil))
 	}
 	return most
+}
+
+// ids counts the ids that an example has, and puts the bins of as many as into has room for into it.
+func (g *Group) ids(x []float32, into []uint8) (n int) {
+	add := func(bin int) {
+		if n < len(into) {
+			into[n] = uint8(bin)
+		}
+		n++
+	}
+	if g.flags != nil {
+		for i, f := range g.flags {
+			if x[f.column] >= f.threshold {
+				add(i + 1)
+			}
+		}
+		return n
+	}
+	for id, v := range x[g.Base : g.Base+g.Bins-1] {
+		if v >= present {
+			add(id + 1)
+		}
+	}
+	return n
 }
 
 type binTask struct {
@@ -74,13 +92,7 @@ func (t *binTask) Run(lo, hi int) {
 			continue
 		}
 		for r := lo; r < hi; r++ {
-			at := r*b.stride + slot
-			for id, v := range t.x[r*s.Width+group.Base : r*s.Width+group.Base+group.Bins-1] {
-				if v >= present {
-					b.bins[at] = uint8(id + 1)
-					at++
-				}
-			}
+			group.ids(t.x[r*s.Width:(r+1)*s.Width], b.bins[r*b.stride+slot:r*b.stride+b.first[g+1]])
 		}
 	}
 }

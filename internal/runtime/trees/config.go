@@ -34,6 +34,8 @@ type Config struct {
 	Dim           int     `json:"dim"` // outputs
 	// ColumnShare is the share of the columns (of ids, of up to 255 of them) that each tree may split by, drawn for it; 0: all. XGBoost's colsample_bytree.
 	ColumnShare float64 `json:"column_share,omitempty"`
+	// ClassTrees says that each tree is of one output, tree t of output t mod Dim; else all share each tree.
+	ClassTrees bool `json:"class_trees,omitempty"`
 }
 
 const (
@@ -69,7 +71,7 @@ func (c *Config) Check() error {
 			return fmt.Errorf("%w: %s %v, expected a number from 0 on", ErrConfig, name, v)
 		}
 	}
-	return nil
+	return c.checkClassTrees()
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

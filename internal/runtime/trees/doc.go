@@ -6,7 +6,8 @@
 //
 // A node's sums of gradients G and hessians H make a gain of shrink(G, l1)^2 / (H + l2) and a leaf of
 // -learning_rate * shrink(G, l1) / (H + l2), added to its parent's. The best split is the one whose sides gain most.
-// Penalties are for the mean over the examples of a layer. Several outputs share their trees; their hessian is diagonal.
+// Penalties are for the mean over the examples of a layer. Several outputs share their trees, and their hessian is diagonal, unless each has its
+// own trees (Config.ClassTrees): trees of one output that take the other ones as they are.
 //
 // Numbers become bins of one byte by boundaries (see Sketch), gradients whole numbers: sums, and so trees, have the same
 // bits for every number of threads, and for examples in memory (Trainer) and given in batches (Layer).
@@ -19,6 +20,6 @@
 //	x    = gather(example, gather(Feature, node)), each from its row
 //	node = gather(Left, node) + (x >= gather(Threshold, node))
 //
-// and add up gather(Values, node) over the trees. A leaf is its own left child, and no number below math.MaxFloat32
+// and add up gather(Values, node) over the trees (with ClassTrees of each tree its output's, and for the other outputs those of node 0). A leaf is its own left child, and no number below math.MaxFloat32
 // reaches its threshold.
 package trees

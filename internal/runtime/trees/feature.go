@@ -28,13 +28,21 @@ type Feature struct {
 }
 
 // Group is a column of the histograms: the bins of an ordered feature, or bin 0 for none and up to 255 ids of a
-// categorical one in the bins after it.
+// categorical one in the bins after it. Ordered features of two bins are such ids, too: tables often have a column of 0 and 1 for each id, of
+// which most are 0.
 type Group struct {
-	Feature int // index
+	Feature int // index, of several the first
 	Base    int // column of the example: of the number, or of the id in bin 1
 	Bins    int
 	Offset  int // of its bins among the bins of all groups
 	Ordered bool
+	flags   []flag // of several features what their ids are
+}
+
+// flag is a feature of two bins.
+type flag struct {
+	column    int
+	threshold float32
 }
 
 // Space is what splits are sought in: features and the columns of their histograms.
@@ -48,9 +56,21 @@ type Space struct {
 // NewSpace checks features and lays out their histograms. The error wraps ErrFeature and names the feature.
 func NewSpace(features []Feature, width int) (*Space, error) {
 	s := &Space{Features: features, Width: width}
+	var flags Group
 	for i, f := range features {
 		if err := f.check(width); err != nil {
 			return nil, fmt.Errorf("%w: %q: %w", ErrFeature, f.Name, err)
+		}
+		if f.Width == 0 && len(f.Boundaries) == 1 {
+			if len(flags.flags) == maxBins-1 {
+				s.addFlags(flags)
+				flags = Group{}
+			}
+			if len(flags.flags) == 0 {
+				flags.Feature, flags.Base = i, f.First
+			}
+			flags.flags = append(flags.flags, flag{f.First, f.Boundaries[0]})
+			continue
 		}
 		if f.Width == 0 {
 			s.add(Group{Feature: i, Base: f.First, Bins: len(f.Boundaries) + 1, Ordered: true})
@@ -60,7 +80,24 @@ func NewSpace(features []Feature, width int) (*Space, error) {
 			s.add(Group{Feature: i, Base: f.First + id, Bins: 1 + min(maxBins-1, f.Width-id)})
 		}
 	}
+	s.addFlags(flags)
 	return s, nil
+}
+
+// addFlags adds a group of features of two bins.
+func (s *Space) addFlags(g Group) {
+	if n := len(g.flags); n > 0 {
+		g.Bins = n + 1
+		s.add(g)
+	}
+}
+
+// id is the column of the id of a bin, and from where on an example has it.
+func (g *Group) id(bin int) (column int, threshold float32) {
+	if g.flags != nil {
+		return g.flags[bin-1].column, g.flags[bin-1].threshold
+	}
+	return g.Base + bin - 1, present
 }
 
 func (s *Space) add(g Group) {
@@ -89,11 +126,11 @@ func (f Feature) check(width int) error {
 // Cut returns the column and the threshold of the split at a bin of a group: an example goes right where its number
 // reaches the threshold.
 func (s *Space) Cut(group, bin int) (column int, threshold float32) {
-	g := s.Groups[group]
+	g := &s.Groups[group]
 	if g.Ordered {
 		return g.Base, s.Features[g.Feature].Boundaries[bin-1]
 	}
-	return g.Base + bin - 1, present
+	return g.id(bin)
 }
 
 // FeatureOf returns the index of the feature that has a column of the example, -1 for none.

@@ -31,6 +31,7 @@ func (e *Ensemble) Grow(c *Config, s *Space, sums *Sums, examples float64) Growt
 		e.center(c, steps)
 		return Growth{}
 	}
+	sums = sums.of(c.outputs(e.State[StateTrees]))
 	splits := make([]Split, sums.Nodes)
 	kernels.Parallel(len(splits), 1, &splitTask{sums: sums, space: s, reg: reg, drawn: c.drawn(len(s.Groups), e.State[StateTrees]), splits: splits})
 	return e.grow(c, s, splits, examples)
@@ -78,10 +79,15 @@ func (e *Ensemble) grow(c *Config, s *Space, splits []Split, examples float64) G
 func (e *Ensemble) divide(c *Config, s *Space, node int, split *Split) {
 	column, threshold := s.Cut(split.Group, split.Bin)
 	e.Feature[node], e.Threshold[node], e.Left[node] = int32(column), threshold, int32(split.Left)
-	for k := range c.Dim {
-		before := e.Values[node*c.Dim+k]
-		e.Values[split.Left*c.Dim+k] = before + float32(c.LearningRate*split.Steps[2*k])
-		e.Values[(split.Left+1)*c.Dim+k] = before + float32(c.LearningRate*split.Steps[2*k+1])
+	left, right := split.Left*c.Dim, (split.Left+1)*c.Dim
+	before := e.Values[node*c.Dim : (node+1)*c.Dim]
+	copy(e.Values[left:right], before)
+	copy(e.Values[right:right+c.Dim], before)
+	from, to := c.outputs(e.State[StateTrees])
+	for k := from; k < to; k++ {
+		steps := split.Steps[2*(k-from):]
+		e.Values[left+k] += float32(c.LearningRate * steps[0])
+		e.Values[right+k] += float32(c.LearningRate * steps[1])
 	}
 }
 

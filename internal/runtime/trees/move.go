@@ -1,6 +1,10 @@
 package trees
 
-import "github.com/goestimator/goestimator/internal/runtime/kernels"
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
+)
 
 // place is where the rows of a chunk go: to the left from left on, and from right on to the right, in this direction.
 type place struct{ left, right, step int }
@@ -78,20 +82,20 @@ func (t *mover) Run(lo, hi int) {
 // addToBase adds a leaf's values to the base of the rows that it keeps, unless the leaf may yet be undone.
 func (t *mover) addToBase(rows []int32, leaf int) {
 	if t.nodes == nil {
-		t.base.add(rows, t.Ensemble.Values[leaf*t.Config.Dim:(leaf+1)*t.Config.Dim])
+		t.base.add(rows, (*Trainer)(t).values(leaf))
 	}
 }
 
 // arrive computes the gradients of the spare rows that came to a node. part is the part of the gradients that is measured.
 func (t *Trainer) arrive(at span, node, part int, logits []float32) {
-	dim := t.Config.Dim
+	dim := t.width()
 	rows := t.spare[at.from:at.to]
 	if t.nodes != nil {
 		for _, r := range rows {
 			t.nodes[r] = int32(node)
 		}
 	}
-	t.base.plus(rows, t.Ensemble.Values[node*dim:(node+1)*dim], logits)
+	t.base.plus(rows, t.values(node), logits)
 	t.loss.Gradients(rows, logits[:len(rows)*dim], t.grads.v[at.from*dim*2:at.to*dim*2])
 	t.grads.measure(part, at.from, at.to)
 }
@@ -100,7 +104,6 @@ func (t *Trainer) arrive(at span, node, part int, logits []float32) {
 type finisher Trainer
 
 func (t *finisher) Run(lo, hi int) {
-	dim := t.Config.Dim
 	for i := lo; i < hi; i++ {
 		c := t.work[i]
 		rows, split := t.rows[c.from:c.to], &t.splits[c.node]
@@ -112,7 +115,7 @@ func (t *finisher) Run(lo, hi int) {
 				t.nodes[r] = int32(split.Left + t.data.right(r, split.Group, split.Bin))
 			}
 		default:
-			t.data.addSides(rows, split, t.base, t.Ensemble.Values[split.Left*dim:(split.Left+2)*dim])
+			t.data.addSides(rows, split, t.base, slices.Concat((*Trainer)(t).values(split.Left), (*Trainer)(t).values(split.Left+1)))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
@@ -25,4 +26,56 @@ func (c *Config) drawn(groups int, tree int64) []bool {
 		out[g] = true
 	}
 	return out
+}
+
+// part is the groups of examples that a tree may split by.
+type part struct {
+	tree   int64 // that they are drawn for
+	data   *Binned
+	groups []int // of the whole
+}
+
+// choose makes the part of a tree: the slots of its groups alone, side by side, so that sums of the others cost nothing.
+func (p *part) choose(all *Binned, drawn []bool, tree int64) {
+	if p.data != nil && p.tree == tree {
+		return
+	}
+	space := &Space{Features: all.space.Features, Width: all.space.Width}
+	b := &Binned{Rows: all.Rows, space: space}
+	var slots []int // of all
+	p.groups = p.groups[:0]
+	for g, in := range drawn {
+		if !in {
+			continue
+		}
+		b.first = append(b.first, len(slots))
+		for slot := all.first[g]; slot < all.first[g+1]; slot++ {
+			slots, b.slots = append(slots, slot), append(b.slots, len(p.groups))
+		}
+		space.add(all.space.Groups[g])
+		p.groups = append(p.groups, g)
+	}
+	b.first = append(b.first, len(slots))
+	b.stride = (len(slots) + slotStep - 1) / slotStep * slotStep
+	if p.data != nil {
+		b.bins = p.data.bins
+	}
+	b.bins = grown(b.bins, b.Rows*b.stride+addSlots)
+	kernels.Parallel(b.Rows, 1<<10, &partTask{from: all, to: b, slots: slots})
+	p.data, p.tree = b, tree
+}
+
+type partTask struct {
+	from, to *Binned
+	slots    []int
+}
+
+func (t *partTask) Run(lo, hi int) {
+	for r := lo; r < hi; r++ {
+		from, to := t.from.bins[r*t.from.stride:], t.to.bins[r*t.to.stride:(r+1)*t.to.stride]
+		for i, slot := range t.slots {
+			to[i] = from[slot]
+		}
+		clear(to[len(t.slots):])
+	}
 }

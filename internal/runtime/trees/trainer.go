@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
@@ -13,14 +14,18 @@ type Trainer struct {
 	Ensemble *Ensemble
 	data     *Binned
 	space    *Space
-	loss     Loss
+	given    Loss // of all outputs
+	loss     Loss // of those that the growing tree grows by: from, and before to
+	from, to int
 
 	rows, spare []int32 // rows by node
 	spans       []span  // of the active nodes
-	base        outputs // of the finished trees, and of leaves of the growing one that are not split any more
+	all         outputs // of the finished trees
+	base        outputs // of them those that the tree grows by, and of leaves of the growing one that are not split any more
 	nodes       []int32 // of each row in the growing tree; nil where trees are not pruned when finished
 	grads       gradients
 	hist        histograms
+	part        part    // of the data, that the growing tree may split by
 	splits      []Split // of the active nodes
 	steps       []float64
 
@@ -37,12 +42,17 @@ func NewTrainer(c *Config, s *Space, e *Ensemble, x []float32, rows int, loss Lo
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{Config: c, Ensemble: e, data: data, space: s, loss: loss, rows: make([]int32, rows),
-		spare: make([]int32, rows), base: make([]float32, rows*c.Dim), nodes: make([]int32, rows)}
-	e.Locate(c, x, rows, s.Width, t.base, t.nodes)
+	if _, ok := loss.(Divided); !ok && c.ClassTrees {
+		return nil, fmt.Errorf("%w: class_trees with a loss %T, expected one of several classes", ErrConfig, loss)
+	}
+	t := &Trainer{Config: c, Ensemble: e, data: data, space: s, given: loss, loss: loss, to: c.Dim, rows: make([]int32, rows),
+		spare: make([]int32, rows), all: make([]float32, rows*c.Dim), nodes: make([]int32, rows)}
+	e.Locate(c, x, rows, s.Width, t.all, t.nodes)
+	t.base = t.all
 	if e.Done(c) {
 		return t, nil
 	}
+	t.turn()
 	first, end := e.Active(c)
 	t.spans = sortRows(t.rows, t.nodes, first, end)
 	if c.Pruning != PostPrune {
@@ -53,10 +63,9 @@ func NewTrainer(c *Config, s *Space, e *Ensemble, x []float32, rows int, loss Lo
 
 // leave adds to the base of rows at leaves before the active nodes the values of the leaf.
 func (t *Trainer) leave(first int) {
-	dim := t.Config.Dim
 	for r, n := range t.nodes {
 		if int(n) < first {
-			t.base.add([]int32{int32(r)}, t.Ensemble.Values[int(n)*dim:(int(n)+1)*dim])
+			t.base.add([]int32{int32(r)}, t.values(int(n)))
 		}
 	}
 	t.nodes = nil
@@ -90,7 +99,7 @@ func sortRows(rows, nodes []int32, first, end int) []span {
 func (t *Trainer) begin(first int) error {
 	t.first = first
 	t.work = cut(t.work[:0], t.spans, packedRows)
-	t.grads.resize(len(t.rows), len(t.work), t.Config.Dim)
+	t.grads.resize(len(t.rows), len(t.work), t.width())
 	t.spare, t.rows = t.rows, t.spare
 	kernels.Parallel(len(t.work), 1, (*starter)(t))
 	t.spare, t.rows = t.rows, t.spare
@@ -137,11 +146,10 @@ func (t *Trainer) Layer() error {
 		}
 		t.hist.build()
 		t.Ensemble.center(t.Config, t.steps)
+		t.turn()
 		return t.begin(t.first)
 	}
-	drawn := t.Config.drawn(len(t.space.Groups), t.Ensemble.State[StateTrees])
-	t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, drawn, &t.splits[n]) }
-	t.hist.build()
+	t.seek(reg)
 	growth := t.Ensemble.grow(t.Config, t.space, t.splits, examples)
 	if growth.Finished {
 		return t.finish(growth)
@@ -149,10 +157,30 @@ func (t *Trainer) Layer() error {
 	return t.descend()
 }
 
+// seek finds the best split of each active node.
+func (t *Trainer) seek(reg regularization) {
+	tree := t.Ensemble.State[StateTrees]
+	drawn := t.Config.drawn(len(t.space.Groups), tree)
+	if drawn == nil {
+		t.hist.done = func(n int, s *Sums) { s.best(0, t.space, reg, nil, &t.splits[n]) }
+		t.hist.build()
+		return
+	}
+	t.part.choose(t.data, drawn, tree)
+	t.hist.data = t.part.data
+	t.hist.done = func(n int, s *Sums) {
+		split := &t.splits[n]
+		if s.best(0, t.part.data.space, reg, nil, split); split.Group >= 0 {
+			split.Group = t.part.groups[split.Group]
+		}
+	}
+	t.hist.build()
+}
+
 // descend moves the rows to the next layer's nodes.
 func (t *Trainer) descend() error {
 	t.arrange()
-	t.grads.resize(len(t.rows), len(t.work), t.Config.Dim)
+	t.grads.resize(len(t.rows), len(t.work), t.width())
 	kernels.Parallel(len(t.work), 1, (*mover)(t))
 	t.rows, t.spare = t.spare, t.rows
 	t.spans = t.spans[:0]
@@ -172,9 +200,11 @@ func (t *Trainer) finish(growth Growth) error {
 	if t.nodes != nil {
 		t.survive(growth.Survivor)
 	}
+	t.keep(t.base, t.all)
 	if t.Ensemble.Done(t.Config) {
 		return nil
 	}
+	t.turn()
 	for r := range t.rows {
 		t.rows[r] = int32(r)
 	}
@@ -185,21 +215,24 @@ func (t *Trainer) finish(growth Growth) error {
 
 // survive adds to the base of each row the values of the leaf that became of the one where it ended.
 func (t *Trainer) survive(survivor []int32) {
-	dim, per := t.Config.Dim, t.Config.treeNodes()
+	per := t.Config.treeNodes()
 	root := t.first / per * per
 	for r, n := range t.nodes {
 		leaf := root + int(survivor[int(n)-root])
-		t.base.add([]int32{int32(r)}, t.Ensemble.Values[leaf*dim:(leaf+1)*dim])
+		t.base.add([]int32{int32(r)}, t.values(leaf))
 	}
 }
 
 // Outputs are the present ones of the examples, [rows, dim]; they change with the next Layer.
 func (t *Trainer) Outputs() []float32 {
-	dim := t.Config.Dim
-	out := append(outputs(nil), t.base...)
+	base := append(outputs(nil), t.base...)
 	for n, s := range t.spans {
-		node := t.first + n
-		out.add(t.rows[s.from:s.to], t.Ensemble.Values[node*dim:(node+1)*dim])
+		base.add(t.rows[s.from:s.to], t.values(t.first+n))
 	}
+	if t.width() == t.Config.Dim {
+		return base
+	}
+	out := append(outputs(nil), t.all...)
+	t.keep(base, out)
 	return out
 }
