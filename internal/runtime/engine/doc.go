@@ -8,8 +8,8 @@
 //
 // Compile also merges ops: products and convolutions take what follows them (bias, normalization by fixed statistics,
 // addition, ReLU), batch normalization the addition and ReLU after it, elementwise ops that use each other become fusions:
-one pass over memory, with as many results as others read. On the host, operands may have one element for each row or each
-column, and a cheap result that a gradient needs long after is computed again rather than kept. Weights
+// one pass over memory, with as many results as others read. On the host, operands may have one element for each row or each
+// column, and a cheap result that a gradient needs long after is computed again rather than kept. Weights
 // that a program only reads are packed for the kernels once, shared by all such programs, and packed again when
 // Variables.Set or another program has changed them. Profiles name the parts of what is merged. With
 // Options.CheckNumerics these stay apart, so that the node is named in which a NaN arises.
@@ -19,7 +19,8 @@ column, and a cheap result that a gradient needs long after is computed again ra
 // with the fetches that are complete after each (Options.OnFetch). On the host a phase is a list of parallel groups: mostly
 // single steps that use all workers, one after the other; where an estimate of times says that it pays, small steps that do
 // not depend on each other, one for each worker. On an accelerator it is a list of segments: steps that follow each other on
-// the accelerator, launched as one, or on the host beside it. A fusion is elementwise ops that are one kernel, or one pass of the host. Memory is
+// the accelerator, launched as one, or on the host beside it. A fusion is elementwise ops that are one kernel, or one pass of
+// the host. Memory is
 // planned so that values used at the same time do not overlap; results are the same bits in any division.
 //
 // An executor does the plan, one for devices that run Go code and one for accelerators; Program is what both have in common:
