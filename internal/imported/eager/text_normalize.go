@@ -18,6 +18,7 @@ var textOps = map[*ops.Def]maker{
 	ops.WhitespaceTokenizeWithOffsets:      charTokens,
 	ops.UnicodeScriptTokenizeWithOffsets:   charTokens,
 	ops.TextWhitespaceTokenizeV2:           plain(whitespaceTokens),
+	ops.TextByteSplitWithOffsets:           plain(byteTokens),
 	ops.WordpieceTokenizeWithOffsets:       wordpieceTokens,
 	ops.FastWordpieceTokenizeWithOffsets:   fastWordpieces,
 	ops.FastBertNormalize:                  fastNormalize,

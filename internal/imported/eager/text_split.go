@@ -152,6 +152,33 @@ func whitespaceTokens(c call) error {
 	return c.outputVectors(2, tensor.Int32, t.starts, t.ends)
 }
 
+// byteTokens makes tokens of single bytes.
+func byteTokens(c call) error {
+	splits := []int{0}
+	for _, s := range c.t(0).Strings {
+		splits = append(splits, splits[len(splits)-1]+len(s))
+	}
+	n := splits[len(splits)-1]
+	if err := c.room(n, 16); err != nil {
+		return err
+	}
+	out, err := outputOf[uint8](c, 0, n)
+	if err != nil {
+		return err
+	}
+	starts, ends := make([]int, 0, n), make([]int, 0, n)
+	for row, s := range c.t(0).Strings {
+		copy(out[splits[row]:], s)
+		for i := range s {
+			starts, ends = append(starts, i), append(ends, i+1)
+		}
+	}
+	if err := c.outputVectors(1, tensor.Int64, splits); err != nil {
+		return err
+	}
+	return c.outputVectors(2, tensor.Int32, starts, ends)
+}
+
 // charTokens divides rows of characters at white space, and where scripts change.
 func charTokens(s *site) (kernel, error) {
 	scripts, keep, splits := s.node.Op == ops.UnicodeScriptTokenizeWithOffsets.Name, s.boolean("keep_whitespace", false), s.dtype("Tsplits", tensor.Int64)

@@ -91,6 +91,12 @@ func TestCharacterTokens(t *testing.T) {
 	s.all("TFText>WhitespaceTokenizeWithOffsetsV2", nil, []any{[]string{" a  bé", ""}, string(space)}, `string[2] "a" "bé"`, "int64[3] 0 2 2", "int32[2] 1 4", "int32[2] 2 7")
 }
 
+func TestByteSplitWithOffsets(t *testing.T) {
+	s := newSession(t)
+	s.all("TFText>ByteSplitWithOffsets", nil, []any{[]string{"ab", "", "é"}}, "uint8[4] 97 98 195 169", "int64[4] 0 2 2 4", "int32[4] 0 1 0 1", "int32[4] 1 2 1 2")
+	s.all("TFText>ByteSplitWithOffsets", nil, []any{[]string{}}, "uint8[0]", "int64[1] 0", "int32[0]", "int32[0]")
+}
+
 func TestWordpieceTokenize(t *testing.T) {
 	s := newSession(t)
 	words := s.table("HashTableV2", tensor.String, tensor.Int64)
