@@ -7,7 +7,9 @@ func families() []operators {
 }
 
 // mlFamilies are those of the domain of classic models.
-func mlFamilies() []operators { return []operators{classicOperators, labelOperators, vectorOperators} }
+func mlFamilies() []operators {
+	return []operators{classicOperators, labelOperators, vectorOperators, ensembleOperators}
+}
 
 // runtimeFamilies are those of the domain of ONNX Runtime.
 func runtimeFamilies() []operators {

@@ -31,8 +31,11 @@ var treeModes = map[string]int32{"BRANCH_LEQ": 0, "BRANCH_LT": 1, "BRANCH_GTE": 
 
 var treeTests = []*ops.Def{ops.LessEqual, ops.Less, ops.GreaterEqual, ops.Greater, ops.Equal, ops.NotEqual}
 
-// ensemble reads the nodes.
-func (x *site) ensemble() *ensemble {
+// ensemble reads the nodes. Roots are those that no node goes on at.
+func (x *site) ensemble() *ensemble { return x.ensembleOf(nil) }
+
+// ensembleOf reads nodes whose roots are given, where they are not nil.
+func (x *site) ensembleOf(roots []int) *ensemble {
 	trees, ids, features := x.intList("nodes_treeids", nil), x.intList("nodes_nodeids", nil), x.intList("nodes_featureids", nil)
 	yes, no, modes := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.strList("nodes_modes")
 	thresholds, missing := x.floatList("nodes_values"), x.intList("nodes_missing_value_tracks_true", nil)
@@ -60,12 +63,31 @@ func (x *site) ensemble() *ensemble {
 		e.modes, e.features = append(e.modes, mode), append(e.features, int32(features[i]))
 		e.missing[i] = i < len(missing) && missing[i] != 0
 	}
-	e.link(trees, yes, no)
+	level := e.link(trees, yes, no)
+	if roots != nil {
+		level = level[:0]
+		for _, r := range roots {
+			at, ok := e.at[[2]int{0, r}]
+			if !ok || len(level) >= n {
+				refuse("root %d of %d nodes", r, n)
+			}
+			level = append(level, int32(at))
+		}
+	} else {
+		seen := map[int]bool{}
+		for _, i := range level {
+			if seen[trees[i]] {
+				refuse("tree %d has two roots", trees[i])
+			}
+			seen[trees[i]] = true
+		}
+	}
+	e.measure(level)
 	return e
 }
 
-// link finds the nodes after each node, the roots, and how deep the trees are.
-func (e *ensemble) link(trees, yes, no []int) {
+// link finds the nodes after each node, and returns those that no other one goes on at.
+func (e *ensemble) link(trees, yes, no []int) (level []int32) {
 	n := len(trees)
 	e.yes, e.no = make([]int32, n), make([]int32, n)
 	isChild := make([]bool, n)
@@ -81,21 +103,26 @@ func (e *ensemble) link(trees, yes, no []int) {
 		}
 		e.yes[i], e.no[i], isChild[a], isChild[b] = int32(a), int32(b), true, true
 	}
-	seen := map[int]bool{}
-	var level []int32
-	for i, t := range trees {
+	for i := range trees {
 		if !isChild[i] {
-			if seen[t] {
-				refuse("tree %d has two roots", t)
-			}
-			seen[t] = true
 			level = append(level, int32(i))
 		}
 	}
+	return level
+}
+
+// maxTreeSteps bounds the nodes that are looked at to find how deep trees are, whose nodes may share what follows.
+const maxTreeSteps = 1 << 26
+
+// measure notes the roots, and finds how deep the trees are.
+func (e *ensemble) measure(level []int32) {
 	e.roots = level
-	for left := n; len(level) > 0; e.depth++ {
-		if left -= len(level); left < 0 || e.depth > maxTreeDepth {
-			refuse("trees whose nodes share what follows, or that are deeper than %d", maxTreeDepth)
+	if len(e.roots) == 0 {
+		refuse("trees without a root")
+	}
+	for steps := 0; len(level) > 0; e.depth++ {
+		if steps += len(level); steps > maxTreeSteps || e.depth > maxTreeDepth {
+			refuse("trees that are deeper than %d, or have circles", maxTreeDepth)
 		}
 		var next []int32
 		for _, i := range level {
@@ -103,12 +130,10 @@ func (e *ensemble) link(trees, yes, no []int) {
 				next = append(next, e.yes[i], e.no[i])
 			}
 		}
-		level = next
+		slices.Sort(next)
+		level = slices.Compact(next)
 	}
 	e.depth--
-	if len(e.roots) == 0 {
-		refuse("trees without a root")
-	}
 }
 
 func (x *site) i32s(list []int32) *value {

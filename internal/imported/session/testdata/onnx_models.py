@@ -435,3 +435,8 @@ for name, v in [("some", f32(4)), ("none", -np.abs(f32(4)))]:
     steps = [h.make_node("Greater", ["x", "zero"], ["yes"]), h.make_node("NonZero", ["yes"], ["found"]), h.make_node("Transpose", ["found"], ["column"]), h.make_node("Squeeze", ["column", "one"], ["at"]),
              h.make_node("Size", ["at"], ["n"]), h.make_node("Greater", ["n", "no"], ["any"]), h.make_node("If", ["any"], ["y"], then_branch=chosen, else_branch=nothing)]
     save("data_says_" + name, steps, [("x", T.FLOAT, ["n"])], [("y", T.FLOAT, None)], [nh.from_array(np.float32(0), "zero"), nh.from_array(np.array([1]), "one"), nh.from_array(np.array(0), "no")], feeds={"x": v})
+
+# As LightGBM's sets of categories are written: a chain of nodes that go on at the same one.
+chain = dict(nodes_treeids=[0] * 5, nodes_nodeids=[0, 1, 2, 3, 4], nodes_featureids=[3, 3, 3, 0, 0], nodes_values=[1.0, 3.0, 4.0, 0.0, 0.0], nodes_modes=["BRANCH_EQ"] * 3 + ["LEAF"] * 2, nodes_truenodeids=[3, 3, 3, 0, 0], nodes_falsenodeids=[1, 2, 4, 0, 0])
+steps = np.concatenate([f32(6, 3), np.arange(6, dtype=np.float32)[:, None]], 1)
+ml("TreeEnsembleRegressor", "trees_shared", one, feeds=steps, n_targets=1, target_treeids=[0, 0], target_nodeids=[3, 4], target_ids=[0, 0], target_weights=[5.0, -6.0], **chain)

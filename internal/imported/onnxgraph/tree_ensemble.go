@@ -1,0 +1,133 @@
+package onnxgraph
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// ensembleOperators are trees of any use, in the form that they have since version 5.
+var ensembleOperators = operators{"TreeEnsemble": one(treeEnsemble).but("numbers of float64, post_transform PROBIT")}
+
+// The names that older operators have for the numbers of version 5; of the last ones 1 and 2 are as ONNX Runtime takes them, where the standard
+// has them the other way round.
+var (
+	nodeModes      = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", memberMode}
+	aggregateNames = []string{"AVERAGE", "SUM", "MIN", "MAX"}
+	transformNames = []string{"NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"}
+)
+
+// memberMode asks whether a feature is one of several numbers.
+const memberMode = "BRANCH_MEMBER"
+
+// oldTrees are lists as TreeEnsembleRegressor has them: all nodes in one tree for each root.
+type oldTrees struct {
+	trees, ids, features, yes, no []int
+	modes                         []string
+	values                        []float32
+	missing                       []int
+}
+
+func (o *oldTrees) add(tree, id, feature int, mode string, value float32, yes, no, missing int) {
+	o.trees, o.ids, o.features, o.modes = append(o.trees, tree), append(o.ids, id), append(o.features, feature), append(o.modes, mode)
+	o.values, o.yes, o.no, o.missing = append(o.values, value), append(o.yes, yes), append(o.no, no), append(o.missing, missing)
+}
+
+// nameAt returns element i of a list of names.
+func nameAt(names []string, i int) string {
+	if i < 0 || i >= len(names) {
+		refuse("number %d: expected 0 to %d", i, len(names)-1)
+	}
+	return names[i]
+}
+
+// floatTensor returns the numbers of an attribute that is a tensor, which must be of float32.
+func (x *site) floatTensor(name string) []float32 {
+	t := x.tensorOf(name)
+	if t == nil {
+		return nil
+	}
+	if t.DType != tensor.Float32 {
+		refuse("attribute %s of type %v: expected float32", name, t.DType)
+	}
+	return tensor.Values[float32](t)
+}
+
+// treeEnsemble brings the nodes into the form of TreeEnsembleRegressor, where leaves are nodes too, and a set of numbers is a chain of nodes.
+func treeEnsemble(x *site) *value {
+	o := &oldTrees{}
+	leaves := x.intList("leaf_targetids", nil)
+	weights := x.floatTensor("leaf_weights")
+	n := x.interior(o, len(leaves))
+	trees := make([]int, len(leaves))
+	ids := make([]int, len(leaves))
+	for i := range leaves {
+		ids[i] = n + i
+		o.add(0, n+i, 0, "LEAF", 0, 0, 0, 0)
+	}
+	x.tensorOf("nodes_hitrates")
+	attrs := map[string]any{"nodes_treeids": o.trees, "nodes_nodeids": o.ids, "nodes_featureids": o.features, "nodes_truenodeids": o.yes, "nodes_falsenodeids": o.no,
+		"nodes_modes": o.modes, "nodes_values": o.values, "nodes_missing_value_tracks_true": o.missing,
+		"target_treeids": trees, "target_nodeids": ids, "target_ids": leaves, "target_weights": weights,
+		"post_transform": nameAt(transformNames, x.int("post_transform", 0))}
+	here := *x
+	here.n = &onnx.Node{Op: x.n.Op, Name: x.n.Name, Inputs: x.n.Inputs, Attrs: attrs}
+	here.read = maps.Clone(x.read)
+	e := here.ensembleOf(x.intList("tree_roots", nil))
+	return here.transformed(here.summed(e, "target", x.int("n_targets", 1), nameAt(aggregateNames, x.int("aggregate_function", 1))))
+}
+
+// interior adds the nodes that ask, and returns how many numbers they take: leaves have those behind.
+func (x *site) interior(o *oldTrees, leaves int) int {
+	features, modes, splits := x.intList("nodes_featureids", nil), x.tensorOf("nodes_modes"), x.floatTensor("nodes_splits")
+	yes, no, yesLeaf, noLeaf := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.intList("nodes_trueleafs", nil), x.intList("nodes_falseleafs", nil)
+	missing, members := x.intList("nodes_missing_value_tracks_true", nil), x.floatTensor("membership_values")
+	n := len(features)
+	if modes == nil || n == 0 || n+len(members)+leaves > maxTreeNodes || modes.Len() != n || len(splits) != n || len(yes) != n || len(no) != n || len(yesLeaf) != n || len(noLeaf) != n {
+		refuse("lists of nodes of different lengths, or more than %d nodes", maxTreeNodes)
+	}
+	extra := n + len(members) // members of a set but the first have numbers from n on, leaves from here on
+	next := func(to, leaf int) int {
+		if leaf != 0 {
+			return extra + to
+		}
+		return to
+	}
+	free := n
+	for i := range n {
+		tracks := 0
+		if i < len(missing) {
+			tracks = missing[i]
+		}
+		mode, a, b := nameAt(nodeModes, int(modes.Int(i))), next(yes[i], yesLeaf[i]), next(no[i], noLeaf[i])
+		if mode != memberMode {
+			o.add(0, i, features[i], mode, splits[i], a, b, tracks)
+			continue
+		}
+		end := slices.IndexFunc(members, func(v float32) bool { return math.IsNaN(float64(v)) })
+		if end < 0 {
+			end = len(members)
+		}
+		set := members[:end]
+		members = members[min(end+1, len(members)):]
+		if len(set) == 0 {
+			refuse("a set without numbers")
+		}
+		id := i
+		for k, v := range set {
+			otherwise := b
+			if k+1 < len(set) {
+				otherwise = free
+			}
+			o.add(0, id, features[i], "BRANCH_EQ", v, a, otherwise, tracks)
+			id = free
+			if k+1 < len(set) {
+				free++
+			}
+		}
+	}
+	return extra
+}
