@@ -44,7 +44,7 @@ func (d *draft) own() []forest {
 	if d.manyColumns() {
 		share = 0.1
 	}
-	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // for labels with noise, and without
+	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 8, 0.03, 0.1, 0.1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // the first for labels with noise
 	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
 }
 
