@@ -44,7 +44,7 @@ func (d *draft) own() []forest {
 	if d.manyColumns() {
 		share = 0.1
 	}
-	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // for labels with noise, and without
+	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 8, 0.03, 0.1, 0.1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // the first for labels with noise
 	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
 }
 
@@ -388,12 +388,9 @@ func (d *draft) params(m candidate, names []string) []string {
 	}
 	rows, f := float64(d.inMemory()), m.forest
 	if f.own {
-		classes := len(d.p.Label.Classes)
-		out = append(out, "class_trees: true         # each tree is of one class", fmt.Sprintf("n_trees: %d             # %d for each", f.trees*classes, f.trees))
-	} else {
-		out = append(out, fmt.Sprintf("n_trees: %d", f.trees))
+		out = append(out, "class_trees: true         # each class has n_trees of its own")
 	}
-	out = append(out, fmt.Sprintf("max_depth: %d", f.depth),
+	out = append(out, fmt.Sprintf("n_trees: %d", f.trees), fmt.Sprintf("max_depth: %d", f.depth),
 		fmt.Sprintf("learning_rate: %g          # of every layer, not of every tree", f.rate),
 		fmt.Sprintf("l2_regularization: %.2g   # for the mean over the examples: the weight of %g of them", f.l2/rows, f.l2),
 		fmt.Sprintf("min_node_weight: %.2g     # of %g", f.leaf/rows, f.leaf))

@@ -216,7 +216,7 @@ func TestInitForestsOfClasses(t *testing.T) {
 	}
 	d := classes(5)
 	lines := strings.Join(d.params(d.boosted(d.known()[0]), []string{"x"}), "\n")
-	if !strings.Contains(lines, "class_trees: true") || !strings.Contains(lines, "n_trees: 500 ") {
+	if !strings.Contains(lines, "class_trees: true") || !strings.Contains(lines, "n_trees: 100\n") {
 		t.Errorf("params are\n%s", lines)
 	}
 	for len(d.uses) < 150 {

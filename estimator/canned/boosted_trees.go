@@ -24,8 +24,7 @@ type BoostedTreesOptions struct {
 	TreeComplexity  float64 // least gain of a split, with a PruningMode
 	MinNodeWeight   float64 // hessian of a node
 	ColumnShare     float64 // share of the columns that each tree may split by, drawn for it; all. tf.estimator has none
-	// ClassTrees says that each class has its own trees, MaxDepth's and LearningRate's, in turn; Trees counts those of all classes. It needs
-	// more than two classes. tf.estimator has none.
+	// ClassTrees says that each class has its own trees, in turn; Trees is how many each has. It needs more than two classes. tf.estimator has none.
 	ClassTrees  bool
 	CenterBias  bool   // begin with the best constant
 	PruningMode string // "none", "pre" or "post"; "none"

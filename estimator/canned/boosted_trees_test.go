@@ -159,7 +159,7 @@ func TestBoostedTreesLearn(t *testing.T) {
 	})
 	prunedMemory := pruned
 	prunedMemory.TrainInMemory = true
-	own := with(func(o *canned.BoostedTreesOptions) { o.ClassTrees, o.Trees, o.CenterBias = true, 30, true })
+	own := with(func(o *canned.BoostedTreesOptions) { o.ClassTrees, o.Trees, o.CenterBias = true, 10, true })
 	ownMemory := own
 	ownMemory.TrainInMemory = true
 	batches := with(func(o *canned.BoostedTreesOptions) { o.BatchesPerLayer = 3 })
