@@ -15,6 +15,8 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
@@ -279,6 +281,17 @@ func TestOneTrainingPerModelDir(t *testing.T) {
 	}
 	if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.Steps(2)); err != nil {
 		t.Errorf("after the first has ended: %v", err)
+	}
+	done := &sideEffect{fn: func() {
+		if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.MaxSteps(2)); !errors.Is(err, estimator.ErrLocked) {
+			t.Errorf("a second training that has nothing left to do: got %v, expected ErrLocked", err)
+		}
+		if s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir); err != nil || s.Finished != nil {
+			t.Errorf("the state of the one that goes on: %+v, %v, expected that it is not finished", s, err)
+		}
+	}}
+	if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.Steps(2), estimator.WithHooks(done)); err != nil {
+		t.Fatal(err)
 	}
 }
 

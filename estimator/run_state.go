@@ -50,6 +50,18 @@ func reversed(in []string) []string {
 	return out
 }
 
+// requireUnused fails on the chief where another training is going on in model_dir: that one says how it ends.
+func (e *Estimator) requireUnused() error {
+	if !e.isChief() {
+		return nil
+	}
+	used, err := InUse(e.modelDir)
+	if err == nil && used {
+		err = fmt.Errorf("%w, which goes on: stop it, or choose another model_dir", ErrLocked)
+	}
+	return err
+}
+
 // noteSkipped records for the other tasks that there was nothing left to train, also
 // if an earlier run recorded a failure.
 func (e *Estimator) noteSkipped(step int64) error {

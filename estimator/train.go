@@ -55,6 +55,9 @@ func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []TrainO
 	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
 		if done {
+			err = e.requireUnused()
+		}
+		if done && err == nil {
 			err = errors.Join(e.noteSkipped(step), e.releaseServers(ctx, step))
 		}
 		return TrainResult{GlobalStep: step, Loss: math.NaN(), StopReason: StopMaxSteps}, err
