@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
-	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // hideLaunchers makes this process one that no launcher has numbered.
