@@ -12,7 +12,7 @@ import (
 
 // Counter counts values. Its results depend on the values and their order alone.
 type Counter[K cmp.Ordered] struct {
-	counts  map[K]int64
+	counts  map[K]*int64
 	limit   int
 	dropped int64
 	size    func(K) int // bytes of a value; nil: they do not count
@@ -22,7 +22,7 @@ type Counter[K cmp.Ordered] struct {
 
 // New returns a Counter of at most limit different values.
 func New[K cmp.Ordered](limit int) *Counter[K] {
-	return &Counter[K]{counts: map[K]int64{}, limit: max(limit, 1)}
+	return &Counter[K]{counts: map[K]*int64{}, limit: max(limit, 1)}
 }
 
 // NewOfBytes is New for values that have together at most so many bytes, by their sizes. A value that alone has more is not counted.
@@ -41,28 +41,29 @@ func (c *Counter[K]) sizeOf(v K) int {
 
 // Add counts a value.
 func (c *Counter[K]) Add(v K) {
-	n, known := c.counts[v]
+	if n := c.counts[v]; n != nil { // one look at the map for each value that is known
+		*n++
+		return
+	}
 	size := c.sizeOf(v)
 	switch {
-	case known:
-		c.counts[v] = n + 1
-		return
 	case size > c.most && c.size != nil:
 		c.dropped++
 		return
 	case len(c.counts) < c.limit && c.bytes+size <= c.most:
-		c.counts[v] = 1
+		one := int64(1)
+		c.counts[v] = &one
 		c.bytes += size
 		return
 	}
 	c.dropped++
 	for k, n := range c.counts {
-		if n == 1 {
+		if *n == 1 {
 			delete(c.counts, k)
 			c.bytes -= c.sizeOf(k)
 			continue
 		}
-		c.counts[k] = n - 1
+		*n--
 	}
 }
 
@@ -73,7 +74,12 @@ func (c *Counter[K]) Exact() bool { return c.dropped == 0 }
 func (c *Counter[K]) Len() int { return len(c.counts) }
 
 // Count returns the count of a value, 0 where it is not counted.
-func (c *Counter[K]) Count(v K) int64 { return c.counts[v] }
+func (c *Counter[K]) Count(v K) int64 {
+	if n := c.counts[v]; n != nil {
+		return *n
+	}
+	return 0
+}
 
 // Entry is a value with its count.
 type Entry[K cmp.Ordered] struct {
@@ -85,7 +91,7 @@ type Entry[K cmp.Ordered] struct {
 func (c *Counter[K]) Top(n int) []Entry[K] {
 	out := make([]Entry[K], 0, len(c.counts))
 	for v, count := range c.counts {
-		out = append(out, Entry[K]{v, count})
+		out = append(out, Entry[K]{v, *count})
 	}
 	slices.SortFunc(out, func(a, b Entry[K]) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))

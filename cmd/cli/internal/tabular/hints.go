@@ -50,8 +50,15 @@ func (p *Profile) Hints() []string {
 	return out
 }
 
-// Relations are the relations of all columns to the label; of the label's own, zero.
+// Relations are the relations of all columns to the label; of the label's own, zero. They are computed once.
 func (p *Profile) Relations() []Relation {
+	if p.relations == nil {
+		p.relations = p.relate()
+	}
+	return p.relations
+}
+
+func (p *Profile) relate() []Relation {
 	out := make([]Relation, len(p.Columns))
 	if p.Label == nil {
 		return out
@@ -123,31 +130,31 @@ func (p *Profile) correlation(column int, label []float64) float64 {
 // alone predicts the label of half of the rows by the mean, or the most frequent class, of the other rows of the same value.
 // The halves are drawn at random, since neighbours may take turns. Numbers of many values are put into buckets.
 func (p *Profile) alone(column int, label []float64) (alone, guess float64) {
-	keys := p.keys(column)
+	keys, different := p.keys(column)
 	classes := len(p.Label.Classes)
-	groups := map[string][]float64{}
+	groups := make([][]float64, different)
 	var all []float64
-	for r := range keys {
+	for r, k := range keys {
 		if heldOut(r) {
 			continue
 		}
-		groups[keys[r]] = append(groups[keys[r]], label[r])
+		groups[k] = append(groups[k], label[r])
 		all = append(all, label[r])
 	}
 	general := typical(all, classes)
-	byKey := map[string]float64{}
+	byKey := make([]float64, different)
 	for k, g := range groups {
-		byKey[k] = typical(g, classes)
+		byKey[k] = general
+		if len(g) > 0 {
+			byKey[k] = typical(g, classes)
+		}
 	}
 	var right, base, n, wrong, spread float64
-	for r := range keys {
+	for r, k := range keys {
 		if !heldOut(r) {
 			continue
 		}
-		guessed, known := byKey[keys[r]]
-		if !known {
-			guessed = general
-		}
+		guessed := byKey[k]
 		n++
 		if guessed == label[r] {
 			right++
@@ -197,14 +204,20 @@ const (
 	bucketRows = 16
 )
 
-// keys are the values of a column in the sample, of numbers their bucket.
-func (p *Profile) keys(column int) []string {
-	out := make([]string, len(p.sample))
+// keys numbers the values of a column in the sample, of numbers their buckets, and says how many there may be.
+func (p *Profile) keys(column int) (keys []int, different int) {
+	keys = make([]int, len(p.sample))
 	if p.Columns[column].Kind != Number {
+		ids := map[string]int{}
 		for r, row := range p.sample {
-			out[r] = row[column]
+			id, known := ids[row[column]]
+			if !known {
+				id = len(ids)
+				ids[row[column]] = id
+			}
+			keys[r] = id
 		}
-		return out
+		return keys, len(ids)
 	}
 	type number struct {
 		v   float64
@@ -222,7 +235,7 @@ func (p *Profile) keys(column int) []string {
 		if i > 0 && x.v != list[i-1].v {
 			bucket = i * most / len(list)
 		}
-		out[x.row] = strconv.Itoa(bucket)
+		keys[x.row] = bucket + 1 // 0 is a missing number
 	}
-	return out
+	return keys, most + 2
 }

@@ -33,6 +33,7 @@ type Profile struct {
 	Label      *Label
 	Sampled    int // rows of the sample that relations to the label are computed of
 	sample     [][]string
+	relations  []Relation // nil: not computed yet
 }
 
 // Label is what is known of the column to predict.

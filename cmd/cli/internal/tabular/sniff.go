@@ -298,7 +298,7 @@ func hasDecimalCommas(rows [][]string) bool {
 
 // parseNumber reads a number; decimal "," means a comma before its fraction, "" either.
 func parseNumber(cell, decimal string) (float64, bool) {
-	if cell == "" || len(cell) > 64 || !strings.ContainsAny(cell, "0123456789") || strings.ContainsAny(cell, "xX_pP") {
+	if cell == "" || len(cell) > 64 || !plainNumeral(cell) {
 		return 0, false
 	}
 	if decimal != "." && strings.Count(cell, ",") == 1 && (decimal == "," || !strings.Contains(cell, ".")) {
@@ -306,6 +306,20 @@ func parseNumber(cell, decimal string) (float64, bool) {
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	return v, err == nil
+}
+
+// plainNumeral reports whether a cell has digits, and none of the letters that only Go's own numerals have.
+func plainNumeral(cell string) bool {
+	digits := false
+	for i := range len(cell) {
+		switch c := cell[i]; {
+		case '0' <= c && c <= '9':
+			digits = true
+		case c == 'x' || c == 'X' || c == '_' || c == 'p' || c == 'P':
+			return false
+		}
+	}
+	return digits
 }
 
 // marks are cells that mean a missing value, in the order in which configs list them.
