@@ -13,6 +13,7 @@ import (
 const (
 	regionBlock  = 2048    // elements that go through all ops of a fusion at a time, so that they stay in the L1 cache
 	regionWindow = 96      // places from the first op of a fusion to the last: results do not wait for what comes long after
+	regionCols   = 1 << 17 // most columns of a row: a block has whole ones, and its memory is in no plan
 	regionVisits = 1 << 24 // bounds the time that forming the fusions of one program takes
 )
 
@@ -22,6 +23,7 @@ type elemental struct {
 	binary        bool
 	op            int // a kernels.BinaryOp or kernels.UnaryOp
 	first, second int
+	broadcasts    bool // also alone it repeats a smaller operand
 }
 
 // fuseRegions merges ops that work element by element into fusions.
@@ -35,8 +37,8 @@ func fuseRegions(p *plan, ops []*op) []*op {
 
 // delays reports whether a fetch that somebody waits for would be complete only when more than it is.
 func delays(p *plan, r *fusion) bool {
-	return p.options.OnFetch != nil && slices.ContainsFunc(r.ops[:len(r.ops)-1], func(o *op) bool {
-		return slices.Contains(p.fetched, port{o, 0})
+	return p.options.OnFetch != nil && slices.ContainsFunc(p.fetched, func(f port) bool {
+		return slices.Contains(r.ops[:len(r.ops)-1], transparent(f).op)
 	})
 }
 
@@ -85,7 +87,7 @@ func formOf(in, out graph.Shape) (form operandForm, cols int) {
 func columnsOf(f operandForm, dims []graph.Dim) (operandForm, int) {
 	cols := 1
 	for _, d := range dims {
-		if !d.Static() || d.Const < 1 || d.Const > maxValue/cols {
+		if !d.Static() || d.Const < 1 || d.Const > regionCols/cols {
 			return unfit, 0
 		}
 		cols *= d.Const
