@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -184,8 +183,6 @@ type region[T kernels.Float] struct {
 	slots   int
 	sources [][]T
 	results [][]T
-	mu      sync.Mutex
-	free    [][]T // blocks of slots
 }
 
 func compileRegion[T kernels.Float](c *binding) (runFunc, error) {
@@ -261,31 +258,14 @@ func (r *region[T]) assignSlots() {
 // rows does rows lo to hi of all links.
 func (r *region[T]) rows(lo, hi int) {
 	each := max(1, regionBlock/r.cols)
-	buf := r.take(r.slots * each * r.cols)
+	scratch := kernels.Borrow[T](r.slots * each * r.cols)
 	for ; lo < hi; lo += each {
 		to := min(lo+each, hi)
 		for i := range r.links {
-			r.run(&r.links[i], buf, lo, to)
+			r.run(&r.links[i], scratch.Data, lo, to)
 		}
 	}
-	r.give(buf)
-}
-
-func (r *region[T]) take(n int) []T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if k := len(r.free) - 1; k >= 0 {
-		b := r.free[k]
-		r.free = r.free[:k]
-		return b
-	}
-	return make([]T, n)
-}
-
-func (r *region[T]) give(b []T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free = append(r.free, b)
+	scratch.GiveBack()
 }
 
 // block is where rows lo to hi of what a link makes lie.
