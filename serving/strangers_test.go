@@ -2,9 +2,12 @@ package serving
 
 import (
 	"context"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/admission"
 )
@@ -29,6 +32,7 @@ func TestStrangersFillAllPlaces(t *testing.T) {
 	<-s.Available()
 	at := s.Addresses()
 	var strangers []net.Conn
+	var ended atomic.Int64
 	fill := func() {
 		for i := range 40 {
 			c, err := net.Dial("tcp", []string{at.GRPC, at.REST}[i%2])
@@ -36,6 +40,13 @@ func TestStrangersFillAllPlaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			strangers = append(strangers, c)
+			go func() {
+				_, _ = io.Copy(io.Discard, c) // of gRPC the settings come
+				ended.Add(1)
+			}()
+		}
+		for int(ended.Load()) < len(strangers)-8 && ctx.Err() == nil { // else they come at the same time as requests
+			time.Sleep(time.Millisecond)
 		}
 	}
 	defer func() { // an end would wait for the beginning of each

@@ -80,8 +80,8 @@ func (p *Places) take(c net.Conn) (*Place, bool) {
 	var leaves *Place
 	full := p.open >= p.most
 	if full {
-		if leaves = p.fresh.victim(); leaves == nil {
-			leaves = p.known.victim()
+		if leaves = p.fresh.victim(place.from); leaves == nil {
+			leaves = p.known.victim(place.from)
 		}
 		few := p.fresh.count(place.from)+p.known.count(place.from) < fewConnections
 		if leaves == nil && (!few || p.open >= p.most+p.spare) {

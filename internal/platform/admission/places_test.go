@@ -168,6 +168,26 @@ func TestPlacesInUse(t *testing.T) {
 	}
 }
 
+// Where all connections of the address that has the most are in use, silent ones of others make room, but not for an address that has more.
+func TestPlacesBesideABusyAddress(t *testing.T) {
+	p := NewPlaces(12, nil)
+	busy, idle := crowdOf(t, p, "10.0.0.1", 7), crowdOf(t, p, "10.0.0.2", 5)
+	for _, place := range busy {
+		place.Begin()
+	}
+	for _, place := range idle {
+		place.Begin()
+		place.End()
+	}
+	if _, ok := p.take(&peerConn{from: busy[0].raw.RemoteAddr()}); ok || closedOf(idle) != 0 {
+		t.Errorf("the busy address got in: %t, %d of the other are closed", ok, closedOf(idle))
+	}
+	crowdOf(t, p, "10.0.0.2", 1)
+	if closedOf(idle) != 1 || closedOf(busy) != 0 || p.Open() != 12 {
+		t.Errorf("%d silent and %d busy ones are closed, %d are open", closedOf(idle), closedOf(busy), p.Open())
+	}
+}
+
 // Connections are found by what servers hand on of them, and a use is one of the connection below, too.
 func TestPlaceOf(t *testing.T) {
 	below, above := NewPlaces(1, nil), NewPlaces(1, nil)

@@ -76,16 +76,31 @@ func (q *queue) remove(p *Place) {
 // looks are how many places are looked at for one that can be closed.
 const looks = 1024
 
-// victim returns a place of the origin that has the most: one from which nothing has come since it was last looked at, else one
-// that is not in use, else nil. The places that are looked at go to the end.
-func (q *queue) victim() (found *Place) {
-	if len(q.most) == 0 {
-		return nil
+// victim returns a place that makes room for one of an origin: of the origin that has the most, or where all of that are in use, of another
+// that has no fewer than the new one; nil where there is none.
+func (q *queue) victim(from origin) *Place {
+	left, own := looks, q.count(from)
+	for i, c := range q.most {
+		if i > 0 && c.places.Len() < own {
+			continue
+		}
+		n := min(2*c.places.Len(), (left+1)/2)
+		if found := c.victim(n); found != nil {
+			return found
+		}
+		if left -= n; left <= 0 {
+			break
+		}
 	}
-	places := q.most[0].places
-	for range min(looks, 2*places.Len()) {
-		e := places.Front()
-		places.MoveToBack(e)
+	return nil
+}
+
+// victim looks at n places and returns one from which nothing has come since it was last looked at, else one that is not in use, else nil.
+// The places that are looked at go to the end.
+func (c *crowd) victim(n int) (found *Place) {
+	for range n {
+		e := c.places.Front()
+		c.places.MoveToBack(e)
 		switch p := e.Value.(*Place); {
 		case p.uses.Load() > 0:
 		case !p.heard.Swap(false):

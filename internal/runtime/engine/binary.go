@@ -90,7 +90,7 @@ func arithmetic(op kernels.BinaryOp, i32 func(a, b int32) int32, i64 func(a, b i
 		forms[tensor.Int32], forms[tensor.Int64], forms[tensor.Uint8] = scalarBinary(i32), scalarBinary(i64), scalarBinary(u8)
 	}
 	d := elementwise(forms)
-	d.elemental = &elemental{binary: true, op: int(op), second: 1}
+	d.elemental = &elemental{binary: true, op: int(op), second: 1, broadcasts: true}
 	return d
 }
 

@@ -108,6 +108,11 @@ func (g *fusionBuilder) fuse(ops []*op) []*op {
 		g.users[from] = append(g.users[from], nil)
 	}
 	for _, o := range sorted {
+		if len(g.users[o]) == 0 { // a target, or others wait for it
+			g.users[o] = []*op{nil}
+		}
+	}
+	for _, o := range sorted {
 		g.add(o)
 	}
 	return g.replace(sorted)

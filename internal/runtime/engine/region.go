@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -13,6 +12,7 @@ import (
 const (
 	regionBlock  = 2048    // elements that go through all ops of a fusion at a time, so that they stay in the L1 cache
 	regionWindow = 96      // places from the first op of a fusion to the last: results do not wait for what comes long after
+	regionCols   = 1 << 17 // most columns of a row: a block has whole ones, and its memory is in no plan
 	regionVisits = 1 << 24 // bounds the time that forming the fusions of one program takes
 )
 
@@ -22,6 +22,7 @@ type elemental struct {
 	binary        bool
 	op            int // a kernels.BinaryOp or kernels.UnaryOp
 	first, second int
+	broadcasts    bool // also alone it repeats a smaller operand
 }
 
 // fuseRegions merges ops that work element by element into fusions.
@@ -35,8 +36,8 @@ func fuseRegions(p *plan, ops []*op) []*op {
 
 // delays reports whether a fetch that somebody waits for would be complete only when more than it is.
 func delays(p *plan, r *fusion) bool {
-	return p.options.OnFetch != nil && slices.ContainsFunc(r.ops[:len(r.ops)-1], func(o *op) bool {
-		return slices.Contains(p.fetched, port{o, 0})
+	return p.options.OnFetch != nil && slices.ContainsFunc(p.fetched, func(f port) bool {
+		return slices.Contains(r.ops[:len(r.ops)-1], transparent(f).op)
 	})
 }
 
@@ -85,7 +86,7 @@ func formOf(in, out graph.Shape) (form operandForm, cols int) {
 func columnsOf(f operandForm, dims []graph.Dim) (operandForm, int) {
 	cols := 1
 	for _, d := range dims {
-		if !d.Static() || d.Const < 1 || d.Const > maxValue/cols {
+		if !d.Static() || d.Const < 1 || d.Const > regionCols/cols {
 			return unfit, 0
 		}
 		cols *= d.Const
@@ -182,8 +183,6 @@ type region[T kernels.Float] struct {
 	slots   int
 	sources [][]T
 	results [][]T
-	mu      sync.Mutex
-	free    [][]T // blocks of slots
 }
 
 func compileRegion[T kernels.Float](c *binding) (runFunc, error) {
@@ -259,31 +258,14 @@ func (r *region[T]) assignSlots() {
 // rows does rows lo to hi of all links.
 func (r *region[T]) rows(lo, hi int) {
 	each := max(1, regionBlock/r.cols)
-	buf := r.take(r.slots * each * r.cols)
+	scratch := kernels.Borrow[T](r.slots * each * r.cols)
 	for ; lo < hi; lo += each {
 		to := min(lo+each, hi)
 		for i := range r.links {
-			r.run(&r.links[i], buf, lo, to)
+			r.run(&r.links[i], scratch.Data, lo, to)
 		}
 	}
-	r.give(buf)
-}
-
-func (r *region[T]) take(n int) []T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if k := len(r.free) - 1; k >= 0 {
-		b := r.free[k]
-		r.free = r.free[:k]
-		return b
-	}
-	return make([]T, n)
-}
-
-func (r *region[T]) give(b []T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free = append(r.free, b)
+	scratch.GiveBack()
 }
 
 // block is where rows lo to hi of what a link makes lie.

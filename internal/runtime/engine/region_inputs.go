@@ -11,7 +11,7 @@ import (
 func implicitBroadcasts(all []*op, fetched []port) []*op {
 	var dropped []*op
 	for _, o := range all {
-		if e, _, _ := elementalOf(o); e == nil {
+		if e, _, _ := elementalOf(o); e == nil || !e.broadcasts {
 			continue
 		}
 		for i, p := range o.in {

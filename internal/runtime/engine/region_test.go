@@ -126,6 +126,7 @@ func TestFormsOfOperands(t *testing.T) {
 		{"3", "B,3", eachColumn, 3}, {"1,3", "B,3", eachColumn, 3}, {"2,3", "B,2,3", eachColumn, 6}, {"2,1", "B,2,3", unfit, 0},
 		{"B,1", "B,3", eachRow, 3}, {"B,1,1", "B,2,3", eachRow, 6}, {"B,2,1", "B,2,3", eachRow, 3}, {"B", "B,3", unfit, 0}, {"B,1,3", "B,2,3", unfit, 0},
 		{"B", "3,B", unfit, 0}, {"3,1", "3,B", unfit, 0}, {"0", "B,0", unfit, 0}, {"4", "B,3", unfit, 0}, {"B,1", "B,1", asWhole, 0},
+		{"B,1", "B,131072", eachRow, 131072}, {"B,1", "B,131073", unfit, 0}, {"1024,129", "B,1024,129", unfit, 0},
 	} {
 		if form, cols := formOf(sh(c.in), sh(c.out)); form != c.form || cols != c.cols {
 			t.Errorf("%q of %q: got %v, %d columns, expected %v, %d", c.in, c.out, form, cols, c.form, c.cols)
@@ -237,6 +238,66 @@ func mlpRows(n int, seed uint64) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, n, 3, 7)
 	fillRandom(rand.New(rand.NewPCG(seed, 0)), t, 1)
 	return t
+}
+
+// TestRepeatsForOthers sees that ops which repeat no operand themselves keep what BroadcastTo repeats: the gradient of a mean,
+// a bias of one number.
+func TestRepeatsForOthers(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ, bias := batchType(tensor.Float32, 3), fixedType(tensor.Float32, 3)
+	x, s := b.Placeholder("x", typ), b.Placeholder("s", graph.Type{DType: tensor.Float32})
+	wide := b.Op("BroadcastTo", "wide", typ, nil, s, b.Op("Shape", "size", fixedType(tensor.Int32, 2), nil, x))
+	biases := b.Op("BroadcastTo", "biases", bias, nil, s, b.Const("three", dense([]int32{3}, 1)))
+	fetches := []graph.Output{b.Op("ReluGrad", "dx", typ, nil, wide, x), b.Op("TanhGrad", "dy", typ, nil, x, wide), b.Op("BiasAdd", "biased", typ, nil, x, biases)}
+	want := [][]float32{{2, 0, 2}, {2 - 2*1, 2 - 2*4, 2 - 2*9}, {3, 0, 5}}
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
+		for i, f := range fetches {
+			p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x, s}, Fetches: []graph.Output{f}}, dev, ok(NewVariables(dev)), Options{}))
+			if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, -2, 3}, 1, 3), tensor.Scalar(float32(2))}); err != nil {
+				t.Fatal(err)
+			}
+			if got := tensor.Values[float32](p.Value(0)); !slices.Equal(got, want[i]) {
+				t.Errorf("%v: got %v, expected %v", f, got, want[i])
+			}
+		}
+	})
+}
+
+// TestFusionsWithoutReaders sees that ops which are only targets, or only waited for, can be merged.
+func TestFusionsWithoutReaders(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ := batchType(tensor.Float32, 3)
+	x := b.Placeholder("x", typ)
+	last := b.Op("Neg", "last", typ, nil, b.Op("Tanh", "tanh", typ, nil, x))
+	waits := b.Op("Softmax", "waits", typ, nil, x)
+	waits.Node.Control = append(waits.Node.Control, last.Node)
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
+		for _, spec := range []Spec{{Fetches: []graph.Output{waits}}, {Targets: []*graph.Node{last.Node}}} {
+			spec.Feeds = []graph.Output{x}
+			p := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{Profile: true}))
+			if got := labelsOf(p); got[0] != "Tanh+Neg" {
+				t.Errorf("got %v", got)
+			}
+			if err := p.Run(bg, 1, []*tensor.Tensor{dense([]float32{1, 2, 3}, 1, 3)}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestFetchesByWayOfIdentities sees that one that somebody waits for does not wait for the end of a fusion.
+func TestFetchesByWayOfIdentities(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ := batchType(tensor.Float32, 3)
+	x := b.Placeholder("x", typ)
+	square := b.Op("Square", "square", typ, nil, x)
+	early := b.Op("Identity", "early", typ, nil, square)
+	last := b.Op("Neg", "last", typ, nil, b.Op("Tanh", "tanh", typ, nil, square))
+	dev := device.NewHost()
+	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{early, last}}, dev, ok(NewVariables(dev)), Options{Profile: true, OnFetch: func(int) {}}))
+	if got := labelsOf(p); !slices.Contains(got, "Square") || !slices.Contains(got, "Tanh+Neg") {
+		t.Errorf("got %v", got)
+	}
 }
 
 // TestWrongLinksAreErrors sees that an op with too few inputs is refused, not merged.

@@ -73,4 +73,19 @@ func scratches[T Float]() *freelist[scratch[T]] {
 	return (*freelist[scratch[T]])(unsafe.Pointer(&scratch64))
 }
 
+// Scratch is memory of undefined content, of what the kernels share.
+type Scratch[T Float] struct {
+	Data []T
+	of   *scratch[T]
+}
+
+// Borrow returns scratch memory of n numbers, until GiveBack.
+func Borrow[T Float](n int) Scratch[T] {
+	s := scratches[T]().get()
+	return Scratch[T]{s.take(n), s}
+}
+
+// GiveBack lets others have the memory.
+func (s Scratch[T]) GiveBack() { scratches[T]().put(s.of) }
+
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
@@ -34,6 +35,20 @@ func (c *Config) checkClassTrees() error {
 	case c.Trees > maxNodes/c.treeNodes()/c.Dim:
 		return fmt.Errorf("%w: %d trees of depth %d for %d classes have %d numbers, expected at most %d: use fewer or less deep trees, or class_trees: false",
 			ErrConfig, c.Trees, c.Depth, c.Dim, c.Nodes()*c.Dim, maxNodes)
+	}
+	return nil
+}
+
+// checkOutputs tells an ensemble whose first tree is of all outputs from one of class trees.
+func (e *Ensemble) checkOutputs(c *Config) error {
+	left := int(e.Left[0])
+	if !c.ClassTrees || left == 0 {
+		return nil
+	}
+	for _, child := range []int{left, left + 1} {
+		if !slices.Equal(e.Values[child*c.Dim+1:(child+1)*c.Dim], e.Values[1:c.Dim]) {
+			return fmt.Errorf("%w: its trees are of all classes, expected that each has its own: go on with class_trees: false, or train in an empty folder", ErrEnsemble)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -67,6 +68,14 @@ func TestClassTrees(t *testing.T) {
 			}
 		}
 		equal(t, name, whole, e)
+		shared := *c
+		shared.ClassTrees = false
+		if err := errors.Join(whole.Check(c, space.Width), whole.Check(&shared, space.Width)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := trained(t, &shared, space, x, rows, loss).Check(c, space.Width); !errors.Is(err, ErrEnsemble) {
+			t.Errorf("%s: trees of all classes are taken: %v", name, err)
+		}
 		checkBatchesOfClasses(t, c, whole, space, x, loss)
 	}
 }

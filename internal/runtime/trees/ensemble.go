@@ -80,6 +80,9 @@ func (e *Ensemble) Check(c *Config, width int) error {
 			return fmt.Errorf("%w: node %d asks for column %d of %d", ErrEnsemble, i, e.Feature[i], width)
 		}
 	}
+	if err := e.checkOutputs(c); err != nil {
+		return err
+	}
 	return e.checkState(c)
 }
 

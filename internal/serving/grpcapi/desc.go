@@ -44,9 +44,11 @@ func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context
 		ctx = budget.With(ctx, a)
 		req := new(Req)
 		received := l.receive(ctx, full, req, a, dec) // interceptors hear of it where it failed, too
-		place := admission.PlaceOf(ctx)
-		place.Begin()
-		defer place.End()
+		if received == nil {
+			place := admission.PlaceOf(ctx)
+			place.Begin()
+			defer place.End()
+		}
 		answer := func(ctx context.Context, _ any) (any, error) {
 			if received != nil {
 				return nil, received
