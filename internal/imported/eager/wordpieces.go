@@ -170,9 +170,9 @@ func fastWordpieces(*site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		t, ids := newTokenRows(c), []int(nil)
+		t, ids, w := newTokenRows(c), []int(nil), newPiecesWork(c)
 		for _, s := range c.t(0).Strings {
-			parts, err := m.Split(string(s))
+			parts, err := m.Split(string(s), w.next())
 			if err != nil {
 				return err
 			}
@@ -203,9 +203,12 @@ func fastNormalize(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		room, from, splits := c.textRoom(), []int(nil), make([]int, len(out.Strings)+1)
+		room, w, from, splits := c.textRoom(), newPiecesWork(c), []int(nil), make([]int, len(out.Strings)+1)
 		for i, s := range c.t(0).Strings {
-			text, at := m.Apply(string(s))
+			text, at, err := m.Apply(string(s), w.next())
+			if err != nil {
+				return err
+			}
 			if err := room.take(len(text) + 8*len(at)); err != nil {
 				return err
 			}
