@@ -134,7 +134,7 @@ func (g gridSampler[T]) index(at T, i int) (int, bool) {
 	if !(at >= 0 && at <= T(n-1)) {
 		return 0, false
 	}
-	return int(at), true
+	return min(int(at), n-1), true // T(n-1) may be more than n-1
 }
 
 // sample reads an image.

@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -54,11 +55,10 @@ func alignRegions[T float32 | float64](c call, a aligning) error {
 			return fmt.Errorf("region %d: %w", i, err)
 		}
 		for ch := range channels {
-			if err := c.ctx.Err(); err != nil {
+			from, to := (int(image)*channels+ch)*size, (i*channels+ch)*a.high*a.wide
+			if err := r.align(c.ctx, a, src[from:from+size], dst[to:to+a.high*a.wide]); err != nil {
 				return err
 			}
-			from, to := (int(image)*channels+ch)*size, (i*channels+ch)*a.high*a.wide
-			r.align(a, src[from:from+size], dst[to:to+a.high*a.wide])
 		}
 	}
 	return nil
@@ -97,11 +97,18 @@ func newRegion[T float32 | float64](a aligning, corners []T, height, width int) 
 }
 
 // align makes the crop of one channel.
-func (r region[T]) align(a aligning, src, dst []T) {
+func (r region[T]) align(ctx context.Context, a aligning, src, dst []T) error {
+	left := 0 // samples before the request is asked whether it goes on
 	for y := range a.high {
 		for x := range a.wide {
 			sum, first := T(0), true
 			for i := range r.nY {
+				if left -= r.nX; left < 0 {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					left = uninterrupted
+				}
 				py := r.top + T(y)*r.stepY + (T(i)+0.5)*r.stepY/T(r.nY)
 				for k := range r.nX {
 					px := r.left + T(x)*r.stepX + (T(k)+0.5)*r.stepX/T(r.nX)
@@ -120,6 +127,7 @@ func (r region[T]) align(a aligning, src, dst []T) {
 			dst[y*a.wide+x] = sum
 		}
 	}
+	return nil
 }
 
 // sample returns what the four pixels around a place give, zeros beyond the image.
