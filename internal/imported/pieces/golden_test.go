@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // division is what a tokenizer makes of a text.
@@ -159,6 +161,7 @@ func TestRefusedModels(t *testing.T) {
 		"an empty piece":     piece("", 1),
 		"half a field":       {10, 200},
 		"model type 9":       append(piece("a", 2), 18, 2, 24, 9),
+		"a huge piece":       protowire.AppendBytes([]byte{10}, protowire.AppendBytes([]byte{10}, make([]byte, maxPieces+1))),
 		"no bytes":           append(piece("a", 2), 18, 3, 0x98, 2, 1),
 	} {
 		if _, err := Parse(data); err == nil {
