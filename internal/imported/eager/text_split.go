@@ -116,7 +116,7 @@ func (t *tokenRows) split(ctx context.Context, s []byte, delimiter byteRegexp, k
 	return nil
 }
 
-// whitespaceTokens divides texts at white space, of which a string has a bit for each character.
+// whitespaceTokens divides texts at white space. A string says by a bit for each character what is white space.
 func whitespaceTokens(c call) error {
 	config, err := text("input_config", c.t(1))
 	if err != nil {
