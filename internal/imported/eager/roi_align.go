@@ -2,6 +2,7 @@ package eager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,6 +28,9 @@ func roiAlign(s *site) (kernel, error) {
 	a := aligning{high: s.count("high", 1, most), wide: s.count("wide", 1, most), samples: s.count("samples", 0, maxSamples), scale: float64(s.node.Float("scale", 1)),
 		maximum: s.boolean("maximum", false), halfPixel: s.boolean("half_pixel", true)}
 	return func(c call) error {
+		if err := errors.Join(want("rois", c.t(1), c.t(0).DType), want("batch", c.t(2), tensor.Int64)); err != nil {
+			return err
+		}
 		if c.t(0).DType == tensor.Float64 {
 			return alignRegions[float64](c, a)
 		}
