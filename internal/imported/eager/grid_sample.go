@@ -18,6 +18,9 @@ type gridSampler[T float32 | float64] struct {
 func gridSample(s *site) (kernel, error) {
 	mode, padding, align := s.str("mode", "linear"), s.str("padding", "zeros"), s.boolean("align_corners", false)
 	return func(c call) error {
+		if err := want("grid", c.t(1), c.t(0).DType); err != nil {
+			return err
+		}
 		if c.t(0).DType == tensor.Float64 {
 			return gridSampler[float64]{mode: mode, padding: padding, align: align}.run(c)
 		}
@@ -134,7 +137,7 @@ func (g gridSampler[T]) index(at T, i int) (int, bool) {
 	if !(at >= 0 && at <= T(n-1)) {
 		return 0, false
 	}
-	return int(at), true
+	return min(int(at), n-1), true // T(n-1) may be more than n-1
 }
 
 // sample reads an image.

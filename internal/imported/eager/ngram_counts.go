@@ -129,6 +129,9 @@ func (g *ngramCounter[T]) count(c call) error {
 	if err != nil {
 		return err
 	}
+	if len(in) == 0 || len(dst) == 0 {
+		return nil
+	}
 	for i := range rows {
 		if err := countRow(c, g.r, dst[i*p.width:(i+1)*p.width], in[i*n:(i+1)*n], p.tree); err != nil {
 			return err
@@ -173,14 +176,17 @@ func poolTree[T comparable](r ngramRange, pool []T, starts, columns []int) (*ngr
 
 // countRow adds up the n-grams of a row. Single elements count once, whatever is left out.
 func countRow[T comparable](c call, r ngramRange, dst []float32, row []T, tree *ngramTree[T]) error {
-	least := r.least
-	for step := 1; step <= r.skips+1; step++ {
+	least, left := r.least, uninterrupted
+	for step := 1; step <= r.skips+1 && step*(least-1) < len(row); step++ {
 		for from := 0; from+step*(least-1) < len(row); from++ {
-			if from%4096 == 0 && c.ctx.Err() != nil {
-				return c.ctx.Err()
-			}
 			node := tree
 			for size, at := 1, from; size <= r.most && at < len(row); size, at = size+1, at+step {
+				if left--; left < 0 {
+					if err := c.ctx.Err(); err != nil {
+						return err
+					}
+					left = uninterrupted
+				}
 				if node = node.longer[row[at]]; node == nil {
 					break
 				}

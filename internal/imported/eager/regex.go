@@ -2,6 +2,7 @@ package eager
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"regexp"
 	"sync/atomic"
@@ -65,11 +66,11 @@ func (r *rewrite) text(b byte) {
 }
 
 // apply returns s with the matches, or the first one, replaced.
-func (r *rewrite) apply(s []byte, room *textRoom) ([]byte, error) {
+func (r *rewrite) apply(ctx context.Context, s []byte, room *textRoom) ([]byte, error) {
 	n := -1
 	if !r.global {
 		n = 1
-	} else if err := r.fits(s, *room); err != nil {
+	} else if err := r.fits(ctx, s, *room); err != nil {
 		return nil, err
 	}
 	matches := r.re.in(s).FindAllSubmatchIndex(s, n)
@@ -114,19 +115,25 @@ func (r *rewrite) size(match []int) (n int) {
 // long is the length from which it is worth looking what the parts of a string will take before they are made.
 const long = 1 << 16
 
-// fits fails where the places of all matches in s take more than the room that is left.
-func (r *rewrite) fits(s []byte, room textRoom) error {
-	if len(s) < long {
+// slow is the length from which it may take long to find all matches in a string: each search may look at all that is left.
+const slow = 1 << 12
+
+// fits fails where the places of all matches in s take more than the room that is left, or where ctx ends before they are counted. To find
+// them once more takes about as long.
+func (r *rewrite) fits(ctx context.Context, s []byte, room textRoom) error {
+	if len(s) < slow {
 		return nil
 	}
 	count := 0
-	r.re.in(s).ReplaceAllFunc(s, func([]byte) []byte { count++; return nil })
+	if err := eachMatch(ctx, r.re.in(s), s, func(int, int) { count++ }); err != nil {
+		return err
+	}
 	return room.take(2 * count * (stringHeader + 16*(1+r.re.NumSubexp())))
 }
 
 func (r *rewrite) run(c call) error {
 	room := c.textRoom()
-	return eachStringErr(func(s []byte) ([]byte, error) { return r.apply(s, &room) })(c)
+	return eachStringErr(func(s []byte) ([]byte, error) { return r.apply(c.ctx, s, &room) })(c)
 }
 
 func regexReplace(s *site) (kernel, error) {
@@ -177,9 +184,37 @@ func matchAll(c call, re *regexp.Regexp) error {
 		return err
 	}
 	for i, s := range c.t(0).Strings {
-		dst[i] = utf8.Valid(s) && re.Match(s) // nothing matches bytes that are no characters
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if !utf8.Valid(s) {
+			continue // nothing matches bytes that are no characters
+		}
+		if len(s) < long {
+			dst[i] = re.Match(s)
+			continue
+		}
+		dst[i] = re.MatchReader(&interruptible{ctx: c.ctx, text: bytes.NewReader(s)})
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// interruptible is a text that ends with ctx.
+type interruptible struct {
+	ctx  context.Context
+	text *bytes.Reader
+	read int
+}
+
+// ReadRune reads a character.
+func (r *interruptible) ReadRune() (ch rune, size int, err error) {
+	if r.read++; r.read%1024 == 0 && r.ctx.Err() != nil {
+		return 0, 0, r.ctx.Err()
+	}
+	return r.text.ReadRune()
 }
 
 func regexFullMatch(*site) (kernel, error) {

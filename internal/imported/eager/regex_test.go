@@ -58,7 +58,7 @@ func TestRegexOfBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.apply([]byte(c.in), &textRoom{left: 1 << 20})
+		got, err := r.apply(t.Context(), []byte(c.in), &textRoom{left: 1 << 20})
 		if err != nil || string(got) != c.want {
 			t.Errorf("%q in %q: got %q, %v, expected %q", c.pattern, c.in, got, err, c.want)
 		}

@@ -1,6 +1,8 @@
 package eager
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -26,6 +28,9 @@ func roiAlign(s *site) (kernel, error) {
 	a := aligning{high: s.count("high", 1, most), wide: s.count("wide", 1, most), samples: s.count("samples", 0, maxSamples), scale: float64(s.node.Float("scale", 1)),
 		maximum: s.boolean("maximum", false), halfPixel: s.boolean("half_pixel", true)}
 	return func(c call) error {
+		if err := errors.Join(want("rois", c.t(1), c.t(0).DType), want("batch", c.t(2), tensor.Int64)); err != nil {
+			return err
+		}
 		if c.t(0).DType == tensor.Float64 {
 			return alignRegions[float64](c, a)
 		}
@@ -54,11 +59,10 @@ func alignRegions[T float32 | float64](c call, a aligning) error {
 			return fmt.Errorf("region %d: %w", i, err)
 		}
 		for ch := range channels {
-			if err := c.ctx.Err(); err != nil {
+			from, to := (int(image)*channels+ch)*size, (i*channels+ch)*a.high*a.wide
+			if err := r.align(c.ctx, a, src[from:from+size], dst[to:to+a.high*a.wide]); err != nil {
 				return err
 			}
-			from, to := (int(image)*channels+ch)*size, (i*channels+ch)*a.high*a.wide
-			r.align(a, src[from:from+size], dst[to:to+a.high*a.wide])
 		}
 	}
 	return nil
@@ -97,11 +101,18 @@ func newRegion[T float32 | float64](a aligning, corners []T, height, width int) 
 }
 
 // align makes the crop of one channel.
-func (r region[T]) align(a aligning, src, dst []T) {
+func (r region[T]) align(ctx context.Context, a aligning, src, dst []T) error {
+	left := 0 // samples before the request is asked whether it goes on
 	for y := range a.high {
 		for x := range a.wide {
 			sum, first := T(0), true
 			for i := range r.nY {
+				if left -= r.nX; left < 0 {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					left = uninterrupted
+				}
 				py := r.top + T(y)*r.stepY + (T(i)+0.5)*r.stepY/T(r.nY)
 				for k := range r.nX {
 					px := r.left + T(x)*r.stepX + (T(k)+0.5)*r.stepX/T(r.nX)
@@ -120,6 +131,7 @@ func (r region[T]) align(a aligning, src, dst []T) {
 			dst[y*a.wide+x] = sum
 		}
 	}
+	return nil
 }
 
 // sample returns what the four pixels around a place give, zeros beyond the image.

@@ -163,7 +163,11 @@ func joinedNgrams(s *site) (kernel, error) {
 				return fmt.Errorf("input_values: expected a vector or more, got a scalar")
 			}
 			last := shape[len(shape)-1]
-			for i := range product(shape[:len(shape)-1]) + 1 {
+			rows := product(shape[:len(shape)-1])
+			if err := c.room(rows+1, 8); err != nil {
+				return err
+			}
+			for i := range rows + 1 {
 				splits = append(splits, i*last)
 			}
 			shape[len(shape)-1] = max(last-width+1, 0)
@@ -174,12 +178,18 @@ func joinedNgrams(s *site) (kernel, error) {
 			if splits[i] < 0 || splits[i+1] < splits[i] || splits[i+1] > len(words) {
 				return fmt.Errorf("input_row_splits: expected an ascending sequence up to %d, got %v", len(words), splits)
 			}
-			for at := splits[i]; at+width <= splits[i+1]; at++ {
-				joined := bytes.Join(words[at:at+width], sep)
-				if err := room.take(len(joined) + stringHeader); err != nil {
+			for at := splits[i]; width <= splits[i+1]-at; at++ {
+				if err := c.ctx.Err(); err != nil {
 					return err
 				}
-				out = append(out, joined)
+				size := stringHeader
+				for _, w := range words[at : at+width] {
+					size += len(w) + len(sep)
+				}
+				if err := room.take(size); err != nil {
+					return err
+				}
+				out = append(out, bytes.Join(words[at:at+width], sep))
 			}
 			ends[i+1] = len(out)
 		}

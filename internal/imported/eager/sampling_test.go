@@ -24,6 +24,7 @@ func TestRoiAlign(t *testing.T) {
 	s.expect(s.run("_RoiAlign", attrs(graph.Attrs{"half_pixel": false}), images, whole, first), "float32[1 1 1 2] 4.5 5.5")
 	s.expect(s.run("_RoiAlign", attrs(nil), images, tensorOf([]float32{50, 50, 60, 60}, 1, 4), first), "float32[1 1 1 2] 0 0")
 	s.expect(s.run("_RoiAlign", attrs(nil), images, tensorOf([]float32{}, 0, 4), tensorOf([]int64{}, 0)), "float32[0 1 1 2]")
+	s.refuse("expected type int64", "_RoiAlign", attrs(nil), images, whole, tensorOf([]int32{0}, 1))
 	s.refuse("of image 1", "_RoiAlign", attrs(nil), images, whole, tensorOf([]int64{1}, 1))
 	s.refuse("regions [n,4]", "_RoiAlign", attrs(nil), images, tensorOf([]float32{1}, 1, 1), first)
 	for _, far := range []float32{1e30, float32(math.Inf(1)), float32(math.NaN())} { // as many samples as pixels
@@ -45,6 +46,7 @@ func TestGridSample(t *testing.T) {
 	s.expect(s.run("_GridSample", nil, images, tensorOf([]float32{}, 1, 0, 4, 2)), "float32[1 1 0 4]")
 	s.refuse("a grid of shape", "_GridSample", nil, images, tensorOf([]float32{0}, 1, 1, 1, 1))
 	s.refuse("mode cubic", "_GridSample", padded("zeros", "cubic"), tensorOf([]float32{1}, 1, 1, 1), tensorOf([]float32{0}, 1, 1, 1))
+	s.refuse("expected type float32", "_GridSample", nil, images, tensorOf([]float64{0, 0}, 1, 1, 1, 2))
 	s.refuse("no pixels", "_GridSample", nil, tensorOf([]float32{}, 1, 1, 0, 2), places)
 	for _, sizes := range [][]int{{1, 1, 1, 1}, {1, 1, 1, 3}} { // reflected between ends that are one
 		x := tensor.New(tensor.Float32, sizes...)
@@ -65,6 +67,8 @@ func TestSelectBoxes(t *testing.T) {
 	s.expect(run(5, 0.5, 0.05), "int64[4 3] 0 0 1 0 0 2 0 1 2 0 1 0")
 	s.expect(run(1, 0.5, 0.05), "int64[2 3] 0 0 1 0 1 2")
 	s.expect(run(0, 0.5, 0.05), "int64[0 3]")
+	none := s.run("_SelectBoxes", nil, tensor.New(tensor.Float32, 1, 0, 4), tensor.New(tensor.Float32, 1, 1<<28, 0), tensor.Scalar(int64(1)), tensor.Scalar(float32(0)), tensor.Scalar(float32(0)))
+	s.expect(none, "int64[0 3]")
 	s.refuse("iou_threshold", "_SelectBoxes", nil, boxes, scores, tensor.Scalar(int64(1)), tensor.Scalar(float32(2)), tensor.Scalar(float32(0)))
 	s.refuse("expected boxes", "_SelectBoxes", nil, scores, scores, tensor.Scalar(int64(1)), tensor.Scalar(float32(0)), tensor.Scalar(float32(0)))
 }

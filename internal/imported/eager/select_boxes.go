@@ -35,6 +35,9 @@ func selectBoxes(*site) (kernel, error) {
 // chosenBoxes returns three numbers of each box that is chosen.
 func (c call) chosenBoxes(boxes, scores *tensor.Tensor, most int, overlap, least float32) (rows []int, err error) {
 	n, classes, m := scores.Shape[0], scores.Shape[1], scores.Shape[2]
+	if m == 0 || most == 0 { // of however many images and classes
+		return nil, nil
+	}
 	if err := c.room(min(scores.Len(), most*n*classes), 3*8); err != nil {
 		return nil, err
 	}
@@ -45,6 +48,9 @@ func (c call) chosenBoxes(boxes, scores *tensor.Tensor, most int, overlap, least
 	for image := range n {
 		own := corners[4*m*image : 4*m*(image+1)]
 		for class := range classes {
+			if err := c.ctx.Err(); err != nil {
+				return nil, err
+			}
 			from := (image*classes + class) * m
 			s := chooser{scores: all[from : from+m], most: most, overlaps: overlap, atLeast: least, interrupted: c.ctx.Err,
 				overlap: func(i, j int) float32 { return intersection(own[4*i:4*i+4], own[4*j:4*j+4]) }}

@@ -70,12 +70,9 @@ func sentencepieceEncode(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		t, ids := newTokenRows(c), []int(nil)
+		t, ids, w := newTokenRows(c), []int(nil), newPiecesWork(c)
 		for _, s := range c.t(1).Strings {
-			if err := t.room.take(16 * len(s)); err != nil { // what is at work for a moment
-				return err
-			}
-			tokens, err := m.Encode(string(s), options)
+			tokens, err := m.Encode(string(s), options, w.next())
 			if err != nil {
 				return err
 			}
@@ -124,7 +121,7 @@ func sentencepieceDecode(c call) error {
 	if err != nil || values.Len() == 0 {
 		return err
 	}
-	room := c.textRoom()
+	room, w := c.textRoom(), newPiecesWork(c)
 	for i := range out.Strings {
 		if splits[i] < 0 || splits[i+1] < splits[i] || splits[i+1] > values.Len() {
 			return fmt.Errorf("input_splits: expected an ascending sequence up to %d, got %v", values.Len(), splits)
@@ -133,7 +130,7 @@ func sentencepieceDecode(c call) error {
 		if err != nil {
 			return err
 		}
-		text, err := m.Decode(row, options)
+		text, err := m.Decode(row, options, w.next())
 		if err != nil {
 			return err
 		}
@@ -171,9 +168,13 @@ func sentencepieceTexts(c call) error {
 	if err != nil {
 		return err
 	}
+	room := c.textRoom()
 	for i, id := range tensor.Values[int32](c.t(1)) {
 		piece, err := m.Piece(int(id))
 		if err != nil {
+			return err
+		}
+		if err := room.take(len(piece)); err != nil {
 			return err
 		}
 		out.Strings[i] = []byte(piece)

@@ -48,7 +48,7 @@ func TestGroupsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	room := call{env: &Env{}}.textRoom()
-	if out, err := r.apply(bytes.Repeat([]byte("a"), 1<<20), &room); err == nil {
+	if out, err := r.apply(t.Context(), bytes.Repeat([]byte("a"), 1<<20), &room); err == nil {
 		t.Errorf("%d bytes were made", len(out))
 	}
 }

@@ -2,6 +2,7 @@ package eager
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"unicode"
 	"unicode/utf8"
@@ -72,7 +73,7 @@ func regexSplit(c call) error {
 	t := newTokenRows(c)
 	for _, s := range c.t(0).Strings {
 		s, _, _ = bytes.Cut(s, []byte{0}) // TensorFlow Text reads no further
-		if err := t.split(s, delimiter, func(token []byte) bool { return len(keepPattern) > 0 && utf8.Valid(token) && keep.Match(token) }); err != nil {
+		if err := t.split(c.ctx, s, delimiter, func(token []byte) bool { return len(keepPattern) > 0 && utf8.Valid(token) && keep.Match(token) }); err != nil {
 			return err
 		}
 		t.row()
@@ -83,9 +84,12 @@ func regexSplit(c call) error {
 	return c.outputVectors(1, tensor.Int64, t.starts, t.ends, t.splits)
 }
 
-func (t *tokenRows) split(s []byte, delimiter byteRegexp, keep func(token []byte) bool) error {
+func (t *tokenRows) split(ctx context.Context, s []byte, delimiter byteRegexp, keep func(token []byte) bool) error {
 	re, at := delimiter.in(s), 0
 	for {
+		if err := ctx.Err(); err != nil { // each search may look at all that is left
+			return err
+		}
 		m := re.FindSubmatchIndex(s[at:])
 		if m == nil {
 			break
@@ -112,7 +116,7 @@ func (t *tokenRows) split(s []byte, delimiter byteRegexp, keep func(token []byte
 	return nil
 }
 
-// whitespaceTokens divides texts at white space, of which a string has a bit for each character.
+// whitespaceTokens divides texts at white space. A string says by a bit for each character what is white space.
 func whitespaceTokens(c call) error {
 	config, err := text("input_config", c.t(1))
 	if err != nil {

@@ -92,7 +92,10 @@ func (w *wordpieces) word(word string) error {
 	}
 	had := len(w.out.words)
 	for at := 0; at < len(word); {
-		end, known := w.match(word, at)
+		end, known, err := w.match(word, at)
+		if err != nil {
+			return err
+		}
 		if end == at {
 			w.out.words, w.out.starts, w.out.ends = w.out.words[:had], w.out.starts[:had], w.out.ends[:had]
 			if w.useUnknown {
@@ -116,7 +119,7 @@ func (w *wordpieces) word(word string) error {
 }
 
 // match finds the end of the longest piece at a place of a word; it is the place where there is none.
-func (w *wordpieces) match(word string, at int) (end int, known bool) {
+func (w *wordpieces) match(word string, at int) (end int, known bool, err error) {
 	var ends []int
 	for end := at; end < len(word) && (w.width <= 0 || len(ends) < w.width); {
 		_, size := decodeUTF8([]byte(word[end:min(len(word), end+4)]))
@@ -124,18 +127,21 @@ func (w *wordpieces) match(word string, at int) (end int, known bool) {
 		ends = append(ends, end)
 	}
 	for i := len(ends) - 1; i >= 0; i-- {
+		if i%64 == 0 && w.out.room.c.ctx.Err() != nil { // each place looks at all that is left of the word
+			return at, false, w.out.room.c.ctx.Err()
+		}
 		piece := word[at:ends[i]]
 		if at > 0 {
 			piece = w.suffix + piece
 		}
 		if w.known(piece) {
-			return ends[i], true
+			return ends[i], true, nil
 		}
 	}
 	if w.charset {
-		return ends[0], false
+		return ends[0], false, nil
 	}
-	return at, false
+	return at, false, nil
 }
 
 // readOnce keeps what was made of the model that a node reads: a constant, as a rule.
@@ -170,9 +176,9 @@ func fastWordpieces(*site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		t, ids := newTokenRows(c), []int(nil)
+		t, ids, w := newTokenRows(c), []int(nil), newPiecesWork(c)
 		for _, s := range c.t(0).Strings {
-			parts, err := m.Split(string(s))
+			parts, err := m.Split(string(s), w.next())
 			if err != nil {
 				return err
 			}
@@ -203,9 +209,12 @@ func fastNormalize(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		room, from, splits := c.textRoom(), []int(nil), make([]int, len(out.Strings)+1)
+		room, w, from, splits := c.textRoom(), newPiecesWork(c), []int(nil), make([]int, len(out.Strings)+1)
 		for i, s := range c.t(0).Strings {
-			text, at := m.Apply(string(s))
+			text, at, err := m.Apply(string(s), w.next())
+			if err != nil {
+				return err
+			}
 			if err := room.take(len(text) + 8*len(at)); err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@ func (x *site) shares(scores *value) *value {
 
 // shared repeats each of n heads until there are as many as heads of queries.
 func (x *site) shared(u *value, heads, n int) *value {
-	if n < 1 || heads < 1 || heads%n != 0 {
+	if n < 1 || heads < 1 || heads > 1<<16 || heads%n != 0 {
 		refuse("%d heads of queries, %d of keys", heads, n)
 	}
 	at := make([]int, heads)

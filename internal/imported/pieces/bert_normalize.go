@@ -20,11 +20,17 @@ func NewBertNormalizer(model []byte) (*BertNormalizer, error) {
 }
 
 // Apply normalizes a text, and says for each byte, and for the end, where in the text it comes from.
-func (n *BertNormalizer) Apply(text string) (out []byte, from []int) {
+func (n *BertNormalizer) Apply(text string, room Room) (out []byte, from []int, err error) {
+	if err := room.take(9 * len(text)); err != nil {
+		return nil, nil, err
+	}
 	out, from = make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
 	for at := 0; at < len(text); {
 		size := characterBytes(text[at:])
 		if to, ok := n.lookup(text[at : at+size]); ok {
+			if err := room.take(9 * len(to)); err != nil {
+				return nil, nil, err
+			}
 			for range to {
 				from = append(from, at)
 			}
@@ -37,7 +43,7 @@ func (n *BertNormalizer) Apply(text string) (out []byte, from []int) {
 		}
 		at += size
 	}
-	return out, append(from, len(text))
+	return out, append(from, len(text)), nil
 }
 
 // characterBytes is the length of the character that s begins with, 1 where there is none.

@@ -7,7 +7,10 @@ import (
 )
 
 // Decode joins pieces to a text.
-func (m *Model) Decode(pieces []string, o Options) (string, error) {
+func (m *Model) Decode(pieces []string, o Options, room Room) (string, error) {
+	if err := room.take(tokenBytes * len(pieces)); err != nil {
+		return "", err
+	}
 	tokens := make([]Token, len(pieces))
 	for i, p := range pieces {
 		tokens[i] = Token{Piece: p, ID: m.ID(p)}
@@ -25,11 +28,16 @@ func (m *Model) Decode(pieces []string, o Options) (string, error) {
 		}
 		writeBytes(&text, raw)
 		raw = raw[:0]
-		text.WriteString(m.surface(t, text.Len() == 0))
+		surface := m.surface(t, text.Len() == 0)
+		if err := room.take(len(surface)); err != nil {
+			return "", err
+		}
+		text.WriteString(surface)
 	}
 	writeBytes(&text, raw)
 	if m.denorm != nil && len(m.denorm.rules) > 0 {
-		return string(m.denorm.apply(text.String()).text), nil
+		t, err := m.denorm.apply(text.String(), room)
+		return string(t.text), err
 	}
 	return text.String(), nil
 }

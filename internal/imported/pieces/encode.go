@@ -15,12 +15,26 @@ type Token struct {
 	Begin, End int
 }
 
+// tokenBytes is what a token takes in lists that grow.
+const tokenBytes = 96
+
 // Encode divides a text.
-func (m *Model) Encode(text string, o Options) ([]Token, error) {
-	t := m.norm.apply(text)
+func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
+	t, err := m.norm.apply(text, room)
+	if err != nil {
+		return nil, err
+	}
+	normal := string(t.text)
+	parts, err := m.split(normal, room)
+	if err != nil {
+		return nil, err
+	}
 	var out []Token
-	at, unknown := 0, false
-	for _, p := range m.split(string(t.text)) {
+	at, unknown, since := 0, false, 0 // since: where neighbours that are unknown begin
+	for _, p := range parts {
+		if err := room.take(tokenBytes); err != nil {
+			return nil, err
+		}
 		begin, end := t.from[at], t.from[at+len(p.text)]
 		was := unknown
 		unknown = p.id == m.unknown
@@ -29,16 +43,20 @@ func (m *Model) Encode(text string, o Options) ([]Token, error) {
 			out = append(out, Token{p.text, p.id, begin, begin})
 			continue
 		case unknown && m.byteFallback:
+			if err := room.take(2 * tokenBytes * len(p.text)); err != nil {
+				return nil, err
+			}
 			out = m.appendBytes(out, p.text, begin, end)
 		case unknown && was:
 			last := &out[len(out)-1]
-			last.Piece, last.End = last.Piece+p.text, end
+			last.Piece, last.End = normal[since:at+len(p.text)], end
 		default:
+			since = at
 			out = append(out, Token{p.text, p.id, begin, end})
 		}
 		at += len(p.text)
 	}
-	if at != len(t.text) {
+	if at != len(normal) {
 		return nil, fmt.Errorf("all normalized characters are not consumed")
 	}
 	return m.extend(out, o)

@@ -11,7 +11,7 @@ func ExampleModel_Encode() {
 		fmt.Println(err)
 		return
 	}
-	tokens, err := m.Encode("hi!", Options{})
+	tokens, err := m.Encode("hi!", Options{}, nil)
 	fmt.Println(tokens, err)
 	// Output: [{▁hi 1 0 2} {! 2 2 3}] <nil>
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // division is what a tokenizer makes of a text.
@@ -57,7 +59,7 @@ func TestSentencePiece(t *testing.T) {
 		}
 		o := Options{g.BOS, g.BOS, g.BOS}
 		for _, want := range g.Cases {
-			tokens, err := m.Encode(want.Text, o)
+			tokens, err := m.Encode(want.Text, o, nil)
 			if err != nil {
 				t.Fatalf("%s: %q: %v", g.Name, want.Text, err)
 			}
@@ -71,13 +73,13 @@ func TestSentencePiece(t *testing.T) {
 				}
 				names = append(names, name)
 			}
-			if got.Joined, err = m.Decode(names, o); err != nil {
+			if got.Joined, err = m.Decode(names, o, nil); err != nil {
 				t.Fatal(err)
 			}
 			compare(t, g.Name, got, want)
 		}
 		for _, want := range g.Joined {
-			if got, err := m.Decode(want.Pieces, o); err != nil || got != want.Joined {
+			if got, err := m.Decode(want.Pieces, o, nil); err != nil || got != want.Joined {
 				t.Errorf("%s: %q: got %q, %v, expected %q", g.Name, want.Pieces, got, err, want.Joined)
 			}
 		}
@@ -99,7 +101,7 @@ func TestWordpieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range g.Cases {
-			subwords, err := m.Split(want.Text)
+			subwords, err := m.Split(want.Text, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,16 +120,16 @@ func TestDamaged(t *testing.T) {
 	for i := range 300 {
 		sentence, word := r.Sentencepiece[i%len(r.Sentencepiece)].Model, r.Wordpieces[i%2].Model
 		if m, err := Parse(damaged(sentence, i)); err == nil {
-			tokens, err := m.Encode("hello quick \xff中 world", Options{EOS: true})
+			tokens, err := m.Encode("hello quick \xff中 world", Options{EOS: true}, nil)
 			if err == nil && len(tokens) > 0 {
-				_, _ = m.Decode([]string{tokens[0].Piece, "▁", "<0xZZ>"}, Options{})
+				_, _ = m.Decode([]string{tokens[0].Piece, "▁", "<0xZZ>"}, Options{}, nil)
 			}
 		}
 		if m, err := NewWordpieces(damaged(word, i)); err == nil {
-			_, _ = m.Split("jumped, unwantable ab中\xff ##")
+			_, _ = m.Split("jumped, unwantable ab中\xff ##", nil)
 		}
 		if m, err := NewBertNormalizer(damaged(word, i)); err == nil {
-			_, _ = m.Apply("a\x00é")
+			_, _, _ = m.Apply("a\x00é", nil)
 		}
 	}
 }
@@ -159,6 +161,7 @@ func TestRefusedModels(t *testing.T) {
 		"an empty piece":     piece("", 1),
 		"half a field":       {10, 200},
 		"model type 9":       append(piece("a", 2), 18, 2, 24, 9),
+		"a huge piece":       protowire.AppendBytes([]byte{10}, protowire.AppendBytes([]byte{10}, make([]byte, maxPieces+1))),
 		"no bytes":           append(piece("a", 2), 18, 3, 0x98, 2, 1),
 	} {
 		if _, err := Parse(data); err == nil {
@@ -169,7 +172,7 @@ func TestRefusedModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Encode("a", Options{BOS: true}); err == nil {
+	if _, err := m.Encode("a", Options{BOS: true}, nil); err == nil {
 		t.Error("a model without <s>: expected an error")
 	}
 	if _, err := m.Piece(2); err == nil {

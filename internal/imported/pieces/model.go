@@ -15,6 +15,7 @@ type Model struct {
 	reserved map[string]int // the others: controls, bytes and the unknown piece
 	defined  *prefixes      // pieces that are never split
 	unknown  int
+	size     int       // bytes of all pieces
 	trie     *prefixes // of normal, for unigrams
 	min, max float32   // scores of normal pieces
 
@@ -55,6 +56,9 @@ const (
 	unusedPiece
 	bytePiece
 )
+
+// maxPieces bounds the bytes of all pieces: each may take a node of a trie, of 40 bytes and more.
+const maxPieces = 16 << 20
 
 var errDamaged = errors.New("damaged SentencePiece model")
 
@@ -134,6 +138,9 @@ func (m *Model) addPiece(body []byte) error {
 	}
 	if p.text == "" {
 		return errors.New("piece must not be empty")
+	}
+	if m.size += len(p.text); m.size > maxPieces {
+		return fmt.Errorf("pieces of more than %d bytes", maxPieces)
 	}
 	id, at := len(m.pieces), m.reserved
 	if p.kind == normalPiece || p.kind == definedPiece || p.kind == unusedPiece {

@@ -93,7 +93,7 @@ func (t *normalized) add(s string, from int) {
 }
 
 // apply normalizes a text.
-func (n *normalizer) apply(s string) normalized {
+func (n *normalizer) apply(s string, room Room) (normalized, error) {
 	t := normalized{escaped: " "}
 	if n.escapeSpaces {
 		t.escaped = space
@@ -101,13 +101,16 @@ func (n *normalizer) apply(s string) normalized {
 	at := 0
 	for n.removeSpaces && at < len(s) {
 		to, size := n.prefix(s[at:])
+		if err := room.take(0); err != nil {
+			return t, err
+		}
 		if to != " " {
 			break
 		}
 		at += size
 	}
 	if at == len(s) {
-		return normalized{from: []int{at}}
+		return normalized{from: []int{at}}, nil
 	}
 	if n.dummyPrefix && !n.suffixSpace {
 		t.add(" ", at)
@@ -115,6 +118,9 @@ func (n *normalizer) apply(s string) normalized {
 	after := n.removeSpaces // a space
 	for at < len(s) {
 		to, size := n.prefix(s[at:])
+		if err := room.take(2 * (8 + 1) * len(t.escaped) * len(to)); err != nil { // all may be spaces
+			return t, err
+		}
 		if after {
 			to = strings.TrimLeft(to, " ")
 		}
@@ -133,5 +139,5 @@ func (n *normalizer) apply(s string) normalized {
 		t.add(" ", at)
 	}
 	t.from = append(t.from, at)
-	return t
+	return t, nil
 }

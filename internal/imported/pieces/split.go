@@ -14,16 +14,17 @@ type part struct {
 }
 
 // split divides a normalized text.
-func (m *Model) split(s string) []part {
+func (m *Model) split(s string, room Room) ([]part, error) {
 	switch m.kind {
 	case unigram:
-		return m.unigrams(s)
+		return m.unigrams(s, room)
 	case pairs:
-		return m.merged(s)
+		return m.merged(s, room)
 	case words:
-		return m.named(wordsOf(s))
+		return m.named(wordsOf(s)), nil
 	}
-	return m.named(m.charactersOf(s))
+	texts, err := m.charactersOf(s, room)
+	return m.named(texts), err
 }
 
 func (m *Model) named(texts []string) []part {
@@ -40,15 +41,18 @@ func charLen(s string) int {
 }
 
 // charactersOf takes pieces that are never split as one character.
-func (m *Model) charactersOf(s string) (out []string) {
+func (m *Model) charactersOf(s string, room Room) (out []string, err error) {
 	for len(s) > 0 {
+		if err := room.take(tokenBytes); err != nil {
+			return nil, err
+		}
 		n := m.defined.longest(s)
 		if n == 0 {
 			n = charLen(s)
 		}
 		out, s = append(out, s[:n]), s[n:]
 	}
-	return out
+	return out, nil
 }
 
 // wordsOf begins a word at each space, also where spaces belong to the words before them.
@@ -67,10 +71,13 @@ func wordsOf(s string) (out []string) {
 const unknownPenalty = 10
 
 // unigrams finds the division of the best sum of scores.
-func (m *Model) unigrams(s string) (out []part) {
+func (m *Model) unigrams(s string, room Room) (out []part, err error) {
 	type end struct {
 		id, from int
 		score    float32
+	}
+	if err := room.take(24 * len(s)); err != nil {
+		return nil, err
 	}
 	best := make([]end, len(s)+1)
 	for i := range best {
@@ -82,6 +89,9 @@ func (m *Model) unigrams(s string) (out []part) {
 		}
 	}
 	for from, n := 0, 0; from < len(s); from += n {
+		if err := room.take(0); err != nil {
+			return nil, err
+		}
 		n = charLen(s[from:])
 		one, before := false, best[from].score
 		m.trie.each(s[from:], func(length, id int) {
@@ -101,12 +111,12 @@ func (m *Model) unigrams(s string) (out []part) {
 	}
 	for to := len(s); to > 0; to = best[to].from {
 		if best[to].from < 0 { // inside a character: only a damaged model has pieces that end there
-			return nil
+			return nil, nil
 		}
 		out = append(out, part{s[best[to].from:to], best[to].id})
 	}
 	slices.Reverse(out)
-	return out
+	return out, nil
 }
 
 // pair is two neighbours that may become one.
@@ -146,27 +156,37 @@ type merger struct {
 	undo    map[string][2]string // how an unused piece was made
 }
 
-func (m *Model) merged(s string) (out []part) {
+func (m *Model) merged(s string, room Room) (out []part, err error) {
 	g := &merger{m: m, s: s, undo: map[string][2]string{}}
+	characters, err := m.charactersOf(s, room)
+	if err != nil {
+		return nil, err
+	}
+	if err := room.take(tokenBytes * len(characters)); err != nil {
+		return nil, err
+	}
 	at := 0
-	for i, c := range m.charactersOf(s) {
+	for i, c := range characters {
 		g.symbols = append(g.symbols, symbol{at, at + len(c), i - 1, i + 1, m.defined.longest(c) == len(c)})
 		at += len(c)
 	}
 	if len(g.symbols) == 0 {
-		return nil
+		return nil, nil
 	}
 	g.symbols[len(g.symbols)-1].next = -1
 	for i := 1; i < len(g.symbols); i++ {
 		g.consider(i-1, i)
 	}
 	for len(g.agenda) > 0 {
+		if err := room.take(0); err != nil {
+			return nil, err
+		}
 		g.join(heap.Pop(&g.agenda).(pair))
 	}
 	for i := 0; i >= 0; i = g.symbols[i].next {
 		out = g.parts(s[g.symbols[i].at:g.symbols[i].end], out)
 	}
-	return out
+	return out, nil
 }
 
 // consider adds a pair that is a piece.

@@ -45,15 +45,18 @@ func NewWordpieces(model []byte) (*Wordpieces, error) {
 var errLoop = errors.New("Failed to make any progress in tokenizing the input text.") //nolint:staticcheck // clients know this text
 
 // Split divides a word, or a text where the model is of texts.
-func (w *Wordpieces) Split(text string) ([]Subword, error) {
-	r := &wordRun{w: w, steps: 8 * (len(text) + 8)}
+func (w *Wordpieces) Split(text string, room Room) ([]Subword, error) {
+	r := &wordRun{w: w, room: room, steps: 8 * (len(text) + 8)}
 	switch {
 	case !w.texts && text != "":
 		r.single(text)
 	case w.texts:
-		for at := 0; at < len(text); {
+		for at := 0; at < len(text) && r.steps >= 0; {
 			at = r.next(text, at)
 		}
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	if r.steps < 0 {
 		return nil, errLoop
@@ -72,6 +75,8 @@ type wordRun struct {
 	at    cursor
 	last  rune // that was looked at, as TensorFlow Text has it: at a word's beginning not always the one before
 	steps int  // that are left; below 0 the model is damaged
+	room  Room
+	err   error // of room
 }
 
 // start begins a word.
@@ -198,9 +203,17 @@ func (r *wordRun) pop() bool {
 }
 
 func (r *wordRun) addAll(tokens []byte) {
-	for ; len(tokens) >= 4; tokens = tokens[4:] {
+	for ; len(tokens) >= 4 && r.steps >= 0; tokens = tokens[4:] {
 		r.add(binary.LittleEndian.Uint32(tokens))
 	}
+}
+
+// take asks for room. Without it the run ends.
+func (r *wordRun) take(bytes int) bool {
+	if err := r.room.take(bytes); err != nil {
+		r.err, r.steps = err, -1
+	}
+	return r.err == nil
 }
 
 // add writes a piece: its number, its length, and whether it follows on another are in one number.
@@ -213,6 +226,9 @@ func (r *wordRun) add(token uint32) {
 	text := r.word[min(r.done, to):to]
 	if id == r.w.unknownID {
 		text = r.w.unknown
+	}
+	if !r.take(len(r.w.suffix) + tokenBytes) {
+		return
 	}
 	if r.done > 0 {
 		text = r.w.suffix + text
@@ -245,6 +261,9 @@ func (r *wordRun) finish(length int) {
 
 // unknown writes the unknown piece in the place of all pieces of the word.
 func (r *wordRun) unknown(length int) {
+	if !r.take(tokenBytes) {
+		return
+	}
 	r.out = append(r.out[:r.kept], Subword{r.w.unknown, r.w.unknownID, r.begin, r.begin + length})
 	r.kept++
 }

@@ -73,7 +73,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 		return nil, fmt.Errorf("saved model %s: %w: %w", mg.Dir, eager.ErrUnsupported, err)
 	}
 	if optimized(mg) {
-		multiply(flat, callees)
+		multiply(flat, callees, inputNodes(mg))
 	}
 	flat.Library = nil // the callees are all that is of interest there
 	g, err := graphdef.FromGraphDef(flat)
@@ -129,6 +129,18 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 			}
 			return openAsset(dir, p)
 		}}
+}
+
+// inputNodes are the nodes whose values requests give.
+func inputNodes(mg *savedmodel.MetaGraph) (names []string) {
+	for _, sig := range mg.Signatures {
+		for _, t := range sig.GetInputs() {
+			if node, _, ok := split(t.GetName()); ok {
+				names = append(names, node)
+			}
+		}
+	}
+	return names
 }
 
 // roots are the nodes that a session may have to run.

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/format/graphdef"
@@ -10,6 +12,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -20,63 +23,120 @@ func optimized(mg *savedmodel.MetaGraph) bool {
 	return mg.Proto.GetMetaInfoDef().GetTensorflowGitVersion() != ""
 }
 
-// multiply makes products with reciprocals of quotients by constants, in a graph and the functions that it calls. TensorFlow's
-// optimizer of graphs does so too, and what is rounded down later depends on it: tf.image.resize_with_pad makes a picture of 11
-// columns of 14 that are to be 12.
-func multiply(flat *graph_go_proto.GraphDef, callees []*inline.Callee) {
-	multiplyIn(flat)
+// maxReciprocals bounds what the constants of a graph take beyond what the model has of them, while their reciprocals are made.
+const maxReciprocals = 64 << 20
+
+// reciprocals makes products with reciprocals of quotients by constants.
+type reciprocals struct {
+	fed  []string // nodes whose values requests may give
+	left int      // of maxReciprocals
+}
+
+// multiply changes a graph and the functions that it calls. TensorFlow's optimizer of graphs does so too, and what is rounded down later
+// depends on it: tf.image.resize_with_pad makes a picture of 11 columns of 14 that are to be 12. Zeros, infinities and tiny numbers have the
+// reciprocals that they have there, so that 0/0 is NaN.
+func multiply(flat *graph_go_proto.GraphDef, callees []*inline.Callee, fed []string) {
+	r := &reciprocals{fed: fed, left: maxReciprocals}
+	r.of(flat)
 	for _, c := range callees {
-		multiplyIn(c.Graph)
+		r.of(c.Graph)
 	}
 }
 
-func multiplyIn(g *graph_go_proto.GraphDef) {
+func (r *reciprocals) of(g *graph_go_proto.GraphDef) {
 	named := make(map[string]*node_def_go_proto.NodeDef, len(g.GetNode()))
 	for _, n := range g.GetNode() {
 		named[n.GetName()] = n
 	}
+	factors := map[string]string{} // of constants and types; "" for none
 	for i, n := range g.GetNode() {
 		if op := n.GetOp(); op != "RealDiv" && op != "Div" || len(n.GetInput()) < 2 {
 			continue
 		}
-		name := n.GetName() + "/reciprocal"
-		by := reciprocal(constant(named, n.GetInput()[1], n.GetAttr()["T"].GetType()))
-		if by == nil || named[name] != nil {
+		typ := n.GetAttr()["T"].GetType()
+		from := r.constant(named, n.GetInput()[1], typ)
+		if from == nil {
 			continue
 		}
-		value, err := graphdef.ToTensorProto(by, true)
-		if err != nil {
+		key := from.GetName() + " " + typ.String()
+		name, ok := factors[key]
+		if !ok {
+			if factor := r.factor(from, n, named); factor != nil {
+				name = factor.GetName()
+				g.Node, named[name] = append(g.Node, factor), factor
+			}
+			factors[key] = name
+		}
+		if name == "" {
 			continue // the quotient does as well
 		}
-		factor := &node_def_go_proto.NodeDef{Name: name, Op: "Const", Device: n.GetDevice(), Attr: map[string]*attr_value_go_proto.AttrValue{
-			"dtype": n.GetAttr()["T"], "value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: value}}}}
 		product := proto.CloneOf(n) // the model's node stays as it is
 		product.Op, product.Input[1] = "Mul", name
 		g.Node[i] = product
-		g.Node = append(g.Node, factor)
-		named[name] = factor
 	}
 }
 
-// constant returns the tensor that an input always is, as a type: a Const, or a cast of one. It is nil for all else.
-func constant(named map[string]*node_def_go_proto.NodeDef, input string, as types_go_proto.DataType) *tensor.Tensor {
+// factor makes the node of a constant's reciprocal as n needs it first, nil where that cannot be done.
+func (r *reciprocals) factor(from, n *node_def_go_proto.NodeDef, named map[string]*node_def_go_proto.NodeDef) *node_def_go_proto.NodeDef {
+	name, value := n.GetName()+"/reciprocal", from.GetAttr()["value"].GetTensor()
+	if named[name] != nil || !r.holds(value) {
+		return nil
+	}
+	t, err := graphdef.FromTensorProto(value)
+	if err != nil {
+		return nil
+	}
+	by := reciprocal(floatsOf(t, n.GetAttr()["T"].GetType()))
+	if by == nil {
+		return nil
+	}
+	p, err := graphdef.ToTensorProto(by, true)
+	if err != nil {
+		return nil
+	}
+	return &node_def_go_proto.NodeDef{Name: name, Op: "Const", Device: n.GetDevice(), Attr: map[string]*attr_value_go_proto.AttrValue{
+		"dtype": n.GetAttr()["T"], "value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: p}}}}
+}
+
+// holds reports whether there is room for a tensor of which the model may have one element alone.
+func (r *reciprocals) holds(p *tensor_go_proto.TensorProto) bool {
+	size := 8
+	for _, d := range p.GetTensorShape().GetDim() {
+		if d.GetSize() < 0 || d.GetSize() > 0 && int64(size) > math.MaxInt32/d.GetSize() {
+			return false
+		}
+		size *= int(d.GetSize())
+	}
+	more := max(size-proto.Size(p), 0)
+	if more > r.left {
+		return false
+	}
+	r.left -= more
+	return true
+}
+
+// constant returns the Const that an input always is, or that it is a cast of. It is nil for all else.
+func (r *reciprocals) constant(named map[string]*node_def_go_proto.NodeDef, input string, as types_go_proto.DataType) *node_def_go_proto.NodeDef {
 	for range 4 { // few casts follow each other
 		n := named[strings.TrimSuffix(input, ":0")]
+		if slices.Contains(r.fed, n.GetName()) {
+			return nil
+		}
 		switch n.GetOp() {
 		case "Const":
-			t, err := graphdef.FromTensorProto(n.GetAttr()["value"].GetTensor())
-			if err != nil {
-				return nil
+			return n
+		case "Cast":
+			if n.GetAttr()["DstT"].GetType() != as {
+				return nil // it may be another number
 			}
-			return floatsOf(t, as)
-		case "Cast", "Identity":
-			if len(n.GetInput()) == 0 {
-				return nil
-			}
-			input = n.GetInput()[0]
+		case "Identity":
 		default:
 			return nil
 		}
+		if len(n.GetInput()) == 0 {
+			return nil
+		}
+		input = n.GetInput()[0]
 	}
 	return nil
 }
