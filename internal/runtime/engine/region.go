@@ -98,7 +98,7 @@ func columnsOf(f operandForm, dims []graph.Dim) (operandForm, int) {
 // have it. The columns are 0 where o fits a matrix of any.
 func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
 	e = o.def.elemental
-	if o.node.Op == ops.BiasAdd.Name && channelsLast(o.node) {
+	if isBias(o) {
 		e = &elemental{binary: true, op: int(kernels.Add), second: 1}
 	}
 	if e == nil || o.feed >= 0 || len(o.node.Outputs) != 1 || e.binary != (len(o.in) == 2) || len(o.in) < 1 || len(o.in) > 2 {
@@ -112,6 +112,9 @@ func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
 		in := typeOf(o.in[i])
 		f, n := formOf(in.Shape, t.Shape)
 		if in.DType != t.DType || f == unfit || n > 0 && cols > 0 && n != cols {
+			return nil, forms, 0
+		}
+		if f != asWhole && !e.broadcasts && !isBias(o) { // the op by itself refuses such an operand
 			return nil, forms, 0
 		}
 		forms[k], cols = f, max(cols, n)
@@ -128,6 +131,15 @@ func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
 		return nil, forms, 0
 	}
 	return e, forms, cols
+}
+
+// isBias reports whether o adds a bias to the last dimension of a matrix or more.
+func isBias(o *op) bool {
+	if o.node.Op != ops.BiasAdd.Name || len(o.in) != 2 || len(o.node.Outputs) != 1 || !channelsLast(o.node) {
+		return false
+	}
+	x, bias := o.node.Outputs[0].Shape, typeOf(o.in[1]).Shape
+	return whole(o, 0) && len(x.Dims) >= 2 && len(bias.Dims) == 1 && bias.Dims[0] == x.Dims[len(x.Dims)-1]
 }
 
 func commutes(op kernels.BinaryOp) bool {

@@ -134,6 +134,24 @@ func TestFormsOfOperands(t *testing.T) {
 	}
 }
 
+// TestFusionsRefuseWhatOpsRefuse sees that operands which an op by itself refuses are refused beside others, too.
+func TestFusionsRefuseWhatOpsRefuse(t *testing.T) {
+	for _, c := range []struct{ op, x, y string }{{"BiasAdd", "1", "1"}, {"BiasAdd", "3", "3"}, {"BiasAdd", "B,3", "1"}, {"BiasAdd", "B,3", ""}, {"BiasAdd", "B,3", "B,3"}, {"TanhGrad", "B,3", ""}, {"TanhGrad", "B,3", "3"}, {"TanhGrad", "", "B,3"}} {
+		b := graph.NewBuilder(graph.New())
+		float := func(shape string) graph.Type { return graph.Type{DType: tensor.Float32, Shape: sh(shape)} }
+		x, y := b.Placeholder("x", float(c.x)), b.Placeholder("y", float(c.y))
+		out := float(c.x)
+		if c.x == "" {
+			out = float(c.y)
+		}
+		z := b.Op("Neg", "z", out, nil, b.Op(c.op, "op", out, nil, b.Op("Neg", "neg", float(c.x), nil, x), y))
+		dev := device.NewHost()
+		if _, err := Compile(b.Graph, Spec{Feeds: []graph.Output{x, y}, Fetches: []graph.Output{z}}, dev, ok(NewVariables(dev)), Options{}); err == nil {
+			t.Errorf("%s of %q and %q: expected an error", c.op, c.x, c.y)
+		}
+	}
+}
+
 // TestCheapOpsAreComputedAgain sees that a square which a far gradient needs does not wait in memory for it, while the sine,
 // which is dear, and a square whose operand nothing else keeps, do.
 func TestCheapOpsAreComputedAgain(t *testing.T) {
