@@ -97,5 +97,6 @@ func (b *builder) noteRank(d *ops.Def, attrs graph.Attrs, in []*value, y *value)
 	if rank >= 0 {
 		y.known = probes{}
 		b.sized(y, slices.Repeat([]int{-1}, rank))
+		y.rankAlone = true
 	}
 }

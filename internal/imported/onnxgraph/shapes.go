@@ -59,9 +59,10 @@ func reshape(x *site) *value {
 
 // sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.
 func (b *builder) sized(y *value, sizes []int) *value {
-	if y.rank() >= 0 {
+	if y.rank() >= 0 && !y.rankAlone {
 		return y
 	}
+	y.rankAlone = false
 	said := onnx.Value{Name: y.out.String()}
 	for _, n := range sizes {
 		said.Dims = append(said.Dims, onnx.Dim{Size: n})

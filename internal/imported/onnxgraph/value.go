@@ -16,6 +16,8 @@ type value struct {
 	known probes
 	last  *value // the same with its channels last, nil where nobody has made that
 
+	rankAlone bool // what is known is the rank that noteRank has found: who knows sizes says them
+
 	items []*value // of a sequence, whose length is known
 	seq   bool
 	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none
