@@ -38,7 +38,7 @@ func (d *draft) known() []forest {
 	return append(d.own(), d.shared()...)
 }
 
-// own are forests of which each class has its own trees; none for two classes and numbers.
+// own are forests in which each class has its own trees; none for two classes and numbers.
 func (d *draft) own() []forest {
 	share := 0.6
 	if d.manyColumns() {
@@ -57,7 +57,7 @@ func (d *draft) holds(f forest) bool {
 	return !f.own || classes > 2 && f.trees*classes*classes<<(f.depth+1) <= mostNodeValues
 }
 
-// shared are forests of which each tree is of all classes.
+// shared are forests whose trees are of all classes.
 func (d *draft) shared() []forest {
 	if d.trainRows() >= 3000 && d.manyColumns() {
 		return []forest{{300, 6, 0.03, 1, 4, 0.2, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.03, 1, 4, 1, false}}

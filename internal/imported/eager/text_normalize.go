@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// textOps are those of TensorFlow Text.
+// textOps are the ops of TensorFlow Text.
 var textOps = map[*ops.Def]maker{
 	ops.CaseFoldUTF8:                       plain(eachString(foldText)),
 	ops.NormalizeUTF8:                      normalizeText,

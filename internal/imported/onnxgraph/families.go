@@ -11,7 +11,7 @@ func mlFamilies() []operators {
 	return []operators{classicOperators, labelOperators, vectorOperators, ensembleOperators}
 }
 
-// runtimeFamilies are those of the domain of ONNX Runtime.
+// runtimeFamilies are the operators of ONNX Runtime's domain.
 func runtimeFamilies() []operators {
 	return []operators{runtimeOperators, quantizedRuntimeOperators, attentionRuntimeOperators, fusedOperators}
 }

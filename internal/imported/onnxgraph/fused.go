@@ -61,7 +61,7 @@ func fusedGemm(x *site) *value {
 
 func inverseOf(x *site) *value { return x.op(ops.MatrixInverse, nil, x.at(0)) }
 
-// distances are those of all pairs of rows.
+// distances are the distances between all pairs of rows.
 func distances(x *site) *value {
 	metric := x.str("metric", "sqeuclidean")
 	a, b := x.op(ops.ExpandDims, nil, x.at(0), x.i32(1)), x.op(ops.ExpandDims, nil, x.at(1), x.i32(0))

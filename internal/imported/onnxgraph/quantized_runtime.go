@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedRuntimeOperators are those of ONNX Runtime's quantizer: on integers that stand for real numbers, each with a scale and a zero point.
+// quantizedRuntimeOperators are the operators of ONNX Runtime's quantizer: on integers that stand for real numbers, each with a scale and a zero point.
 var quantizedRuntimeOperators = operators{
 	"QLinearAdd": one(qlinearAdd), "QLinearMul": one(qlinearMul), "QGemm": one(qgemm), "QLinearConcat": one(qlinearConcat),
 	"QLinearLeakyRelu": one(qlinearUnary(leakyOf)), "QLinearSigmoid": one(qlinearUnary(func(x *site, u *value) *value { return x.each(ops.Sigmoid, nil, u) })),
@@ -50,7 +50,7 @@ func (x *site) zeroPoint(i int) *value {
 	return x.single(i)
 }
 
-// qlinearAdd: A, its scale and zero point, those of B, and those of the result. The order is ONNX Runtime's, on which ties depend.
+// qlinearAdd: A, B and the result, each with scale and zero point. The order is ONNX Runtime's, on which ties depend.
 func qlinearAdd(x *site) *value {
 	byA, byB := x.op(ops.RealDiv, nil, x.single(1), x.single(6)), x.op(ops.RealDiv, nil, x.single(4), x.single(6))
 	mul := func(a, b *value) *value { return x.each(ops.Mul, nil, a, b) }

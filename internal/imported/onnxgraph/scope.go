@@ -180,7 +180,7 @@ func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error
 			if out, err = nil, errors.New(r.why); r.why == "" {
 				err = errNoted
 			}
-		case runtime.Error, string: // of index, or of a negative count: inputs and attributes are those of strangers
+		case runtime.Error, string: // of index, or of a negative count: inputs and attributes come from strangers
 			out, err = nil, errors.New("inputs or attributes that do not fit the operator")
 		default:
 			panic(r)

@@ -41,7 +41,7 @@ func (a doubleArray) follow(c cursor, s string) (cursor, bool) {
 	return to, true
 }
 
-// value is that of the word that ends at a node.
+// value is the value of the word that ends at a node.
 func (a doubleArray) value(c cursor) (int, bool) {
 	if c.unit>>8&1 == 0 {
 		return 0, false

@@ -50,7 +50,7 @@ func readRecorded(t testing.TB) (r recorded) {
 	return r
 }
 
-// TestSentencePiece: the pieces, their places, and the texts that they are joined to are those of SentencePiece.
+// TestSentencePiece: the pieces, their places, and the texts that they are joined to are SentencePiece's.
 func TestSentencePiece(t *testing.T) {
 	for _, g := range readRecorded(t).Sentencepiece {
 		m, err := Parse(g.Model)
@@ -93,7 +93,7 @@ func compare(t *testing.T, name string, got, want division) {
 	}
 }
 
-// TestWordpieces: the pieces are those of FastWordpieceTokenizer, of texts and of single words.
+// TestWordpieces: the pieces are FastWordpieceTokenizer's, of texts and of single words.
 func TestWordpieces(t *testing.T) {
 	for _, g := range readRecorded(t).Wordpieces {
 		m, err := NewWordpieces(g.Model)

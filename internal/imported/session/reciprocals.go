@@ -98,7 +98,7 @@ func (r *reciprocals) factor(from, n *node_def_go_proto.NodeDef, named map[strin
 		"dtype": n.GetAttr()["T"], "value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: p}}}}
 }
 
-// holds reports whether there is room for a tensor of which the model may have one element alone.
+// holds reports whether there is room for a tensor that the model may have as one element.
 func (r *reciprocals) holds(p *tensor_go_proto.TensorProto) bool {
 	size := 8
 	for _, d := range p.GetTensorShape().GetDim() {

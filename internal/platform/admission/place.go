@@ -62,7 +62,7 @@ func (p *Place) hear() {
 	}
 }
 
-// know moves a place to those of connections that had a call.
+// know moves a place to the connections that had a call.
 func (p *Places) know(place *Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

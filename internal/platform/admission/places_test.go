@@ -100,7 +100,7 @@ func closedOf(all []*Place) (n int) {
 	return n
 }
 
-// Strangers that fill all places make room for others: those of the address that has the most first.
+// Strangers that fill all places make room for others, the address that has the most first.
 func TestPlacesOfManyAddresses(t *testing.T) {
 	p := NewPlaces(10, nil)
 	few := crowdOf(t, p, "10.0.0.1", 2)

@@ -30,7 +30,7 @@ func implicitBroadcasts(all []*op, fetched []port) []*op {
 }
 
 // computeAgain lets elementwise ops that come long after a cheap one compute its result again from operands that wait for
-// them anyway, as those of a gradient do: they are then of one fusion, and the result needs no memory meanwhile.
+// them anyway, as a gradient's operands do: they are then of one fusion, and the result needs no memory meanwhile.
 func computeAgain(all []*op, fetched []port) []*op {
 	sorted, err := sortOps(all, nil)
 	if err != nil {

@@ -106,7 +106,7 @@ func (t *Trainer) keep(base, all outputs) {
 	}
 }
 
-// width is how many outputs the growing tree grows by, values are those of a node.
+// width is how many outputs the growing tree grows by, values are a node's.
 func (t *Trainer) width() int { return t.to - t.from }
 
 func (t *Trainer) values(node int) []float32 {

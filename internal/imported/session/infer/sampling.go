@@ -23,7 +23,7 @@ func roiAlign(s *site) ([]Value, error) {
 	return one(rois[0], x[1], s.n.Int("high", 1), s.n.Int("wide", 1))
 }
 
-// gridSample: the sizes are those of the grid.
+// gridSample: the result has the grid's sizes.
 func gridSample(s *site) ([]Value, error) {
 	x, err := s.shape(0)
 	if err != nil {
