@@ -108,6 +108,9 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	}
 	if !s.enter(slot) {
 		s.prune(carrier)
+		if err := ctx.Err(); err != nil { // a ticket for a caller that has left would keep its place for bulkTimeout
+			return nil, status.FromContextError(err).Err()
+		}
 		if !s.enter(slot) {
 			return nil, status.Errorf(codes.ResourceExhausted, "the caller has %d bulk connections already", bulkLimit)
 		}
