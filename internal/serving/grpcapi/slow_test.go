@@ -67,11 +67,12 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 		ends = append(ends, done)
 		calls.Go(func() { raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
 	}
-	for began := time.Now(); memory.Used() < 20*(16<<10) && time.Since(began) < time.Minute; {
+	const held = 20 * (64<<10 + 16<<10) // of each call, and of the first piece of its message
+	for began := time.Now(); memory.Used() < held && time.Since(began) < time.Minute; {
 		time.Sleep(time.Millisecond)
 	}
-	if used := memory.Used(); used > 20*(64<<10) {
-		t.Errorf("20 calls without a message hold %d bytes", used)
+	if used := memory.Used(); used != held {
+		t.Errorf("20 calls without a message hold %d bytes, expected %d", used, held)
 	}
 	message, err := proto.Marshal(request("", make([]float32, mib/16)...))
 	if err != nil {
