@@ -35,8 +35,9 @@ type AttentionGrad[T Float] struct {
 }
 
 const (
-	queryBlock = 64  // queries whose scores are computed at once
-	keyBlock   = 256 // keys of them
+	queryBlock     = 64  // queries whose scores are computed at once
+	gradQueryBlock = 256 // queries whose gradients are: the gradients of keys and values are added to once for all of them
+	keyBlock       = 256 // keys of both
 )
 
 // attentionJob is one Attention in progress.

@@ -3,13 +3,17 @@ package kernels
 // headGrad computes the gradients of one head of keys and values, and of the queries of its heads: weights are computed
 // again from LSE.
 func (j *attentionJob[T]) headGrad(b, group int, s *scratch[T]) {
-	const block = queryBlock * keyBlock
-	all := s.take(3*block + queryBlock + keyBlock + dropSlack)
-	g := attentionBlockGrad[T]{p: all[:block], dropped: all[block:][:block], dp: all[2*block:][:block], delta: all[3*block:][:queryBlock], buf: all[3*block+queryBlock:]}
+	rows := gradQueryBlock
+	if j.Causal {
+		rows = queryBlock // wider blocks would compute more scores that nobody may see
+	}
+	block := rows * keyBlock
+	all := s.take(3*block + rows + keyBlock + dropSlack)
+	g := attentionBlockGrad[T]{p: all[:block], dropped: all[block:][:block], dp: all[2*block:][:block], delta: all[3*block:][:rows], buf: all[3*block+rows:]}
 	each := j.Heads / j.Groups
 	for h := group * each; h < (group+1)*each; h++ {
-		for q := 0; q < j.Queries; q += queryBlock {
-			g.attentionBlock = attentionBlock[T]{attentionJob: j, b: b, h: h, q0: q, q1: min(q+queryBlock, j.Queries)}
+		for q := 0; q < j.Queries; q += rows {
+			g.attentionBlock = attentionBlock[T]{attentionJob: j, b: b, h: h, q0: q, q1: min(q+rows, j.Queries)}
 			g.queries()
 		}
 	}
