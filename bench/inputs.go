@@ -31,9 +31,9 @@ import (
 )
 
 // The subject inputs reads files from front to back; a step is a pass. csv_adult and csv_floats end in Arrow columns, as pyarrow.csv's
-// tables; parquet and tfrecord in batches of 512, the rows of parquet in random order;
-// the images of jpeg_folder, decoded, in batches of 64.
-var inputCases = []string{"csv_adult", "csv_floats", "parquet", "tfrecord", "jpeg_folder"}
+// tables; parquet and tfrecord in batches of 512, the rows of parquet in random order; each example of tfrecord has its features in another
+// order, as Go writes them, those of tfrecord_ordered have one order, as TensorFlow's Python writes them; the images of jpeg_folder, decoded, in batches of 64.
+var inputCases = []string{"csv_adult", "csv_floats", "parquet", "tfrecord", "tfrecord_ordered", "jpeg_folder"}
 
 const (
 	inputFloats     = 20
@@ -76,7 +76,7 @@ func inputsField(_ context.Context, s settings, dir string) (field, error) {
 // writeInputs writes the files of the given cases, of all where there are none.
 func writeInputs(dir string, cases []string) (map[string]inputFile, error) {
 	files := map[string]inputFile{}
-	for name, write := range map[string]func(path string) (int, error){"csv_adult": writeAdult, "csv_floats": writeFloats, "parquet": writeParquet, "tfrecord": writeExamples, "jpeg_folder": writeImages} {
+	for name, write := range map[string]func(path string) (int, error){"csv_adult": writeAdult, "csv_floats": writeFloats, "parquet": writeParquet, "tfrecord": writeExamples(false), "tfrecord_ordered": writeExamples(true), "jpeg_folder": writeImages} {
 		if len(cases) > 0 && !slices.Contains(cases, name) {
 			continue
 		}
@@ -116,7 +116,7 @@ func inputColumns(name string) []inputs.ColumnSpec {
 	for i := range inputFloats {
 		out = append(out, inputs.ColumnSpec{Name: fmt.Sprintf("f%02d", i), DType: "float32"})
 	}
-	if name == "tfrecord" {
+	if name == "tfrecord" || name == "tfrecord_ordered" {
 		for i := range inputStrings {
 			out = append(out, inputs.ColumnSpec{Name: fmt.Sprintf("s%d", i), DType: "string"})
 		}
@@ -235,29 +235,34 @@ func writeImages(folder string) (int, error) {
 	return inputImages, nil
 }
 
-func writeExamples(path string) (int, error) {
+// writeExamples returns what writes a file of examples.
+func writeExamples(ordered bool) func(path string) (int, error) {
+	return func(path string) (int, error) {
+		return inputExamples, created(path, func(w *bufio.Writer) error { return writeExamplesTo(w, ordered) })
+	}
+}
+
+func writeExamplesTo(w *bufio.Writer, ordered bool) error {
 	r := rand.New(rand.NewPCG(5, 6))
-	return inputExamples, created(path, func(w *bufio.Writer) error {
-		out := tfrecord.NewWriter(w)
-		for range inputExamples {
-			features := map[string]*example.Feature{}
-			for i := range inputFloats {
-				features[fmt.Sprintf("f%02d", i)] = &example.Feature{Kind: &example.Feature_FloatList{FloatList: &example.FloatList{Value: []float32{float32(r.NormFloat64())}}}}
-			}
-			for i := range inputStrings {
-				word := fmt.Appendf(nil, "word%d", r.IntN(1000))
-				features[fmt.Sprintf("s%d", i)] = &example.Feature{Kind: &example.Feature_BytesList{BytesList: &example.BytesList{Value: [][]byte{word}}}}
-			}
-			text, err := proto.Marshal(&example.Example{Features: &example.Features{Feature: features}})
-			if err != nil {
-				return err
-			}
-			if err := out.Write(text); err != nil {
-				return err
-			}
+	out := tfrecord.NewWriter(w)
+	for range inputExamples {
+		features := map[string]*example.Feature{}
+		for i := range inputFloats {
+			features[fmt.Sprintf("f%02d", i)] = &example.Feature{Kind: &example.Feature_FloatList{FloatList: &example.FloatList{Value: []float32{float32(r.NormFloat64())}}}}
 		}
-		return nil
-	})
+		for i := range inputStrings {
+			word := fmt.Appendf(nil, "word%d", r.IntN(1000))
+			features[fmt.Sprintf("s%d", i)] = &example.Feature{Kind: &example.Feature_BytesList{BytesList: &example.BytesList{Value: [][]byte{word}}}}
+		}
+		text, err := proto.MarshalOptions{Deterministic: ordered}.Marshal(&example.Example{Features: &example.Features{Feature: features}})
+		if err != nil {
+			return err
+		}
+		if err := out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inputsWorker reads with our pipelines, in a heap with the floor that training gives its own.
@@ -329,7 +334,7 @@ func readInput(name string, f inputFile, each func(arrow.Record)) error {
 	case "parquet":
 		ds, err = inputs.Parquet([]string{f.File}, inputs.ArrowOptions{Columns: inputColumns(name)})
 		ds = inputs.Pipe(ds, inputs.Shuffle(f.Rows, 1), inputs.Batch(inputBatch, false), inputs.Prefetch(2))
-	case "tfrecord":
+	case "tfrecord", "tfrecord_ordered":
 		ds, err = inputs.TFRecord([]string{f.File}, inputs.ArrowOptions{Columns: inputColumns(name)})
 		ds = inputs.Pipe(ds, inputs.Batch(inputBatch, false), inputs.Prefetch(2))
 	case "jpeg_folder":

@@ -62,7 +62,7 @@ def jpeg_folder(case):
     yield from ds
 
 
-READ = {"csv_adult": csv, "csv_floats": csv, "parquet": parquet, "tfrecord": tfrecord, "jpeg_folder": jpeg_folder}
+READ = {"csv_adult": csv, "csv_floats": csv, "parquet": parquet, "tfrecord": tfrecord, "tfrecord_ordered": tfrecord, "jpeg_folder": jpeg_folder}
 
 
 def sums(case):
