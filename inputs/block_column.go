@@ -75,8 +75,11 @@ func (c *blockColumn) finish(mem memory.Allocator, t arrow.DataType, rows, size 
 	if c.buffer == nil {
 		offsets := newBuffer(mem, 4*(n+1))
 		copy(offsets.Bytes(), arrow.Int32Traits.CastToBytes(c.offsets[:n+1]))
-		text := newBuffer(mem, int(c.offsets[n]))
-		copy(text.Bytes(), c.text)
+		text := memory.NewBufferBytes([]byte{}) // of empty texts; they are not nil
+		if size := int(c.offsets[n]); size > 0 {
+			text = newBuffer(mem, size)
+			copy(text.Bytes(), c.text)
+		}
 		buffers = []*memory.Buffer{nil, offsets, text}
 	}
 	d := array.NewData(element, n, buffers, nil, 0, 0)

@@ -70,13 +70,14 @@ type exampleParser struct {
 	targets []blockTarget
 	columns []blockColumn
 	lists   []array.Builder // of ragged columns; else nil
-	found   []feature       // of the present example, for each field; its values are not counted
+	found   []foundFeature  // of the present example, for each field
+	order   exampleOrder
 	values  valueBuffer
 }
 
 func newExampleParser(f *exampleFormat) *exampleParser {
 	n := len(f.fields)
-	p := &exampleParser{format: f, columns: make([]blockColumn, n), lists: make([]array.Builder, n), found: make([]feature, n)}
+	p := &exampleParser{format: f, columns: make([]blockColumn, n), lists: make([]array.Builder, n), found: make([]foundFeature, n)}
 	for i, field := range f.fields {
 		p.targets = append(p.targets, newBlockTarget(field, f.schema.Columns()[i].DType))
 	}
@@ -157,9 +158,9 @@ func (p *exampleParser) row(record []byte) bool {
 	}
 	for i := range p.targets {
 		if p.lists[i] != nil {
-			ok = p.list(i)
+			ok = p.list(i, example)
 		} else {
-			ok = p.dense(&p.targets[i], &p.columns[i], p.found[i])
+			ok = p.dense(&p.targets[i], &p.columns[i], example, p.found[i])
 		}
 		if !ok {
 			return false
@@ -175,28 +176,39 @@ func (p *exampleParser) find(example []byte) bool {
 	if !ok {
 		return false
 	}
-	for features.More() {
+	for k := 0; features.More(); k++ {
+		rest := features.Rest
+		at := len(example) - len(rest)
+		if e := p.order.entry(k, rest); e != nil {
+			if e.field >= 0 {
+				p.found[e.field] = foundFeature{e.kind, at + e.list, at + len(e.head), at + e.size}
+			}
+			features.Rest = rest[e.size:]
+			continue
+		}
 		name, kind, list, ok := features.Next()
 		if !ok {
 			return false
 		}
-		if i := p.format.names.Find(name); i >= 0 {
-			p.found[i] = feature{kind: kind, list: list}
+		entry := rest[:len(rest)-len(features.Rest)]
+		i, x := p.format.names.Find(name), found(kind, list, len(entry))
+		p.order.learn(k, entry, i, x)
+		if i >= 0 {
+			p.found[i] = x.behind(at)
 		}
 	}
 	return true
 }
 
 // list writes the value of a ragged column.
-func (p *exampleParser) list(i int) bool {
-	x := p.found[i]
-	x.count = tfexample.Count(context.Background(), x.kind, x.list)
+func (p *exampleParser) list(i int, example []byte) bool {
+	x := p.found[i].in(example)
 	return x.count >= 0 && p.values.write(p.targets[i].textField, p.lists[i], x) == nil
 }
 
 // dense writes the value of another column.
-func (p *exampleParser) dense(t *blockTarget, c *blockColumn, x feature) bool {
-	if x.kind == tfexample.None {
+func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at foundFeature) bool {
+	if at.kind == tfexample.None {
 		if t.fallback == nil {
 			return false
 		}
@@ -207,12 +219,12 @@ func (p *exampleParser) dense(t *blockTarget, c *blockColumn, x feature) bool {
 		}
 		return true
 	}
-	if data, ok := tfexample.Only(x.list); ok {
-		if taken, ok := putPacked(t, c, x.kind, data); taken {
+	if at.values > 0 {
+		if taken, ok := putPacked(t, c, at.kind, example[at.values:at.end]); taken {
 			return ok
 		}
 	}
-	x.count = tfexample.Count(context.Background(), x.kind, x.list)
+	x := at.in(example)
 	if x.count != t.size || x.kind == tfexample.Floats && c.float64s != nil { // whose text has fewer digits than a float64
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
+	"github.com/goestimator/goestimator/internal/format/tfexample"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
@@ -76,7 +77,24 @@ func drawnExample(t *rapid.T) []byte {
 		}
 	}
 	var b testing.B
-	return serialized(&b, features)
+	data := serialized(&b, features)
+	if rapid.IntRange(0, 3).Draw(t, "another order") == 0 {
+		return shuffledFeatures(t, data)
+	}
+	return data
+}
+
+// shuffledFeatures returns an example with its features in a drawn order.
+func shuffledFeatures(t *rapid.T, data []byte) []byte {
+	left, _ := tfexample.ReadPlain(data)
+	var entries [][]byte
+	for left.More() {
+		rest := left.Rest
+		left.Next()
+		entries = append(entries, rest[:len(rest)-len(left.Rest)])
+	}
+	features := bytes.Join(rapid.Permutation(entries).Draw(t, "order"), nil)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), features)
 }
 
 // unusual returns an example in a form that writers do not use, or none.
@@ -174,5 +192,23 @@ func TestRecordFramesAreSmall(t *testing.T) {
 	}
 	if records != 200 {
 		t.Errorf("%d records, expected 200 before the long one", records)
+	}
+}
+
+// TestEmptyTextsAreNotNull: texts of a block that are all empty have a value each, as others have.
+func TestEmptyTextsAreNotNull(t *testing.T) {
+	ds := openTFRecord(t, []ColumnSpec{{Name: "s", DType: "string", Shape: []int{2}}}, records(t, map[string]any{"s": []string{"", ""}}))
+	it, err := ds.Iterate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	rec, err := it.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	if got := rec.Column(0).ValueStr(0); got != `["",""]` {
+		t.Errorf("got %s", got)
 	}
 }

@@ -39,7 +39,7 @@ func serialized(t testing.TB, features map[string]any) []byte {
 		}
 		m.Features.Feature[name] = f
 	}
-	b, err := proto.Marshal(m)
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Plain goes through the features of an example in the form in which writers serialize it: one Features message. Each of its
 // entries has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads every other form.
-type Plain struct{ rest []byte }
+type Plain struct{ Rest []byte } // the entries that are left, up to the end of the example
 
 // Field tags of length-delimited fields.
 const (
@@ -22,7 +22,7 @@ func ReadPlain(example []byte) (p Plain, ok bool) {
 }
 
 // More reports whether there is another feature.
-func (p *Plain) More() bool { return len(p.rest) > 0 }
+func (p *Plain) More() bool { return len(p.Rest) > 0 }
 
 // Next returns the name, the kind and the list of the next feature, as EachFeature and List do; ok is false where it has another form.
 func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
@@ -34,7 +34,7 @@ func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 
 // short is Next for an entry with a list whose lengths take a byte each.
 func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
-	b := p.rest
+	b := p.Rest
 	if len(b) < 2 || b[0] != tagFirst || b[1] >= 0x80 || int(b[1]) > len(b)-2 {
 		return nil, None, nil, false
 	}
@@ -50,17 +50,17 @@ func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
 	if kind = Kind(tag >> 3); kind == None || kind > Ints || tag&7 != wireBytes {
 		return nil, None, nil, false
 	}
-	p.rest = b[2+len(entry):]
+	p.Rest = b[2+len(entry):]
 	return entry[2:at], kind, entry[at+4:], true
 }
 
 // long is Next for every plain entry.
 func (p *Plain) long() (name []byte, kind Kind, list []byte, ok bool) {
-	entry, rest, ok := cutField(p.rest, tagFirst)
+	entry, rest, ok := cutField(p.Rest, tagFirst)
 	if !ok {
 		return nil, None, nil, false
 	}
-	p.rest = rest
+	p.Rest = rest
 	if name, rest, ok = cutField(entry, tagFirst); !ok {
 		return nil, None, nil, false
 	}
