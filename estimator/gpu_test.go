@@ -139,7 +139,7 @@ func served(t *testing.T, gpu gpus.Source, dir string, want *tensor.Tensor) {
 			t.Fatal(err)
 		}
 		for i := range want.Len() * rows {
-			if w, g := want.Float(i%want.Len()), got[0].Float(i); math.Abs(w-g) > 1e-5 {
+			if w, g := want.Float(i%want.Len()), got[0].Float(i); !testkit.Near(g, w, 1e-5) {
 				t.Fatalf("%d rows served: element %d: expected %g, got %g", rows, i, w, g)
 			}
 		}
@@ -201,7 +201,7 @@ func predictions(t *testing.T, e *estimator.Estimator) []*tensor.Tensor {
 func nearly(t *testing.T, devs [2]string, name string, want, got *tensor.Tensor) {
 	t.Helper()
 	for i := range want.Len() {
-		if w, g := want.Float(i), got.Float(i); !(math.Abs(w-g) <= 1e-5*max(1, math.Abs(w))) {
+		if w, g := want.Float(i), got.Float(i); !testkit.Near(g, w, 1e-5*max(1, math.Abs(w))) {
 			t.Fatalf("%q, %s, element %d: expected %g, got %g", devs, name, i, w, g)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -129,7 +130,7 @@ func (r *cannedRun) checkMetrics(t *testing.T, answers map[string]*tensor.Tensor
 	for i, name := range answers["metrics"].Strings {
 		want := tensor.Values[float64](answers["values"])[i]
 		x, ok := got[string(name)]
-		if !ok || math.Abs(x-want) > 2e-5*max(1, math.Abs(want)) {
+		if !ok || !testkit.Near(x, want, 2e-5*max(1, math.Abs(want))) {
 			t.Errorf("metric %s: expected %v, got %v", name, want, x)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // compareRuns says how what a script printed on our servers differs from what it printed in runs on TensorFlow's; nil where it does not.
@@ -23,7 +25,7 @@ func exactly(reference []string, got string) error {
 // nearly wants the same values of JSON, line by line; numbers may differ by 1e-5, relative to those above 1.
 func nearly(reference []string, got string) error {
 	return eachValue(reference[:1], got, func(want []float64, x float64) bool {
-		return math.Abs(x-want[0]) <= 1e-5*max(1, math.Abs(want[0]))
+		return testkit.Near(x, want[0], 1e-5*max(1, math.Abs(want[0])))
 	})
 }
 

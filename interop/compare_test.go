@@ -15,7 +15,7 @@ func within(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 	worst, at := 0.0, 0
 	for i := range want {
-		if d := math.Abs(got[i]-want[i]) / math.Abs(want[i]); !(d <= worst) {
+		if d := math.Abs(got[i]-want[i]) / math.Abs(want[i]); got[i] != want[i] && !(d <= worst) {
 			worst, at = d, i
 		}
 	}
@@ -33,8 +33,11 @@ func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tolerance floa
 	}
 	size, worst := 1.0, 0.0
 	for i := range want.Len() {
-		size = max(size, math.Abs(want.Float(i)))
-		if d := math.Abs(got.Float(i) - want.Float(i)); !(d <= worst) {
+		g, w := got.Float(i), want.Float(i)
+		if !math.IsInf(w, 0) {
+			size = max(size, math.Abs(w))
+		}
+		if d := math.Abs(g - w); g != w && !(d <= worst) { // an infinity differs from all else by infinity
 			worst = d
 		}
 	}

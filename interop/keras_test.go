@@ -14,6 +14,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -116,7 +117,7 @@ func difference(got, want *tensor.Tensor) error {
 	}
 	for i := range want.Len() * min(1, want.DType.Size()) {
 		a, b := got.Float(i), want.Float(i)
-		if a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= within*math.Max(1, math.Abs(b))) {
+		if !testkit.Near(a, b, within*math.Max(1, math.Abs(b))) {
 			return fmt.Errorf("element %d is %v, TensorFlow has %v", i, a, b)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -101,7 +102,7 @@ func equalNumbers(got, want *tensor.Tensor) error {
 	}
 	for i := range want.Len() {
 		a, b := got.Float(i), want.Float(i)
-		if a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= 1e-5*max(1, math.Abs(b))) {
+		if !testkit.Near(a, b, 1e-5*max(1, math.Abs(b))) {
 			return fmt.Errorf("element %d: got %v, expected %v", i, a, b)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
@@ -223,7 +224,7 @@ func TestGolden(t *testing.T) {
 }
 
 // near reports whether two numbers differ by 1e-6, relatively where they are above 1.
-func near(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Max(1, math.Abs(want)) }
+func near(got, want float64) bool { return testkit.Near(got, want, 1e-6*math.Max(1, math.Abs(want))) }
 
 func (k goldenCase) checkMetrics(t *testing.T) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"pgregory.net/rapid"
 )
 
@@ -41,7 +42,7 @@ func evaluate(t *rapid.T, e *estimator.Estimator, in estimator.InputFn) estimato
 }
 
 func (d drawn) close(t *rapid.T, what string, got, want float64) {
-	if !(math.Abs(got-want) <= 1e-5*math.Max(1, math.Abs(want))) {
+	if !testkit.Near(got, want, 1e-5*math.Max(1, math.Abs(want))) {
 		t.Fatalf("%s is %.9g, expected %.9g", what, got, want)
 	}
 }

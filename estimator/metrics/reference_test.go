@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -96,7 +97,7 @@ func near(t tester, what string, want, got []float64) {
 		if math.IsNaN(w) && math.IsNaN(got[i]) {
 			continue
 		}
-		if !(math.Abs(w-got[i]) <= 1e-9*max(1, math.Abs(w))) {
+		if !testkit.Near(got[i], w, 1e-9*max(1, math.Abs(w))) {
 			t.Fatalf("%s: expected %v, got %v", what, want, got)
 		}
 	}

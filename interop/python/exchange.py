@@ -47,7 +47,9 @@ def compare(what, peer, got, want, bad):
         bad.append("%s: %s has %s%s, we %s%s" % (what, peer, got.dtype, got.shape, want.dtype, want.shape))
         return 0.0
     elif got.dtype.kind == "f":
-        difference = float(np.max(np.abs(got - want) / np.maximum(1, np.abs(want)), initial=0))
+        with np.errstate(invalid="ignore"):
+            apart = np.where(got == want, 0, np.abs(got - want) / np.maximum(1, np.where(np.isfinite(want), np.abs(want), 1)))
+        difference = float(np.max(apart, initial=0))
     else:
         difference = float(not np.array_equal(got, want))
     if not difference <= 1e-5:

@@ -76,7 +76,9 @@ def session(build, *runs):
         with tf.Graph().as_default(), v1.Session() as s:
             v1.set_random_seed(3)
             sigs, main = build()
-            s.run([v1.global_variables_initializer(), v1.tables_initializer()])
+            for v in v1.global_variables():  # one after another: an average begins with the value of another variable
+                s.run(v.initializer)
+            s.run(v1.tables_initializer())
             b = v1.saved_model.Builder(path)
             b.add_meta_graph_and_variables(s, ["serve"], sigs, assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS), main_op=main)
             b.save()
@@ -197,6 +199,25 @@ def v1_reference_variables():
         return signature({"x": x}, {"y": v1.nn.xw_plus_b(x, average.average(w), b), "seen": seen}), None
 
     return session(build, ("serving_default", {"x": f32(2, 4)}), ("serving_default", {"x": f32(2, 4)}))
+
+
+def v1_shared_reads():
+    """Values of reference variables that change after they were read."""
+
+    def build():
+        v1.disable_resource_variables()
+        x = v1.placeholder(F, (), "x")
+        v = v1.get_variable("v", (3,), initializer=v1.constant_initializer(5.0))
+        read = v.value()
+        before = tf.reduce_sum(read)
+        with tf.control_dependencies([before]):
+            up = v1.assign_add(v, tf.fill([3], x))
+        with tf.control_dependencies([up]):
+            after, twice = tf.identity(read), 2 * read
+        v1.enable_resource_variables()
+        return signature({"x": x}, {"read": read, "before": before, "after": after, "twice": twice, "product": read * tf.reduce_max(after)}), None
+
+    return session(build, *[("serving_default", {"x": np.float32(i)}) for i in range(3)])
 
 
 def v1_words():

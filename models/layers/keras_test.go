@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/layers"
@@ -77,7 +78,7 @@ func TestKeras(t *testing.T) {
 			got := r.run(t, builds[r.Name])
 			for i, want := range [][]float64{r.Y, r.DX} {
 				for k, w := range want {
-					if g := modeltest.Floats(got[i])[k]; !(math.Abs(g-w) <= 1e-9*math.Max(1, math.Abs(w))) {
+					if g := modeltest.Floats(got[i])[k]; !testkit.Near(g, w, 1e-9*math.Max(1, math.Abs(w))) {
 						t.Fatalf("result %d, element %d is %v, Keras has %v", i, k, g, w)
 					}
 				}

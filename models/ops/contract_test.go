@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"
@@ -124,7 +125,7 @@ func (c opCase) compare(t *testing.T, where string, d tensor.DType, got, want []
 			t.Fatalf("%s: %s has shape %v, want %v", where, what, got[i].shape, want[i].shape)
 		}
 		for k, w := range want[i].data {
-			if g := got[i].data[k]; !(math.Abs(g-w) <= tol*math.Max(1, math.Abs(w))) {
+			if g := got[i].data[k]; !testkit.Near(g, w, tol*math.Max(1, math.Abs(w))) {
 				t.Fatalf("%s: %s, element %d is %v, want %v\ngot  %v\nwant %v", where, what, k, g, w, got[i].data, want[i].data)
 			}
 		}

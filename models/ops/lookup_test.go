@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/ops"
@@ -82,7 +83,7 @@ func (l lookupCase) feeds(t testing.TB) []*tensor.Tensor {
 
 func near(got, want []float64) error {
 	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= 2e-5*math.Max(1, math.Abs(want[i]))) {
+		if !testkit.Near(got[i], want[i], 2e-5*math.Max(1, math.Abs(want[i]))) {
 			return fmt.Errorf("element %d is %v, expected %v", i, got[i], want[i])
 		}
 	}

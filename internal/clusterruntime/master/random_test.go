@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -189,7 +190,7 @@ func TestRandomGraphs(t *testing.T) {
 		one, three := g.outcome(t.Context(), rt, 1), g.outcome(t.Context(), rt, 3)
 		for i := range one {
 			for k := range one[i].Len() {
-				if a, b := one[i].Float(k), three[i].Float(k); math.Abs(a-b) > 1e-4*max(1, math.Abs(a)) && (a == a || b == b) {
+				if a, b := one[i].Float(k), three[i].Float(k); !testkit.Near(b, a, 1e-4*max(1, math.Abs(a))) {
 					rt.Fatalf("fetch %d: element %d is %v on one task and %v on three", i, k, a, b)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -173,7 +174,7 @@ func equal(t rapid.TB, got, want *rendezvous.Table, edge string) {
 	}
 	for i := range a.Tensor.Len() {
 		x, y := a.Tensor.Float(i), b.Tensor.Float(i)
-		if math.Abs(x-y) > 1e-5*max(1, math.Abs(y)) || math.IsNaN(x) != math.IsNaN(y) {
+		if !testkit.Near(x, y, 1e-5*max(1, math.Abs(y))) {
 			t.Fatalf("%s: element %d is %v, op by op it is %v", edge, i, x, y)
 		}
 	}

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/internal/training/update"
 	"math"
 	"math/rand/v2"
@@ -269,7 +270,7 @@ func compare(tb testing.TB, got, want map[string]*tensor.Tensor, tolerance float
 			continue
 		}
 		for i := range w.Len() {
-			if a, b := g.Float(i), w.Float(i); math.Abs(a-b) > tolerance*(1+math.Abs(b)) || math.IsNaN(a) != math.IsNaN(b) {
+			if a, b := g.Float(i), w.Float(i); !testkit.Near(a, b, tolerance*(1+math.Abs(b))) {
 				tb.Errorf("%s[%d]: %v, expected %v", n, i, a, b)
 				break
 			}

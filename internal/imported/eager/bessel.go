@@ -82,18 +82,18 @@ func besselKeNear0(order int, x float64) float64 {
 
 // besselI0 and the functions that follow are Bessel functions by TensorFlow's names: I and K are modified ones, and an e stands for a factor
 // exp(-|x|) or exp(x) that keeps them from growing or falling.
-func besselI0[T float](x T) T  { return T(besselI(0, float64(x))) }
+func besselI0[T float](x T) T  { return besselI(0, x) }
 func besselI0e[T float](x T) T { return T(besselIe(0, float64(x))) }
-func besselI1[T float](x T) T  { return T(besselI(1, float64(x))) }
+func besselI1[T float](x T) T  { return besselI(1, x) }
 func besselI1e[T float](x T) T { return T(besselIe(1, float64(x))) }
 func besselK0[T float](x T) T  { return besselK(0, x, false) }
 func besselK0e[T float](x T) T { return besselK(0, x, true) }
 func besselK1[T float](x T) T  { return besselK(1, x, false) }
 func besselK1e[T float](x T) T { return besselK(1, x, true) }
 
-// besselI is the modified Bessel function of the first kind.
-func besselI(order int, x float64) float64 {
-	return besselIe(order, x) * math.Exp(math.Abs(x))
+// besselI is the modified Bessel function of the first kind. It is infinite where the exponential function is.
+func besselI[T float](order int, x T) T {
+	return T(besselIe(order, float64(x))) * expOf(absOf(x))
 }
 
 // besselK is the modified Bessel function of the second kind: infinite at 0 and, as TensorFlow has it, below. Where half of x is no normal number

@@ -247,12 +247,7 @@ func logSums[T float](exclusive, backwards bool) kernel {
 				}
 				before := acc
 				acc = sumOfTwoLogs(acc, float64(src[at]))
-				switch {
-				case !exclusive:
-					dst[at] = T(acc)
-				case step == 0:
-					dst[at] = lowestOf[T]()
-				default:
+				if dst[at] = T(acc); exclusive {
 					dst[at] = T(before)
 				}
 			}
@@ -274,13 +269,4 @@ func sumOfTwoLogs(acc, v float64) float64 {
 		return high
 	}
 	return high + math.Log1p(math.Exp(low-high))
-}
-
-// lowestOf is what TensorFlow takes for the logarithm of nothing.
-func lowestOf[T float]() T {
-	lowest := -math.MaxFloat64
-	if tensor.TypeOf[T]() == tensor.Float32 {
-		lowest = -math.MaxFloat32
-	}
-	return T(lowest)
 }

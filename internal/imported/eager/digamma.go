@@ -1,6 +1,10 @@
 package eager
 
-import "math"
+import (
+	"math"
+
+	elementwise "github.com/goestimator/goestimator/internal/compiler/ops/scalar"
+)
 
 // Functions in the precision of the elements, as TensorFlow computes them: where a formula cancels, its rounding decides the result.
 func logOf[T float](x T) T   { return T(math.Log(float64(x))) }
@@ -14,7 +18,7 @@ func powOf[T float](x, y T) T {
 
 // lgammaOf is the logarithm of |Γ(x)|. That of a float32 is a sum of rounded parts as in C's library: where it is large its exponential shows them.
 func lgammaOf[T float](x T) T {
-	whole := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
+	whole := elementwise.Lgamma
 	switch {
 	case !single[T]() || !(x > 0) || x >= 0.9 && x < 2 || math.IsInf(float64(x), 1):
 		return T(whole(float64(x)))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -55,12 +56,18 @@ func distant(op string, in []Value, got, want *tensor.Tensor) (all []string) {
 		if w := parts(want, i); isComplex(in[0].T.DType) && (!finite(in, want.Shape, i) || w[0] != w[0] || w[1] != w[1]) {
 			continue // TensorFlow's vector code differs from its scalar code there
 		}
+		if isComplex(want.DType) && op == "Pow" && infinite(parts(got, i)) && infinite(parts(want, i)) {
+			continue // the direction of a large power is that of rounding
+		}
 		if g, w := parts(got, i), parts(want, i); !agree(want.DType, g[0], w[0], cancelled[op]) || !agree(want.DType, g[1], w[1], cancelled[op]) {
 			all = append(all, fmt.Sprintf("of %s: got %v, expected %v", operands(in, want.Shape, i), g, w))
 		}
 	}
 	return all
 }
+
+// infinite reports whether both parts of a number are, of whatever sign.
+func infinite(p [2]float64) bool { return math.IsInf(p[0], 0) && math.IsInf(p[1], 0) }
 
 // parts are the real and the imaginary part of an element.
 func parts(t *tensor.Tensor, i int) [2]float64 {
@@ -101,7 +108,7 @@ func agree(d tensor.DType, got, want, size float64) bool {
 	case want == 0 && got == 0:
 		return math.Signbit(got) == math.Signbit(want) || size < 0
 	}
-	return got == want || math.Abs(got-want) <= tolerance*math.Abs(want)+tolerance*size/16+least
+	return testkit.Near(got, want, tolerance*math.Abs(want)+tolerance*size/16+least)
 }
 
 // finite reports whether the numbers that made element i are.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -210,7 +211,7 @@ func near(got, want *tensor.Tensor, tol float64) error {
 			bad = string(got.Strings[i]) != string(want.Strings[i])
 		case tensor.Float32, tensor.Float64:
 			g, w := got.Float(i), want.Float(i)
-			bad = !(g == w && (g != 0 || math.Signbit(g) == math.Signbit(w)) || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= tol*max(1, math.Abs(w)))
+			bad = !testkit.Near(g, w, tol*max(1, math.Abs(w)))
 		}
 	}
 	if isComplex(want.DType) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -116,7 +117,7 @@ func closeBy(got, want *tensor.Tensor) bool {
 		}
 	}
 	for i := range want.Len() {
-		if a, b := got.Float(i), want.Float(i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= largest/16) {
+		if a, b := got.Float(i), want.Float(i); !testkit.Near(a, b, largest/16) {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // integralOps are functions of one number that are integrals, computed in float64.
 var integralOps = map[*ops.Def]maker{
 	ops.Dawsn:      widened1(dawson),
-	ops.Expint:     special1(largeNaN[float32](exponentialIntegral), largeNaN[float64](exponentialIntegral)),
+	ops.Expint:     special1(largeNaN[float32](exponentialIntegral[float32]), largeNaN[float64](exponentialIntegral[float64])),
 	ops.FresnelCos: special1(fresnelCos[float32], fresnelCos[float64]),
 	ops.FresnelSin: special1(fresnelSin[float32], fresnelSin[float64]),
 	ops.Spence:     special1(largeNaN[float32](spence), largeNaN[float64](spence)),
@@ -80,8 +80,8 @@ func dawson(x float64) float64 {
 }
 
 // exponentialIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
-// TensorFlow has none for numbers below 0, nor for infinity.
-func exponentialIntegral(x float64) float64 {
+// TensorFlow has none for numbers below 0, nor for infinity. It is infinite where the exponential function of T is.
+func exponentialIntegral[T float](x float64) float64 {
 	switch {
 	case x < 0 || x != x || math.IsInf(x, 1):
 		return math.NaN()
@@ -100,7 +100,7 @@ func exponentialIntegral(x float64) float64 {
 		term *= k / x
 		sum += term
 	}
-	return math.Exp(x) / x * sum
+	return float64(expOf(T(x))) / x * sum
 }
 
 const eulerGamma = 0.57721566490153286060651209008240243

@@ -84,7 +84,7 @@ func polygamma[T float](n, x T) T {
 		return digamma(x)
 	}
 	factor := expOf(lgammaOf(n + 1))
-	if math.Mod(float64(n+1), 2) != 0 {
+	if math.Mod(float64(n+1), 2) == 1 { // not where n is infinite
 		factor = -factor
 	}
 	return factor * zeta(n+1, x)

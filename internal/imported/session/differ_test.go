@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
@@ -340,7 +341,7 @@ func alike(got, want *tensor.Tensor) error {
 	}
 	for i := range want.Len() {
 		g, w := got.Float(i), want.Float(i)
-		if g == w || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= 1e-4*max(1, math.Abs(w)) {
+		if testkit.Near(g, w, 1e-4*max(1, math.Abs(w))) {
 			continue
 		}
 		return fmt.Errorf("element %d: got %s, expected %s", i, brief(got), brief(want))

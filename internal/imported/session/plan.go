@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -81,6 +83,9 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	if err := p.sort(s.graph, needed, r.writing); err != nil {
 		return nil, err
 	}
+	if r.writing {
+		p.readLast(wanted, fed)
+	}
 	for _, n := range p.nodes {
 		var from []int
 		for _, in := range n.Inputs {
@@ -104,6 +109,26 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	size := p.size
 	p.values.New = func() any { v := make([]eager.Value, size); return &v }
 	return p, nil
+}
+
+// readLast takes the values of reference variables that are fetched at the end of the run: what is fetched lies in the variable's memory,
+// which updates change.
+func (p *plan) readLast(wanted []graph.Output, fed map[graph.Output]bool) {
+	last := map[graph.Output]*graph.Node{}
+	for i, o := range wanted {
+		read := origin(o, func(o graph.Output) bool { return fed[o] })
+		if fed[read] || read.Node.Op != ops.ReadVariableOp.Name || !read.Node.Bool(inline.Reference) {
+			continue
+		}
+		handle := read.Node.Inputs[0]
+		n := last[handle]
+		if n == nil {
+			n = &graph.Node{Name: read.Node.Name, Op: read.Node.Op, Device: read.Node.Device, Inputs: read.Node.Inputs, Attrs: read.Node.Attrs, Outputs: read.Node.Outputs}
+			last[handle] = n
+			p.nodes = append(p.nodes, n)
+		}
+		wanted[i] = n.Out(0)
+	}
 }
 
 // use notes that the plan is run. Between two plans that are made all uses are one: what is asked for all the time is not written to.
@@ -221,10 +246,20 @@ func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls boo
 				stack = append(stack, in.Node)
 			}
 		}
-		if controls {
-			stack = append(stack, n.Control...)
+		if !controls {
+			continue
+		}
+		for _, before := range n.Control {
+			if !r.given(before) {
+				stack = append(stack, before)
+			}
 		}
 	}
+}
+
+// given reports whether a node is a placeholder that is fed: there is nothing to wait for.
+func (r *reach) given(n *graph.Node) bool {
+	return (n.Op == "Placeholder" || n.Op == "PlaceholderV2") && len(n.Outputs) == 1 && r.fed[n.Out(0)]
 }
 
 // run computes the fetches.

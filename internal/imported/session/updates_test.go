@@ -135,3 +135,58 @@ func TestUpdatesWaitedFor(t *testing.T) {
 		t.Errorf("afterwards: got %d turns, expected 3", got)
 	}
 }
+
+// TestReferencesFetched: a reference variable, what Identity makes of it and the result of an update lie in one piece of memory. Fetched,
+// they have the value at the end of the run, as in TensorFlow; what takes such a value before an update keeps the old one.
+func TestReferencesFetched(t *testing.T) {
+	const typed = `attr { key: "T" value { type: DT_INT64 } }`
+	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } }
+		node { name: "v" op: "VariableV2" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("one", "1") + `
+		node { name: "start" op: "Assign" input: "v" input: "one" ` + typed + ` }
+		node { name: "read" op: "Identity" input: "v" ` + typed + ` }
+		node { name: "old" op: "AddV2" input: "read" input: "x" ` + typed + ` }
+		node { name: "add" op: "AssignAdd" input: "v" input: "x" input: "^old" ` + typed + ` }
+		node { name: "after" op: "Identity" input: "read" input: "^add" ` + typed + ` }
+		node { name: "new" op: "AddV2" input: "read" input: "x" input: "^add" ` + typed + ` }
+		node { name: "last" op: "AssignAdd" input: "add" input: "x" input: "^new" ` + typed + ` }`
+	gd := &graph_go_proto.GraphDef{}
+	if err := prototext.Unmarshal([]byte(text), gd); err != nil {
+		t.Fatal(err)
+	}
+	info := func(names ...string) map[string]*pb.TensorInfo {
+		all := map[string]*pb.TensorInfo{}
+		for _, name := range names {
+			all[name] = &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: name + ":0"}, Dtype: types_go_proto.DataType_DT_INT64}
+		}
+		return all
+	}
+	sigs := map[string]*pb.SignatureDef{"add": {Inputs: info("x"), Outputs: info("v", "read", "old", "add", "after", "new", "last")}, "read": {Inputs: info("x"), Outputs: info("v", "read", "old")}}
+	s, err := session.Load(t.Context(), &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sigs, InitOps: []string{"start"}, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sigs}}, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range []struct {
+		fetches []string
+		want    []int64
+	}{
+		{[]string{"v:0", "read:0", "old:0"}, []int64{1, 1, 6}},
+		{[]string{"v:0", "read:0", "old:0", "add:0", "after:0", "new:0", "last:0", "v:0"}, []int64{11, 11, 6, 11, 11, 11, 11, 11}},
+		{[]string{"read:0", "after:0", "old:0"}, []int64{16, 16, 16}},
+		{[]string{"read:0"}, []int64{16}},
+	} {
+		out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(int64(5))}, c.fetches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range out {
+			if got := tensor.Values[int64](v)[0]; got != c.want[i] {
+				t.Errorf("%v: %s is %d, expected %d", c.fetches, c.fetches[i], got, c.want[i])
+			}
+		}
+	}
+}

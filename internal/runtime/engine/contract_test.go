@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -265,8 +266,7 @@ func (k *contract) compare(t *testing.T, what string, got, want nd) {
 	}
 	for i, w := range want.data {
 		g := got.data[i]
-		same := g == w || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= tol*(1+math.Abs(w))
-		if !same {
+		if !testkit.Near(g, w, tol*(1+math.Abs(w))) {
 			t.Fatalf("%s, element %d of %v: expected %v, got %v", what, i, got.shape, w, g)
 		}
 	}

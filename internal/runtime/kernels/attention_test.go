@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // plainAttention is the definition, with the matrix of weights.
@@ -193,7 +195,7 @@ func widened(x []float32) []float64 {
 func nearAll(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 	for i, w := range want {
-		if g := got[i]; g != w && !(math.Abs(g-w) <= tol*math.Max(1, math.Abs(w))) {
+		if g := got[i]; !testkit.Near(g, w, tol*math.Max(1, math.Abs(w))) {
 			t.Fatalf("%s: element %d is %v, want %v", what, i, g, w)
 		}
 	}

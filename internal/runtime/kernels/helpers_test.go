@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -68,10 +70,7 @@ func requireClose[T Float](t interface {
 	}
 	for i, w := range want {
 		g := float64(got[i])
-		if g == w || (math.IsNaN(g) && math.IsNaN(w)) {
-			continue
-		}
-		if !(math.Abs(g-w) <= tol*(scale+math.Abs(w))) {
+		if !testkit.Near(g, w, tol*(scale+math.Abs(w))) {
 			t.Fatalf("%s: element %d of %d: got %v, want %v (relative tolerance %g)", what, i, len(want), g, w, tol)
 		}
 	}

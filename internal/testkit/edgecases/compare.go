@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -43,5 +44,5 @@ func Between(got, want *tensor.Tensor, i int, x float64, tol float64) bool {
 
 // Same reports whether two numbers are the same to a tolerance.
 func Same(x, y, tol float64) bool {
-	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= tol*max(1, math.Abs(y))
+	return testkit.Near(x, y, tol*max(1, math.Abs(y)))
 }

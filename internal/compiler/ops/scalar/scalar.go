@@ -45,8 +45,11 @@ func Sinh(x float64) float64 {
 	return math.Sinh(x)
 }
 
-// Lgamma returns the logarithm of |Γ(x)|.
+// Lgamma returns the logarithm of |Γ(x)|: infinity at both ends, as C has it.
 func Lgamma(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return -x
+	}
 	v, _ := math.Lgamma(x)
 	return v
 }

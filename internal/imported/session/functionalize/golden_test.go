@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -128,7 +129,7 @@ func compare(t *testing.T, s *session.Session, x float32, n int32, want map[stri
 		default:
 			value = g.Float(g.Len() - 1)
 		}
-		if math.Abs(value-w) > 1e-5*max(1, math.Abs(w)) {
+		if !testkit.Near(value, w, 1e-5*max(1, math.Abs(w))) {
 			t.Errorf("%s of x %v, n %d is %v, expected %v", key, x, n, value, w)
 		}
 	}

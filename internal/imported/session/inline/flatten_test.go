@@ -134,6 +134,29 @@ node { name: "known" op: "IsVariableInitialized" input: "v" }`
 		"ReadVariableOp late/input_0(v/handle ^twice)", "Neg late(late/input_0 ^twice)", "VarIsInitializedOp known(v/handle)")
 }
 
+// TestSharedReads: what runs after an update sees the new value, also where it takes what was read before, and whatever it waits by. What
+// no update comes before is not read again.
+func TestSharedReads(t *testing.T) {
+	const dtype = `attr { key: "dtype" value { type: DT_FLOAT } }`
+	const typ = `attr { key: "T" value { type: DT_FLOAT } }`
+	text := `node { name: "v" op: "VariableV2" ` + dtype + `}
+node { name: "one" op: "Const" }
+node { name: "read" op: "Identity" input: "v" ` + typ + `}
+node { name: "again" op: "StopGradient" input: "read" ` + typ + `}
+node { name: "early" op: "Mul" input: "again" input: "one" input: "^one" ` + typ + `}
+node { name: "add" op: "AssignAdd" input: "v" input: "again" ` + typ + `}
+node { name: "far" op: "Neg" input: "add" ` + typ + `}
+node { name: "data" op: "Mul" input: "again" input: "far" ` + typ + `}
+node { name: "control" op: "Cast" input: "read" input: "^far" attr { key: "SrcT" value { type: DT_FLOAT } } }
+node { name: "twice" op: "AssignAdd" input: "v" input: "read" input: "^add" ` + typ + `}`
+	want(t, flat(t, text, "early", "data", "control", "twice"),
+		"VarHandleOp v/handle()", "ReadVariableOp v(v/handle)", "Const one()", "ReadVariableOp read(v/handle)", "StopGradient again(read)", "Mul early(again one ^one)",
+		"AssignAddVariableOp add/update(v/handle again)", "ReadVariableOp add(v/handle ^add/update)", "Neg far(add)",
+		"ReadVariableOp data/input_0(v/handle ^again ^far)", "Mul data(data/input_0 far)",
+		"ReadVariableOp control/input_0(v/handle ^read ^far)", "Cast control(control/input_0 ^far)",
+		"ReadVariableOp twice/input_1(v/handle ^read ^add)", "AssignAddVariableOp twice/update(v/handle twice/input_1 ^add)", "ReadVariableOp twice(v/handle ^twice/update)")
+}
+
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"no node":     {`node { name: "a" op: "NoOp" }`, `no node "y"`},

@@ -11,10 +11,16 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
+// Reference is the attribute of reads that stand for a reference variable itself: who fetches one gets the value at the end of the run.
+const Reference = "_reference"
+
 // references replaces reference variables.
 type references struct {
 	handles   map[string]string // name of a node that stands for a variable -> name of its handle
 	variables map[string]bool   // names of those that are variables, not updates
+	shares    map[string]string // name of a node whose value lies in a variable's memory -> name of its handle
+	dtypes    map[string]*attrValue
+	later     map[string]map[string]bool // by handle: updates of the variable, and what runs after them
 	taken     map[string]bool
 	out       []*nodeDef
 }
@@ -30,16 +36,21 @@ func onResource(op string) *ops.Def {
 // lowerReferences makes resource variables of VariableV2 and Variable nodes: the node itself becomes a read, "node/handle"
 // the handle; a node that updates becomes a read after the update "node/update".
 func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
-	r := &references{handles: map[string]string{}, variables: map[string]bool{}, taken: taken}
+	r := &references{handles: map[string]string{}, variables: map[string]bool{}, dtypes: map[string]*attrValue{}, taken: taken}
 	for _, n := range gd.Node {
 		if n.GetOp() == "VariableV2" || n.GetOp() == "Variable" {
-			r.handles[n.GetName()], r.variables[n.GetName()] = r.name(n.GetName()+"/handle"), true
+			h := r.name(n.GetName() + "/handle")
+			r.handles[n.GetName()], r.variables[n.GetName()], r.dtypes[h] = h, true, n.GetAttr()["dtype"]
 		}
 	}
 	if len(r.handles) == 0 {
 		return nil
 	}
-	r.follow(gd.Node)
+	r.handles = follow(gd.Node, r.handles, func(n *nodeDef) bool { return onResource(n.GetOp()) != nil || n.GetOp() == "RefIdentity" })
+	r.shares = follow(gd.Node, r.handles, func(n *nodeDef) bool { return passes(n.GetOp()) })
+	if err := r.order(gd.Node); err != nil {
+		return err
+	}
 	for _, n := range gd.Node {
 		if err := r.node(n); err != nil {
 			return fmt.Errorf("node %q (%s): %w", n.GetName(), n.GetOp(), err)
@@ -49,26 +60,79 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	return nil
 }
 
-// follow finds what else stands for a variable: the result of an update is a reference to the same.
-func (r *references) follow(nodes []*nodeDef) {
+// passes reports whether the result of an op is its input, in the same memory.
+func passes(op string) bool {
+	switch op {
+	case "Identity", "RefIdentity", "StopGradient", "PreventGradient", "GuaranteeConst":
+		return true
+	}
+	return false
+}
+
+// follow adds to what belongs to variables the nodes that do so by their first input, where passes says so: the result of an update is
+// a reference to the same.
+func follow(nodes []*nodeDef, of map[string]string, passes func(n *nodeDef) bool) map[string]string {
 	users := map[string][]string{} // by the node of input 0
 	for _, n := range nodes {
-		if (onResource(n.GetOp()) != nil || n.GetOp() == "RefIdentity") && len(n.GetInput()) > 0 {
+		if len(n.GetInput()) > 0 && passes(n) {
 			from := nodeName(n.GetInput()[0])
 			users[from] = append(users[from], n.GetName())
 		}
 	}
-	next := slices.Collect(maps.Keys(r.handles))
+	all := maps.Clone(of)
+	next := slices.Collect(maps.Keys(of))
 	for len(next) > 0 {
 		from := next[len(next)-1]
 		next = next[:len(next)-1]
 		for _, u := range users[from] {
-			if r.handles[u] == "" {
-				r.handles[u] = r.handles[from]
+			if all[u] == "" {
+				all[u] = all[from]
 				next = append(next, u)
 			}
 		}
 	}
+	return all
+}
+
+// maxFollowed bounds the edges on which updates are followed to what runs after them, for all variables.
+const maxFollowed = 1 << 24
+
+// order finds the updates of each variable, and what runs after them.
+func (r *references) order(nodes []*nodeDef) error {
+	updates, users := map[string][]string{}, map[string][]string{}
+	for _, n := range nodes {
+		for _, in := range n.GetInput() {
+			from := nodeName(in)
+			users[from] = append(users[from], n.GetName())
+		}
+		if onResource(n.GetOp()) != nil {
+			h := r.handles[n.GetName()]
+			updates[h] = append(updates[h], n.GetName())
+		}
+	}
+	r.later = map[string]map[string]bool{}
+	followed := 0
+	for h, queue := range updates {
+		seen := map[string]bool{}
+		for _, n := range queue {
+			seen[n] = true
+		}
+		for len(queue) > 0 {
+			next := users[queue[len(queue)-1]]
+			queue = queue[:len(queue)-1]
+			if followed += 1 + len(next); followed > maxFollowed {
+				return fmt.Errorf("too many nodes follow updates of reference variables")
+			}
+			for _, n := range next {
+				if !seen[n] {
+					seen[n] = true
+					queue = append(queue, n)
+				}
+			}
+		}
+		r.later[h] = seen
+	}
+	return nil
 }
 
 func (r *references) name(want string) string {
@@ -122,7 +186,8 @@ func (r *references) variable(n *nodeDef) error {
 }
 
 func (r *references) read(name, handle string, dtype *attrValue, after []string) *nodeDef {
-	return &nodeDef{Name: name, Op: "ReadVariableOp", Input: append([]string{handle}, after...), Attr: map[string]*attrValue{"dtype": dtype}}
+	return &nodeDef{Name: name, Op: "ReadVariableOp", Input: append([]string{handle}, after...), Attr: map[string]*attrValue{"dtype": dtype,
+		Reference: {Value: &attr_value_go_proto.AttrValue_B{B: true}}}}
 }
 
 // update adds the write and, under the node's own name, a read after it.
@@ -157,41 +222,60 @@ func (r *references) following(node string, after []string) []string {
 	return append([]string{"^" + node}, after...)
 }
 
-// values returns the data inputs from position i on.
+// values returns the data inputs from position i on, as they are when the node runs.
 func (r *references) values(n *nodeDef, i int) []string {
 	var out []string
-	for _, in := range n.GetInput()[i:] {
-		if !strings.HasPrefix(in, "^") {
-			out = append(out, in)
+	for k, in := range n.GetInput() {
+		if k >= i && !strings.HasPrefix(in, "^") {
+			out = append(out, r.value(n, k))
 		}
 	}
 	return out
 }
 
-// reader keeps a node. Where it waits for others, it sees variables as they are after these.
+// reader keeps a node. Where it runs after updates of a variable, it sees the variable as it is after these.
 func (r *references) reader(n *nodeDef) {
-	after := controls(n)
-	var c *nodeDef
+	c := n
 	for i, in := range n.GetInput() {
-		h := r.handles[nodeName(in)]
-		if len(after) == 0 || h == "" || strings.HasPrefix(in, "^") {
+		if strings.HasPrefix(in, "^") {
+			break
+		}
+		if v := r.value(n, i); v != in {
+			if c == n {
+				c = clone(n)
+			}
+			c.Input[i] = v
+		}
+	}
+	r.out = append(r.out, c)
+}
+
+// value returns data input i of a node: a read of its own where the input lies in the memory of a variable that is updated before the
+// node runs, as a value that was read earlier changes with the variable. The read waits for all that the node waits for.
+func (r *references) value(n *nodeDef, i int) string {
+	in := n.GetInput()[i]
+	h := r.shares[nodeName(in)]
+	if h == "" || n.GetOp() == "Merge" || n.GetOp() == "RefMerge" { // these take the first that comes
+		return in
+	}
+	after, updated := controls(n), false
+	for k, other := range n.GetInput() {
+		if k == i {
 			continue
 		}
-		if c == nil {
-			c = clone(n)
+		name := nodeName(other)
+		updated = updated || r.later[h][name]
+		if !strings.HasPrefix(other, "^") && !r.variables[name] { // a variable may have no value yet
+			after = append(after, "^"+name)
 		}
-		dtype := n.GetAttr()["T"]
-		if dtype == nil {
-			break // not an op on one type: it reads as early as it may
-		}
-		read := r.read(r.name(fmt.Sprintf("%s/input_%d", n.GetName(), i)), h, dtype, r.following(nodeName(in), after))
-		r.out = append(r.out, read)
-		c.Input[i] = read.Name
 	}
-	if c != nil {
-		n = c
+	if !updated {
+		return in
 	}
-	r.out = append(r.out, n)
+	slices.Sort(after)
+	read := r.read(r.name(fmt.Sprintf("%s/input_%d", n.GetName(), i)), h, r.dtypes[h], r.following(nodeName(in), slices.Compact(after)))
+	r.out = append(r.out, read)
+	return read.Name
 }
 
 func controls(n *nodeDef) []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/fake"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
 )
@@ -108,7 +109,7 @@ func (e *example) check(t *testing.T, m memory) {
 	}
 	for i, w := range e.want {
 		z, row, col := i/e.N/e.M, i/e.N%e.M, i%e.N
-		if g := m.load(uintptr(e.Out.At), z*e.Out.Step+row*e.Out.Stride+col, types[e.Out.Type]); !(math.Abs(g-w) <= tolerance*max(1, math.Abs(w))) {
+		if g := m.load(uintptr(e.Out.At), z*e.Out.Step+row*e.Out.Stride+col, types[e.Out.Type]); !testkit.Near(g, w, tolerance*max(1, math.Abs(w))) {
 			t.Fatalf("%+v: element %d, %d of %d: expected %g, got %g", e.Product, row, col, z, w, g)
 		}
 	}

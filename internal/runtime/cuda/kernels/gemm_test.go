@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // gemmCase is a product with its operands as float64; a bfloat16 one's are rounded to that.
@@ -136,7 +137,7 @@ func (c *gemmCase) check(t *testing.T, r *rig) {
 	tolerance := map[int]float64{2: 1.0 / 256, 4: 1e-6, 8: 1e-15}[out] * math.Sqrt(float64(c.K+16)) / 4
 	for i, w := range want {
 		g := got[i/c.N*c.LDOut+i%c.N]
-		if !(math.Abs(g-w) <= tolerance*sizes[i]+tolerance*math.Abs(w)) {
+		if !testkit.Near(g, w, tolerance*sizes[i]+tolerance*math.Abs(w)) {
 			t.Fatalf("%+v: element %d: expected %g, got %g", c.Gemm, i, w, g)
 		}
 		for j := c.N; j < c.LDOut && i%c.N == 0; j++ {

@@ -169,10 +169,7 @@ func near(t *testing.T, what string, want, got []float32, tolerance float64) {
 	}
 	for i, w := range want {
 		a, b := float64(w), float64(got[i])
-		if math.IsNaN(a) && math.IsNaN(b) || a == b {
-			continue
-		}
-		if d := math.Abs(a - b); !(d <= tolerance*max(1, math.Abs(a))) {
+		if !testkit.Near(b, a, tolerance*max(1, math.Abs(a))) {
 			t.Fatalf("%s: element %d of %d: expected %g, got %g", what, i, len(want), a, b)
 		}
 	}

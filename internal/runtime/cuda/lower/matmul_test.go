@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -285,7 +286,7 @@ func closeTo(t *testing.T, what string, want, got *tensor.Tensor) {
 		tolerance = 1e-13
 	}
 	for i := range want.Len() {
-		if w, g := at(want, i), at(got, i); !(math.Abs(w-g) <= tolerance*max(1, math.Abs(w))) {
+		if w, g := at(want, i), at(got, i); !testkit.Near(g, w, tolerance*max(1, math.Abs(w))) {
 			t.Fatalf("%s: element %d: expected %g, got %g", what, i, w, g)
 		}
 	}
