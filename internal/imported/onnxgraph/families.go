@@ -13,5 +13,5 @@ func mlFamilies() []operators {
 
 // runtimeFamilies are the operators of ONNX Runtime's domain.
 func runtimeFamilies() []operators {
-	return []operators{runtimeOperators, quantizedRuntimeOperators, attentionRuntimeOperators, fusedOperators}
+	return []operators{runtimeOperators, quantizedRuntimeOperators, packedOperators, attentionRuntimeOperators, fusedOperators}
 }

@@ -22,7 +22,7 @@ def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
     opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml), h.make_opsetid("com.microsoft", 1)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
-    m = h.make_model(g, opset_imports=opsets, ir_version=8, functions=list(functions))
+    m = h.make_model(g, opset_imports=opsets, ir_version=10 if opset > 20 else 8, functions=list(functions))
     d = f"{root}/{name}"
     os.makedirs(d + "/test_data_set_0")
     s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -446,3 +446,20 @@ for t in [np.float32, np.float16]:
     moments = [(n, v.astype(t)) for n, v in [("s", f32(6)), ("b", f32(6)), ("m", f32(6) + 10), ("v", np.abs(f32(6)) + 0.1)]]
     for shape in [(5, 6), (2, 6, 7), (2, 6, 3, 4)]:
         open_model(f"norm_{t.__name__}_{len(shape)}", "BatchNormalization", {"x": (f32(*shape) + 10).astype(t)}, moments)
+
+# Weights of a few bits, with a scale for each block, as language models have them.
+for size, rows, block in [(64, 8, 32), (40, 5, 16)]:
+    count = (size + block - 1) // block
+    bits = [("w", rng.integers(0, 256, (rows, count, block // 2)).astype(np.uint8)), ("ws", np.abs(f32(rows * count)))]
+    zeros = [("wz", rng.integers(0, 256, rows * ((count + 1) // 2)).astype(np.uint8))]
+    for more in [[], zeros]:
+        transformer(f"ms_bits_{size}_{len(more)}", "MatMulNBits", {"a": f32(2, 3, size)}, bits + more, K=size, N=rows, bits=4, block_size=block)
+for kind in [T.INT4, T.UINT4]:
+    low = -8 if kind == T.INT4 else 0
+    w = h.make_tensor("w", kind, [32, 7], rng.integers(low, low + 16, 224))
+    for block in [0, 16]:
+        sizes = [32 // block, 7] if block else [7]
+        axis = {"axis": 0, "block_size": block} if block else {"axis": 1}
+        zero = h.make_tensor("z", kind, sizes, rng.integers(low, low + 16, int(np.prod(sizes))))
+        steps = [h.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], **axis), h.make_node("Mul", ["x", "d"], ["m"]), h.make_node("QuantizeLinear", ["m", "s", "z"], ["q"], **axis), h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **axis)]
+        save(f"four_bits_{kind}_{block}", steps, [("x", T.FLOAT, [32, 7])], [("y", T.FLOAT, None)], [w, zero, nh.from_array(np.abs(f32(*sizes)), "s")], opset=21, feeds={"x": f32(32, 7)})
