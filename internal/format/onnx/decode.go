@@ -12,7 +12,7 @@ import (
 var ErrInvalid = errors.New("invalid ONNX model")
 
 // The versions of the format that are read.
-const minIR, maxIR = 3, 13
+const minIR, maxIR = 3, 14
 
 // Bounds of a model's structure.
 const (

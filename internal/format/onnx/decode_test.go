@@ -86,7 +86,7 @@ func TestRefusesTensors(t *testing.T) {
 	few.FloatData, raw.RawData, text.StringData = []float32{1}, []byte{1, 2, 3}, [][]byte{{}}
 	for want, p := range map[string]*TensorProto{
 		"1 numbers for float32 of shape [3]": few, "3 bytes for float32 of shape [2]": raw, "1 strings for shape [2]": text,
-		"is too large": tensorOf(TensorProto_FLOAT, 1<<40, 1<<40), "no negative size": tensorOf(TensorProto_FLOAT, -1), "UINT4 (21) is not supported": tensorOf(TensorProto_UINT4, 1),
+		"is too large": tensorOf(TensorProto_FLOAT, 1<<40, 1<<40), "no negative size": tensorOf(TensorProto_FLOAT, -1), "FLOAT8E5M2 (19) is not supported": tensorOf(TensorProto_FLOAT8E5M2, 1),
 		"0 numbers for float32 of shape [1000000]": tensorOf(TensorProto_FLOAT, 1000000), "expected at most 64": tensorOf(TensorProto_FLOAT, make([]int64, 65)...),
 	} {
 		data, err := proto.Marshal(p)
@@ -202,4 +202,38 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestElementsOfFourBits reads them from raw bytes and from a list, the lower half of a byte first, and an odd number of them.
+func TestElementsOfFourBits(t *testing.T) {
+	for typ, want := range map[TensorProto_DataType][]float64{TensorProto_INT4: {1, -8, -1}, TensorProto_UINT4: {1, 8, 15}} {
+		for name, p := range map[string]*TensorProto{"raw": {RawData: []byte{0x81, 0xff}}, "list": {Int32Data: []int32{0x81, 0xff}}} {
+			number := int32(typ)
+			p.DataType, p.Dims = &number, []int64{3}
+			data, err := proto.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, got, err := UnmarshalTensor(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, w := range want {
+				v := float64(got.Bytes[i])
+				if typ == TensorProto_INT4 {
+					v = float64(int8(got.Bytes[i]))
+				}
+				if v != w {
+					t.Errorf("%s %v: element %d: got %v, expected %v", name, typ, i, v, w)
+				}
+			}
+			p.Dims = []int64{5}
+			if data, err = proto.Marshal(p); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := UnmarshalTensor(data); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "2 bytes for") {
+				t.Errorf("%s %v: five elements of two bytes: got %v", name, typ, err)
+			}
+		}
+	}
 }

@@ -1,5 +1,5 @@
 // Package onnx reads and writes models in the Open Neural Network Exchange format
-// (github.com/onnx/onnx, onnx.proto: IR version 8 is written, 3 to 13 are read).
+// (github.com/onnx/onnx, onnx.proto: IR version 8 is written, 3 to 14 are read).
 //
 // The messages are generated from goestimator_onnx.proto, the part of onnx.proto
 // that is written or read, under a name of its own: the protobuf library ends a program

@@ -16,6 +16,7 @@ var elementTypes = func() map[TensorProto_DataType]tensor.DType {
 	for d, t := range types {
 		all[t] = d
 	}
+	all[TensorProto_INT4], all[TensorProto_UINT4] = tensor.Int4, tensor.Uint4 // which are read, and not written
 	return all
 }()
 
@@ -38,6 +39,8 @@ func (d *decoder) tensor(p *TensorProto) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	switch {
+	case typ == tensor.Int4 || typ == tensor.Uint4:
+		return d.nibbles(p, typ, shape, n)
 	case typ == tensor.String:
 		if len(p.GetStringData()) != n {
 			return nil, fmt.Errorf("%d strings for shape %v", len(p.GetStringData()), shape)
@@ -53,6 +56,34 @@ func (d *decoder) tensor(p *TensorProto) (*tensor.Tensor, error) {
 		return fromBytes(typ, shape, n, p.GetRawData())
 	}
 	return fromLists(p, typ, shape, n)
+}
+
+// nibbles reads elements of 4 bits, two to a byte, the lower half first. Each becomes a byte.
+func (d *decoder) nibbles(p *TensorProto, typ tensor.DType, shape []int, n int) (*tensor.Tensor, error) {
+	packed, size := p.GetRawData(), (n+1)/2
+	switch {
+	case p.GetDataLocation() == TensorProto_EXTERNAL:
+		var err error
+		if packed, err = d.files.read(p.GetExternalData(), size); err != nil {
+			return nil, err
+		}
+	case p.RawData == nil:
+		for _, v := range p.GetInt32Data() {
+			packed = append(packed, byte(v))
+		}
+	}
+	if len(packed) != size {
+		return nil, fmt.Errorf("%d bytes for %v of shape %v: expected %d", len(packed), typ, shape, size)
+	}
+	t := tensor.New(typ, shape...)
+	for i := range n {
+		v := packed[i/2] >> (4 * (i % 2)) & 15
+		if typ == tensor.Int4 && v > 7 {
+			v |= 0xf0
+		}
+		t.Bytes[i] = v
+	}
+	return t, nil
 }
 
 // sizes returns a shape and its number of elements, each of size bytes.

@@ -8,7 +8,6 @@ const (
 	lenient   = "a shape or a line that nothing needs is not asked for"
 	noOrder   = "NaN has no place in an order"
 	nanLimit  = "minimum and maximum pass a NaN on, on every backend"
-	folded    = "normalization is one product and one sum, in which infinities of statistics meet zeros"
 	padded    = "padding is multiplied too: zero times an infinity"
 	dimension = "only vectors have unique elements"
 	noMarks   = "keys and marks of a dense table may have any shape"
@@ -45,12 +44,6 @@ var differences = map[string]string{
 	"RaggedTensorToTensor, rank more":                 lenient,
 	"ParseExampleV2 empty string, strings":            lenient,
 	"ParseExample, rank 0":                            lenient,
-	"first only FusedBatchNormV3, specials":           folded,
-	"first only FusedBatchNormV3, infinities":         folded,
-	"first only FusedBatchNorm, specials":             folded,
-	"first only FusedBatchNorm, infinities":           folded,
-	"first only FusedBatchNormV2, specials":           folded,
-	"first only FusedBatchNormV2, infinities":         folded,
 	"sequence push rows, EmptyTensorList limits":      tooLarge,
 	"sequence push words, EmptyTensorList limits":     tooLarge,
 	"sequence push numbers, EmptyTensorList limits":   tooLarge,

@@ -50,10 +50,10 @@ func normalize[T float](c call, eps float64) error {
 	if len(c.out) > 5 {
 		c.set(5, tensor.New(x.DType, 0))
 	}
-	scale, shift := make([]T, n), make([]T, n)
+	scale, negative := make([]T, n), make([]T, n)
 	for j := range n {
 		scale[j] = T(float64(tensor.Values[T](c.t(1))[j]) / math.Sqrt(float64(tensor.Values[T](c.t(4))[j])+eps))
-		shift[j] = tensor.Values[T](c.t(2))[j] - tensor.Values[T](c.t(3))[j]*scale[j]
+		negative[j] = -tensor.Values[T](c.t(3))[j]
 	}
 	dst, err := outputOf[T](c, 0, x.Shape...)
 	if err != nil {
@@ -62,7 +62,8 @@ func normalize[T float](c call, eps float64) error {
 	if len(dst) == 0 {
 		return noMoments(c, n)
 	}
-	kernels.ScaleShift(dst, tensor.Values[T](x), scale, shift, false)
+	kernels.ScaleShift(dst, tensor.Values[T](x), nil, negative, false) // x-mean first: x*scale and mean*scale may be large
+	kernels.ScaleShift(dst, dst, scale, tensor.Values[T](c.t(2)), false)
 	return nil
 }
 

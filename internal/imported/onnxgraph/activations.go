@@ -11,7 +11,7 @@ import (
 var activationOperators = operators{
 	"Relu":      one(relu),
 	"LeakyRelu": one(leakyRelu), "Elu": one(elu), "Selu": one(selu), "Celu": one(celu), "ThresholdedRelu": one(thresholdedRelu),
-	"HardSigmoid": one(hardSigmoid), "HardSwish": one(hardSwish), "Mish": one(mish), "Gelu": one(gelu), "Shrink": one(shrink),
+	"HardSigmoid": one(hardSigmoid), "HardSwish": one(hardSwish), "Mish": one(mish), "Gelu": one(gelu), "Swish": one(quickGeluOf(1)), "SwiGLU": one(swiGLU), "Shrink": one(shrink),
 	"Softmax": one(softmax(ops.Softmax)), "LogSoftmax": one(softmax(ops.LogSoftmax)), "Hardmax": one(hardmax),
 }
 

@@ -139,12 +139,8 @@ func loop(x *site) []*value {
 		first, known = append(first, v), append(known, x.carriedAs(v, g.Inputs[i+2]))
 	}
 	lists := len(g.Outputs) - 1 - carried
-	for i := range lists {
-		o := g.Outputs[1+carried+i]
-		if o.DType == tensor.Invalid {
-			refuse("the type of output %s of the body is not stated", o.Name)
-		}
-		first, known = append(first, x.list(o.DType)), append(known, probes{})
+	for _, d := range x.stackTypes(g, 1+carried, func(x *site) []*value { return x.arguments(typesOf(first), known) }) {
+		first, known = append(first, x.list(d)), append(known, probes{})
 	}
 	made := make([]*value, lists)
 	cond := func(x *site, now []*value) *value {
@@ -163,6 +159,28 @@ func loop(x *site) []*value {
 		out[carried+i] = x.stacked(out[carried+i], m)
 	}
 	return out
+}
+
+// stackTypes are the types of a body's results from one on, which are stacked. Where one is not stated, as in functions, the body is
+// translated for them; in makes its inputs.
+func (x *site) stackTypes(g *onnx.Graph, from int, in func(x *site) []*value) []tensor.DType {
+	var types []tensor.DType
+	for _, o := range g.Outputs[from:] {
+		types = append(types, o.DType)
+	}
+	if slices.Contains(types, tensor.Invalid) {
+		inner := x.inner()
+		return typesOf(inner.results(g, in(inner))[from:])
+	}
+	return types
+}
+
+func typesOf(all []*value) []tensor.DType {
+	types := make([]tensor.DType, len(all))
+	for i, v := range all {
+		types[i] = v.dtype
+	}
+	return types
 }
 
 // scan runs a graph on each slice of its inputs.
@@ -186,9 +204,6 @@ func scan(x *site) []*value {
 		v := x.plain(x.at(i))
 		first, known = append(first, v), append(known, x.carriedAs(v, g.Inputs[i]))
 	}
-	for i := range stacks {
-		first, known = append(first, x.list(g.Outputs[states+i].DType)), append(known, probes{})
-	}
 	var each []*value
 	for i := range count {
 		axes[i] = axisOf(axes[i], x.rank(states+i))
@@ -198,15 +213,24 @@ func scan(x *site) []*value {
 		}
 		each = append(each, v)
 	}
+	parts := func(x *site, at *value) (in []*value) {
+		for i, v := range each {
+			in = append(in, x.op(ops.GatherV2, nil, v, at, x.i32(axes[i])))
+		}
+		return in
+	}
+	types := x.stackTypes(g, states, func(x *site) []*value {
+		now := x.arguments(typesOf(first), known)
+		return append(now[1:], parts(x, now[0])...)
+	})
+	for _, d := range types {
+		first, known = append(first, x.list(d)), append(known, probes{})
+	}
 	length := x.size(each[0], axes[0])
 	made := make([]*value, stacks)
 	cond := func(x *site, now []*value) *value { return x.op(ops.Less, nil, now[0], length) }
 	out := x.loop(first, known, cond, func(x *site, now []*value) []*value {
-		in := append([]*value{}, now[1:1+states]...)
-		for i, v := range each {
-			in = append(in, x.op(ops.GatherV2, nil, v, now[0], x.i32(axes[i])))
-		}
-		r := x.results(g, in)
+		r := x.results(g, append(slices.Clone(now[1:1+states]), parts(x, now[0])...))
 		next := append([]*value{x.op(ops.AddV2, nil, now[0], x.i32(1))}, r[:states]...)
 		for i := range stacks {
 			made[i] = r[states+i]

@@ -14,7 +14,7 @@ var indexOperators = operators{
 	"Slice": one(slice), "Gather": one(gather), "GatherElements": one(gatherElements), "GatherND": one(gatherND),
 	"Scatter": one(scatterElements), "ScatterElements": one(scatterElements).but("reduction mul"), "ScatterND": one(scatterND).but("reduction mul"),
 	"TopK": as(topK), "OneHot": one(oneHot), "NonZero": one(nonZero), "Compress": one(compress), "ReverseSequence": one(reverseSequence),
-	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "CumSum": one(cumSum),
+	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "CumSum": cumulative(ops.Cumsum), "CumProd": cumulative(ops.Cumprod),
 }
 
 // slice: starts, ends, axes and steps are inputs since version 10.
@@ -307,7 +307,10 @@ func arg(d *ops.Def) func(x *site) *value {
 	}
 }
 
-func cumSum(x *site) *value {
-	attrs := graph.Attrs{"exclusive": x.flag("exclusive", false), "reverse": x.flag("reverse", false)}
-	return x.op(ops.Cumsum, attrs, x.at(0), x.op(ops.Reshape, nil, x.at(1), x.ints()))
+// cumulative is an operator over all elements of an axis up to one.
+func cumulative(d *ops.Def) operator {
+	return one(func(x *site) *value {
+		attrs := graph.Attrs{"exclusive": x.flag("exclusive", false), "reverse": x.flag("reverse", false)}
+		return x.op(d, attrs, x.at(0), x.op(ops.Reshape, nil, x.at(1), x.ints()))
+	})
 }

@@ -16,8 +16,8 @@ var mathOperators = operators{
 
 	"PRelu": one(prelu),
 
-	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
-	"Cast": one(castTo), "CastLike": one(castLike),
+	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "BitCast": one(bitCast), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
+	"Cast": one(castTo).but("8-bit floats, and to 4 bits"), "CastLike": one(castLike).but("8-bit floats, and to 4 bits"),
 	"Max": folded(ops.Maximum), "Min": folded(ops.Minimum), "Sum": folded(ops.AddV2), "Mean": one(meanOf),
 	"Identity": one(identity), "Dropout": as(dropout),
 }
@@ -163,12 +163,25 @@ func modulo(x *site) *value {
 	return x.each(d, nil, u, v)
 }
 
+// signed are the integers that have a sign.
+var signed = map[tensor.DType]bool{tensor.Int8: true, tensor.Int16: true, tensor.Int32: true, tensor.Int64: true}
+
+// bitShift: bits that are shifted by a negative number, or by as many as there are, are gone; a sign stays.
 func bitShift(x *site) *value {
-	d := ops.LeftShift
-	if x.str("direction", "") == "RIGHT" {
-		d = ops.RightShift
+	u, by := x.at(0), x.at(1)
+	bits := x.scalar(by.dtype, float64(8*u.dtype.Size()))
+	less := func(v, w *value) *value { return x.arithmetic(ops.Less, v, w) }
+	within := less(by, bits)
+	if signed[by.dtype] {
+		within = x.each(ops.LogicalAnd, nil, within, x.each(ops.LogicalNot, nil, less(by, x.scalar(by.dtype, 0))))
 	}
-	return x.each(d, nil, x.at(0), x.at(1))
+	d, rest := ops.LeftShift, x.scalar(u.dtype, 0)
+	if x.str("direction", "") == "RIGHT" {
+		if d = ops.RightShift; signed[u.dtype] {
+			rest = x.cast(x.times(x.cast(less(u, rest), tensor.Int32), -1), u.dtype)
+		}
+	}
+	return x.each(ops.SelectV2, nil, within, x.each(d, nil, u, by), rest)
 }
 
 func isInf(x *site) *value {
@@ -211,6 +224,9 @@ func castTo(x *site) *value {
 
 func castLike(x *site) *value {
 	x.attr("saturate")
+	if x.at(1).four != tensor.Invalid {
+		refuse("to elements of 4 bits")
+	}
 	return x.converted(x.at(0), x.at(1).dtype)
 }
 
@@ -219,6 +235,8 @@ func (x *site) converted(v *value, to tensor.DType) *value {
 	switch {
 	case to == tensor.Invalid:
 		refuse("attribute to is missing")
+	case wide[to] != tensor.Invalid:
+		refuse("to elements of 4 bits")
 	case v.dtype == to:
 		return v
 	case v.dtype == tensor.String && to != tensor.Bool:
@@ -264,4 +282,13 @@ func prelu(x *site) *value {
 	}
 	zero := x.scalar(u.dtype, 0)
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, u, zero), x.each(ops.Mul, nil, u, slope), u)
+}
+
+// bitCast gives the bits of elements another type of the same size.
+func bitCast(x *site) *value {
+	u, to := x.at(0), x.dtype("to", tensor.Invalid)
+	if to.Size() != u.dtype.Size() || u.four != tensor.Invalid || wide[to] != tensor.Invalid || to == tensor.Bool || u.dtype == tensor.Bool {
+		refuse("from %v to %v: expected types of numbers of one size", u.dtype, to)
+	}
+	return x.op(ops.Bitcast, graph.Attrs{"type": to}, u)
 }

@@ -10,45 +10,71 @@ import (
 
 // normOperators bring values to one mean and spread.
 var normOperators = operators{
-	"BatchNormalization": one(batchNorm).but("training"), "InstanceNormalization": one(instanceNorm), "LayerNormalization": as(layerNorm),
+	"BatchNormalization": as(batchNorm).but("what training made before version 14"), "InstanceNormalization": one(instanceNorm), "LayerNormalization": as(layerNorm),
 	"GroupNormalization": one(groupNorm), "RMSNormalization": one(rmsNorm), "LRN": one(lrn), "LpNormalization": one(lpNorm), "MeanVarianceNormalization": one(meanVarianceNorm),
 }
 
-// batchNorm uses the mean and variance that it is given.
-func batchNorm(x *site) *value {
-	x.attr("momentum")
+// batchNorm uses the mean and variance that it is given, or in training those of the batch.
+func batchNorm(x *site) []*value {
+	momentum := x.float("momentum", 0.9)
 	x.attr("is_test") // before version 7
-	if x.flag("training_mode", false) {
-		refuse("training_mode")
-	}
 	if x.int("spatial", 1) == 0 {
 		refuse("spatial = 0")
 	}
+	training := x.flag("training_mode", false)
 	for i, o := range x.n.Outputs {
-		if i > 0 && o != "" {
+		if i > 0 && o != "" && !training {
 			refuse("outputs of training")
 		}
 	}
 	u, rank, epsilon := x.at(0), x.rank(0), x.float("epsilon", 1e-5)
-	scale, offset, mean, variance := x.at(1), x.at(2), x.at(3), x.at(4)
-	takes := takesType(ops.FusedBatchNormV3, u.dtype) && scale.dtype == tensor.Float32 && mean.dtype == tensor.Float32
-	if takes && (rank == 4 || rank == 5 || rank == 3 || rank == 2) {
-		last := u
+	work := tensor.Float32
+	if u.dtype == tensor.Float64 {
+		work = u.dtype
+	}
+	var in [5]*value
+	for i := range in {
+		in[i] = x.cast(x.at(i), work)
+	}
+	if training {
+		return x.batchMoments(in, rank, epsilon, momentum)
+	}
+	if work == tensor.Float32 && rank >= 2 && rank <= 5 {
+		last := in[0]
 		if rank > 2 {
-			last = x.channelsLast(u)
+			last = x.channelsLast(last)
 		}
-		return x.fused(last, rank, scale, offset, mean, variance, epsilon)
+		return []*value{x.cast(x.fused(last, rank, in[1], in[2], in[3], in[4], epsilon), u.dtype)}
 	}
-	factor := x.op(ops.Mul, nil, scale, x.op(ops.Rsqrt, nil, x.plus(variance, epsilon)))
-	shift := x.op(ops.Sub, nil, offset, x.op(ops.Mul, nil, mean, factor))
-	each := func(v *value) *value { // [c, 1, 1...]
-		v = x.cast(v, u.dtype)
-		if rank < 3 {
-			return v
-		}
-		return x.op(ops.Reshape, nil, v, x.ints(append([]int{-1}, slices.Repeat([]int{1}, rank-2)...)...))
+	factor := x.op(ops.Mul, nil, in[1], x.op(ops.Rsqrt, nil, x.plus(in[4], epsilon)))
+	return []*value{x.cast(x.normalized(in[0], x.channels(in[3], rank), x.channels(factor, rank), x.channels(in[2], rank)), u.dtype)}
+}
+
+// channels gives a vector of channels the shape [c, 1, 1...].
+func (x *site) channels(v *value, rank int) *value {
+	if rank < 3 {
+		return v
 	}
-	return x.each(ops.AddV2, nil, x.each(ops.Mul, nil, u, each(factor)), each(shift))
+	return x.reshape(v, append([]int{-1}, slices.Repeat([]int{1}, rank-2)...)...)
+}
+
+// normalized is (u-mean)*factor + offset.
+func (x *site) normalized(u, mean, factor, offset *value) *value {
+	return x.each(ops.AddV2, nil, x.each(ops.Mul, nil, x.each(ops.Sub, nil, u, mean), factor), offset)
+}
+
+// batchMoments normalizes by the moments of the batch, and moves the running ones towards them.
+func (x *site) batchMoments(in [5]*value, rank int, epsilon, momentum float64) []*value {
+	axes, keep := x.ints(without(rank, min(1, rank-1))...), graph.Attrs{"keep_dims": true}
+	mean := x.op(ops.Mean, keep, in[0], axes)
+	variance := x.op(ops.Mean, keep, x.op(ops.Square, nil, x.op(ops.Sub, nil, in[0], mean)), axes)
+	factor := x.op(ops.Mul, nil, x.channels(in[1], rank), x.op(ops.Rsqrt, nil, x.plus(variance, epsilon)))
+	out := []*value{x.cast(x.normalized(in[0], mean, factor, x.channels(in[2], rank)), x.at(0).dtype)}
+	for i, now := range []*value{mean, variance} {
+		moved := x.op(ops.AddV2, nil, x.times(in[3+i], momentum), x.times(x.reshape(now, -1), 1-momentum))
+		out = append(out, x.cast(moved, x.at(3+i).dtype))
+	}
+	return out
 }
 
 // fused is the op of TensorFlow, which takes images: others get sizes of one.
@@ -65,6 +91,7 @@ func (x *site) fused(u *value, rank int, scale, offset, mean, variance *value, e
 	if rank < 4 {
 		y = x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1, 2}[:4-rank]}, y)
 	}
+	y = x.sized(y, slices.Repeat([]int{-1}, rank)) // the channels of weights may be others than those that were assumed
 	if rank == 2 {
 		return y
 	}

@@ -77,7 +77,7 @@ func gathered() map[string]operators {
 }
 
 // latest are the newest versions of the domains that are known.
-var latest = map[string]int{"": 26, mlDomain: 5, runtimeDomain: 1}
+var latest = map[string]int{"": 28, mlDomain: 5, runtimeDomain: 1}
 
 // Operators lists what is translated, sorted by domain and name.
 func Operators() (all []Operator) {

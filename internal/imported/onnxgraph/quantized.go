@@ -9,13 +9,14 @@ import (
 
 // quantizedOperators work on integers that stand for real numbers.
 var quantizedOperators = operators{
-	"QuantizeLinear": one(quantizeLinear).but("blocks, 4 bits and 8-bit floats"), "DequantizeLinear": one(dequantizeLinear).but("blocks, 4 bits and 8-bit floats"),
+	"QuantizeLinear": one(quantizeLinear).but("8-bit floats"), "DequantizeLinear": one(dequantizeLinear).but("8-bit floats"),
 	"DynamicQuantizeLinear": as(dynamicQuantize), "QLinearMatMul": one(qlinearMatMul), "MatMulInteger": one(matMulInteger),
 	"QLinearConv": one(qlinearConv), "ConvInteger": one(convInteger),
 }
 
 // limits are the least and the largest number of integer types.
-var limits = map[tensor.DType][2]float64{tensor.Int8: {-128, 127}, tensor.Uint8: {0, 255}, tensor.Int16: {-32768, 32767}, tensor.Uint16: {0, 65535}}
+var limits = map[tensor.DType][2]float64{tensor.Int8: {-128, 127}, tensor.Uint8: {0, 255}, tensor.Int16: {-32768, 32767}, tensor.Uint16: {0, 65535},
+	tensor.Int4: {-8, 7}, tensor.Uint4: {0, 15}}
 
 // along brings scales or zero points to the axis of a tensor that they are for: one for all, or a vector.
 func (x *site) along(v *value, axis, rank int) *value {
@@ -37,10 +38,20 @@ func (x *site) along(v *value, axis, rank int) *value {
 	return nil
 }
 
-func (x *site) noBlocks() {
-	if n := x.int("block_size", 0); n != 0 {
-		refuse("blocks of %d", n)
+// byBlock brings scales or zero points to a tensor: one for all, a vector for an axis, or with blocks one for each block along it.
+func (x *site) byBlock(v, u *value, axis, block int) *value {
+	if block == 0 {
+		return x.along(v, axis, u.rank())
 	}
+	if v.rank() != u.rank() || block < 0 {
+		refuse("blocks of %d with scales of rank %d for a tensor of rank %d (-1: not known)", block, v.rank(), u.rank())
+	}
+	axis = axisOf(axis, u.rank())
+	if dims, have := u.dims(), v.dims(); dims[axis] >= 0 && have[axis] >= 0 && have[axis] != (dims[axis]+block-1)/block {
+		refuse("%d blocks of %d for %d elements", have[axis], block, dims[axis])
+	}
+	at := x.op(ops.TruncateDiv, nil, x.op(ops.Range, nil, x.i32(0), x.size(u, axis), x.i32(1)), x.i32(block))
+	return x.op(ops.GatherV2, nil, v, at, x.i32(axis))
 }
 
 // saturated rounds half to even, adds a zero point, and cuts off what the type does not hold.
@@ -53,30 +64,45 @@ func (x *site) saturated(u, zero *value, to tensor.DType) *value {
 	if !ok {
 		refuse("results of type %v", to)
 	}
+	if d, ok := wide[to]; ok {
+		y := *x.cast(x.bounded(u, bounds[0], bounds[1]), d)
+		y.four = to
+		return x.add(&y)
+	}
 	return x.cast(x.bounded(u, bounds[0], bounds[1]), to)
 }
 
 func quantizeLinear(x *site) *value {
-	x.noBlocks()
+	block := x.int("block_size", 0)
 	x.attr("saturate")
+	if p := x.dtype("precision", tensor.Float32); p != tensor.Float32 {
+		refuse("precision %v", p)
+	}
 	u, axis := x.at(0), x.int("axis", 1)
 	to := x.dtype("output_dtype", tensor.Uint8)
 	var zero *value
 	if x.has(2) {
-		to = x.at(2).dtype
-		zero = x.along(x.cast(x.at(2), tensor.Float32), axis, x.rank(0))
+		z := x.at(2)
+		if to = z.dtype; z.four != tensor.Invalid {
+			to = z.four
+		}
+		zero = x.byBlock(x.cast(z, tensor.Float32), u, axis, block)
 	}
-	scale := x.along(x.cast(x.at(1), tensor.Float32), axis, x.rank(0))
+	scale := x.byBlock(x.cast(x.at(1), tensor.Float32), u, axis, block)
 	return x.saturated(x.each(ops.RealDiv, nil, x.cast(u, tensor.Float32), scale), zero, to)
 }
 
 func dequantizeLinear(x *site) *value {
-	x.noBlocks()
-	axis := x.int("axis", 1)
-	y := x.less(x.at(0), 2, axis, tensor.Float32)
-	d := x.at(1).dtype
-	scale := x.along(x.cast(x.at(1), tensor.Float32), axis, x.rank(0))
-	return x.cast(x.each(ops.Mul, nil, y, scale), d)
+	return x.decoded(x.at(0), x.at(1), optional(x, 2), x.int("axis", 1), x.int("block_size", 0), x.dtype("output_dtype", x.at(1).dtype))
+}
+
+// decoded is (u-zero)*scale.
+func (x *site) decoded(u, scale, zero *value, axis, block int, to tensor.DType) *value {
+	y := x.cast(u, tensor.Float32)
+	if zero != nil {
+		y = x.each(ops.Sub, nil, y, x.byBlock(x.cast(zero, tensor.Float32), u, axis, block))
+	}
+	return x.cast(x.each(ops.Mul, nil, y, x.byBlock(x.cast(scale, tensor.Float32), u, axis, block)), to)
 }
 
 // less is a value as floats, less the zero point that is input i.

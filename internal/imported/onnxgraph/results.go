@@ -6,6 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -59,6 +60,10 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 	}
 	if sig.Outputs[out.Name] != nil {
 		refuse("two outputs %q: one of them is an element of a sequence or the names of a map", out.Name)
+	}
+	if v.four != tensor.Invalid {
+		t.gap("output", "elements of 4 bits", out.Name)
+		return
 	}
 	t.count(3)
 	v = b.plain(b.own(v))

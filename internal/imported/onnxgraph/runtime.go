@@ -7,7 +7,7 @@ import (
 
 // runtimeOperators are of the domain of ONNX Runtime: those that converters write, and that its optimizer makes of others.
 var runtimeOperators = operators{
-	"Tokenizer": one(tokenizer), "Solve": one(solve), "FusedMatMul": one(fusedMatMul), "Gelu": one(gelu), "BiasGelu": one(biasGelu), "QuickGelu": one(quickGelu),
+	"Tokenizer": one(tokenizer), "Solve": one(solve), "FusedMatMul": one(fusedMatMul), "Gelu": one(gelu), "BiasGelu": one(biasGelu), "QuickGelu": one(quickGeluOf(1.702)),
 	"FastGelu": one(fastGelu), "SkipLayerNormalization": as(skipNorm).but("outputs of mean and variance"),
 	"QuantizeLinear": one(quantizeLinear), "DequantizeLinear": one(dequantizeLinear),
 }
@@ -33,10 +33,16 @@ func fusedMatMul(x *site) *value {
 
 func biasGelu(x *site) *value { return x.erfGelu(x.each(ops.AddV2, nil, x.at(0), x.at(1))) }
 
-func quickGelu(x *site) *value {
-	u := x.at(0)
-	return x.each(ops.Mul, nil, u, x.each(ops.Sigmoid, nil, x.times(u, x.float("alpha", 1.702))))
+// quickGeluOf is u*sigmoid(alpha*u); alpha is an attribute.
+func quickGeluOf(alpha float32) func(x *site) *value {
+	return func(x *site) *value {
+		u := x.at(0)
+		return x.each(ops.Mul, nil, u, x.each(ops.Sigmoid, nil, x.times(u, x.float("alpha", alpha))))
+	}
 }
+
+// swiGLU is the first input, gated by itself, times the second one.
+func swiGLU(x *site) *value { return x.each(ops.Mul, nil, quickGeluOf(1)(x), x.at(1)) }
 
 // fastGelu is the form with a tangent, of a sum with a bias where there is one.
 func fastGelu(x *site) *value {

@@ -327,11 +327,17 @@ func constantOfShape(x *site) *value {
 
 func rangeOf(x *site) *value {
 	d := x.at(0).dtype
+	half := d == tensor.Float16 || d == tensor.BFloat16
+	if x.attr("stash_type"); half && x.dtype("stash_type", tensor.Float32) != tensor.Float32 {
+		refuse("stash_type %v", x.dtype("stash_type", tensor.Float32))
+	}
 	var in []*value
 	for i := range 3 {
 		v := x.at(i)
 		if d == tensor.Int16 {
 			v = x.cast(v, tensor.Int32)
+		} else if half {
+			v = x.cast(v, tensor.Float32)
 		}
 		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
 	}
@@ -356,7 +362,19 @@ func depthToSpace(x *site) *value {
 	return x.op(ops.Reshape, nil, v, x.pack(n, x.i32(c), wide(h), wide(w)))
 }
 
+// spaceToDepth in mode CRD has the elements of blocks behind the channels.
 func spaceToDepth(x *site) *value {
+	if block := x.int("blocksize", 0); x.str("mode", "DCR") == "CRD" {
+		u := x.at(0)
+		if u.rank() != 4 || block < 1 {
+			refuse("mode CRD with blocks of %d of rank %d", block, u.rank())
+		}
+		n, c := x.size(u, 0), x.size(u, 1)
+		parts := func(axis int) *value { return x.op(ops.TruncateDiv, nil, x.size(u, axis), x.i32(block)) }
+		h, w := parts(2), parts(3)
+		v := x.op(ops.Reshape, nil, u, x.pack(n, c, h, x.i32(block), w, x.i32(block)))
+		return x.op(ops.Reshape, nil, x.transpose(v, []int{0, 1, 3, 5, 2, 4}), x.pack(n, x.op(ops.Mul, nil, c, x.i32(block*block)), h, w))
+	}
 	return x.channelsFirst(x.op(ops.SpaceToDepth, graph.Attrs{"block_size": int64(x.int("blocksize", 0))}, x.channelsLast(x.at(0))))
 }
 

@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -9,7 +10,8 @@ import (
 )
 
 // textOperators work on words.
-var textOperators = operators{"StringNormalizer": one(stringNormalizer).but("locales other than en_US"), "TfIdfVectorizer": one(tfIdf)}
+var textOperators = operators{"StringNormalizer": one(stringNormalizer).but("locales other than en_US"), "TfIdfVectorizer": one(tfIdf), "StringConcat": one(stringConcat),
+	"RegexFullMatch": one(regexMatch), "StringSplit": as(stringSplit)}
 
 // stringNormalizer leaves out stop words and changes the case of the others. Where none is left, there is an empty one.
 func stringNormalizer(x *site) *value {
@@ -109,4 +111,54 @@ func tfIdf(x *site) *value {
 		refuse("mode %s", mode)
 	}
 	return y
+}
+
+func stringConcat(x *site) *value {
+	u, v := x.at(0), x.at(1)
+	if u.rank() != 0 && v.rank() != 0 { // StringJoin broadcasts scalars alone
+		shape := x.op(ops.BroadcastArgs, nil, x.shape(u), x.shape(v))
+		u, v = x.op(ops.BroadcastTo, nil, u, shape), x.op(ops.BroadcastTo, nil, v, shape)
+	}
+	return x.op(ops.StringJoin, nil, u, v)
+}
+
+func regexMatch(x *site) *value {
+	return x.op(ops.StaticRegexFullMatch, graph.Attrs{"pattern": []byte(x.str("pattern", ""))}, x.at(0))
+}
+
+// kept are some of the parts of texts.
+func (x *site) kept(parts []*value, mask *value) []*value {
+	keep := x.reshape(x.op(ops.Where, nil, mask), -1)
+	at, values := x.op(ops.GatherV2, nil, parts[0], keep, x.i32(0)), x.op(ops.GatherV2, nil, parts[1], keep, x.i32(0))
+	last := x.op(ops.Max, nil, x.concat(0, x.op(ops.GatherV2, nil, at, x.i32(1), x.i32(1)), x.reshape(constant(tensor.Scalar(int64(-1))), 1)), x.ints(0))
+	rows := x.op(ops.GatherV2, nil, parts[2], x.i32(0), x.i32(0))
+	return []*value{at, values, x.pack(rows, x.op(ops.AddV2, nil, last, constant(tensor.Scalar(int64(1)))))}
+}
+
+// stringSplit puts the parts of texts along a new axis, with empty ones behind them, and counts them.
+func stringSplit(x *site) []*value {
+	u, rank := x.at(0), x.rank(0)
+	most, cut := x.int("maxsplit", -1), x.str("delimiter", "")
+	if most == 0 {
+		refuse("maxsplit = 0")
+	}
+	texts, none := x.reshape(u, -1), x.reshape(constant(x.texts("")))
+	if cut == "" {
+		texts = x.op(ops.StringStrip, nil, texts)
+	}
+	parts := x.ops(ops.StringSplitV2, graph.Attrs{"maxsplit": int64(most)}, texts, x.reshape(constant(x.texts(cut))))
+	switch {
+	case cut != "": // an empty text has one part in TensorFlow, and none in ONNX Runtime
+		of := x.op(ops.GatherV2, nil, texts, x.op(ops.GatherV2, nil, parts[0], x.i32(0), x.i32(1)), x.i32(0))
+		parts = x.kept(parts, x.op(ops.NotEqual, nil, of, none))
+	case most > 0: // TensorFlow has an empty part behind the last cut between words where nothing is left
+		parts = x.kept(parts, x.op(ops.NotEqual, nil, parts[1], none))
+	}
+	rows := x.sized(x.op(ops.SparseToDense, graph.Attrs{"validate_indices": true}, parts[0], parts[2], parts[1], none), []int{-1, -1})
+	shape := x.shape(u)
+	y := x.op(ops.Reshape, nil, rows, x.concat(0, shape, x.reshape(x.size(rows, 1), 1)))
+	of := x.op(ops.GatherV2, nil, parts[0], x.i32(0), x.i32(1))
+	ones := x.op(ops.BroadcastTo, nil, constant(tensor.Scalar(int64(1))), x.shape(of))
+	counts := x.op(ops.UnsortedSegmentSum, nil, ones, of, x.size(rows, 0))
+	return []*value{x.sized(y, slices.Repeat([]int{-1}, rank+1)), x.op(ops.Reshape, nil, counts, shape)}
 }

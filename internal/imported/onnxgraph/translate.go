@@ -195,7 +195,7 @@ func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 			t.gap("input", "values of kind "+in.Kind, in.Name)
 			s.define(in.Name, nil)
 			continue
-		case in.DType == tensor.Invalid:
+		case in.DType == tensor.Invalid, wide[in.DType] != tensor.Invalid:
 			t.gap("input", "its element type is not stated, or not supported", in.Name)
 			s.define(in.Name, nil)
 			continue

@@ -20,6 +20,7 @@ type value struct {
 
 	items []*value // of a sequence, whose length is known
 	seq   bool
+	four  tensor.DType   // Int4 or Uint4, where the model says that and the elements are of 8 bits; else Invalid
 	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none
 }
 
@@ -46,8 +47,15 @@ var primes = []int{3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 
 
 func different(i int) int { return primes[i%len(primes)] + 79*(i/len(primes)) }
 
+// wide are the types that elements of 4 bits have here: nothing computes with those.
+var wide = map[tensor.DType]tensor.DType{tensor.Int4: tensor.Int8, tensor.Uint4: tensor.Uint8}
+
 func constant(t *tensor.Tensor) *value {
 	v := &value{dtype: t.DType, t: t}
+	if d, ok := wide[t.DType]; ok {
+		v.four, v.dtype, v.t = t.DType, d, &tensor.Tensor{DType: d, Shape: t.Shape, Bytes: t.Bytes}
+		t = v.t
+	}
 	for i := range v.known {
 		v.known[i] = infer.Of(t)
 	}

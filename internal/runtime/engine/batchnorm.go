@@ -37,6 +37,8 @@ type batchNorm[T kernels.Float] struct {
 	epsilon      float64
 	factor       float64 // exponential_avg_factor
 	scale, shift []T
+	center       []T    // the mean of what is scaled and shifted: x, or where that is far from 0, x-mean
+	from         []T    // that, for addRows
 	relu         bool   // activation_mode of the fused op
 	add          *value // its side input, nil for none
 	blocks       func(n int)
@@ -58,7 +60,7 @@ func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 	}
 	n := c.in[1].typ.Shape.ElementsAt(1)
 	b := &batchNorm[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)),
-		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n), relu: c.node.Str("activation_mode") == "Relu"}
+		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n), center: make([]T, n), relu: c.node.Str("activation_mode") == "Relu"}
 	if err := errors.Join(checkTypes[T](c.in[0], c.out[0]), checkShape("result", c.out[0], c.in[0].typ.Shape.Dims), c.channelsLast()); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (b *batchNorm[T]) train() error {
 	kernels.BinaryScalar(kernels.Div, mean, mean, T(rows))
 	kernels.ColSumCentered(variance, x, mean, rows, cols)
 	kernels.BinaryScalar(kernels.Div, variance, variance, T(rows))
-	b.normalize(mean, variance)
+	b.normalize(mean, variance, rows)
 	bessel := float64(rows) / math.Max(float64(rows-1), 1)
 	b.average(view[T](b.out[1]), b.in[3], mean, 1)
 	b.average(view[T](b.out[2]), b.in[4], variance, bessel)
@@ -103,7 +105,7 @@ func (b *batchNorm[T]) average(dst []T, old *value, now []T, k float64) {
 
 func (b *batchNorm[T]) infer() error {
 	mean, variance := view[T](b.in[3]), view[T](b.in[4])
-	b.normalize(mean, variance)
+	b.normalize(mean, variance, 0)
 	for i, src := range [][]T{mean, variance, mean, variance} {
 		copy(view[T](b.out[1+i]), src)
 	}
@@ -111,27 +113,73 @@ func (b *batchNorm[T]) infer() error {
 	return nil
 }
 
-// normalize sets y = (x-mean)/sqrt(variance+epsilon)*gamma + beta.
-func (b *batchNorm[T]) normalize(mean, variance []T) {
+// farMean is from how many standard deviations on a mean is far from 0: x*scale and mean*scale are then large numbers whose
+// difference has lost digits, so that x-mean is computed first, as TensorFlow does always.
+const farMean = 4
+
+// far reports whether some mean is far from 0.
+func far[T kernels.Float](mean, variance []T, epsilon float64) bool {
+	for i, m := range mean {
+		if e := float64(m); e*e > farMean*farMean*(float64(variance[i])+epsilon) {
+			return true
+		}
+	}
+	return false
+}
+
+// centered sets y = x-mean.
+func centered[T kernels.Float](y, x, mean, negative []T) {
+	for i, m := range mean {
+		negative[i] = -m
+	}
+	kernels.ScaleShift(y, x, nil, negative, false)
+}
+
+// normalize sets y = (x-mean)/sqrt(variance+epsilon)*gamma + beta. Where the moments are those of the batch's rows (not 0), it
+// takes from them what rounding has added.
+func (b *batchNorm[T]) normalize(mean, variance []T, rows int) {
+	x, y := view[T](b.in[0]), view[T](b.out[0])
+	away := far(mean, variance, b.epsilon)
+	if away {
+		centered(y, x, mean, b.center)
+		x = y
+		clear(b.center)
+		if rows > 0 {
+			b.correct(mean, variance, rows)
+		}
+	} else {
+		copy(b.center, mean)
+	}
 	gamma, beta := view[T](b.in[1]), view[T](b.in[2])
 	for i := range b.scale {
 		s := float64(gamma[i]) / math.Sqrt(float64(variance[i])+b.epsilon)
 		b.scale[i] = T(s)
-		b.shift[i] = T(float64(beta[i]) - float64(mean[i])*s)
+		b.shift[i] = T(float64(beta[i]) - float64(b.center[i])*s)
 	}
 	if b.add != nil {
-		rows, _ := rowsCols(b.in[0])
-		b.blocks(rows)
+		b.from = x
+		n, _ := rowsCols(b.in[0])
+		b.blocks(n)
 		return
 	}
-	kernels.ScaleShift(view[T](b.out[0]), view[T](b.in[0]), b.scale, b.shift, b.relu)
+	kernels.ScaleShift(y, x, b.scale, b.shift, b.relu)
+}
+
+// correct sets center to the mean of y, which is x less a mean that was rounded, and adds it to that.
+func (b *batchNorm[T]) correct(mean, variance []T, rows int) {
+	y, cols := view[T](b.out[0]), len(mean)
+	kernels.ColSum(b.center, y, rows, cols)
+	kernels.BinaryScalar(kernels.Div, b.center, b.center, T(rows))
+	kernels.ColSumCentered(variance, y, b.center, rows, cols)
+	kernels.BinaryScalar(kernels.Div, variance, variance, T(rows))
+	kernels.Binary(kernels.Add, mean, mean, b.center)
 }
 
 // addRows sets rows of y with the side input, some that stay in the L1 cache at a time.
 func (b *batchNorm[T]) addRows(lo, hi int) {
 	cols := len(b.shift)
 	block := max(1, blockElements/max(1, cols))
-	y, x, add := view[T](b.out[0]), view[T](b.in[0]), view[T](b.add)
+	y, x, add := view[T](b.out[0]), b.from, view[T](b.add)
 	for ; lo < hi; lo += block {
 		from, to := lo*cols, min(lo+block, hi)*cols
 		d := y[from:to]
@@ -148,6 +196,8 @@ type batchNormGrad[T kernels.Float] struct {
 	in, out []*value
 	epsilon float64
 	coef    [3][]T
+
+	negative []T // means, for x-mean where they are far from 0
 }
 
 // compileBatchNormGrad takes dy, x, scale, reserve_1 (mean), reserve_2 (variance), reserve_3 and gives dx, dscale,
@@ -163,7 +213,8 @@ func compileBatchNormGrad[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, fmt.Errorf("expected gradients of shape %v, got %v and %v", c.in[1].typ.Shape, c.in[0].typ.Shape, c.out[0].typ.Shape)
 	}
 	n := c.in[2].typ.Shape.ElementsAt(1)
-	b := &batchNormGrad[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)), coef: [3][]T{make([]T, n), make([]T, n), make([]T, n)}}
+	b := &batchNormGrad[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)), coef: [3][]T{make([]T, n), make([]T, n), make([]T, n)},
+		negative: make([]T, n)}
 	if err := errors.Join(checkTypes[T](c.in[0], c.in[1], c.out[0]), c.channelsLast()); err != nil {
 		return nil, err
 	}
@@ -184,7 +235,7 @@ func (b *batchNormGrad[T]) run(training bool) {
 	rows, cols := rowsCols(b.in[1])
 	kernels.ColSum(dbeta, dy, rows, cols)
 	kernels.ColDotCentered(dgamma, dy, x, mean, rows, cols)
-	n := float64(rows)
+	n, away := float64(rows), training && far(mean, variance, b.epsilon)
 	for i := range dgamma {
 		std := math.Sqrt(float64(variance[i]) + b.epsilon)
 		dot, g, m := float64(dgamma[i]), float64(gamma[i]), float64(mean[i])
@@ -192,7 +243,9 @@ func (b *batchNormGrad[T]) run(training bool) {
 		b.coef[0][i], b.coef[1][i], b.coef[2][i] = T(g/std), 0, 0
 		if training {
 			k := -g * dot / (n * std * std * std)
-			b.coef[1][i] = T(k)
+			if b.coef[1][i] = T(k); away {
+				m = 0
+			}
 			b.coef[2][i] = T(-g/std*float64(dbeta[i])/n - k*m)
 		}
 	}
@@ -200,5 +253,10 @@ func (b *batchNormGrad[T]) run(training bool) {
 		kernels.ScaleShift(view[T](b.out[0]), dy, b.coef[0], b.coef[2], false)
 		return
 	}
-	kernels.BatchNormGrad(view[T](b.out[0]), dy, x, b.coef)
+	dx := view[T](b.out[0])
+	if away {
+		centered(dx, x, mean, b.negative)
+		x = dx
+	}
+	kernels.BatchNormGrad(dx, dy, x, b.coef)
 }

@@ -193,15 +193,16 @@ func normRef(in []nd, training bool, factor float64) []nd {
 // in training they stand for the batch's moments in the op's own formula.
 func normGradRef(in []nd, training bool) []nd {
 	dy, x, gamma, m, v := in[0], in[1], in[2], in[3], in[4]
-	dx, dg, db := newND(x.shape), newND([]int{5}), newND([]int{5})
-	rows := float64(len(x.data) / 5)
-	hat := func(i int) float64 { return (x.data[i] - m.data[i%5]) / math.Sqrt(v.data[i%5]+normEpsilon) }
+	cols := len(gamma.data)
+	dx, dg, db := newND(x.shape), newND([]int{cols}), newND([]int{cols})
+	rows := float64(len(x.data) / cols)
+	hat := func(i int) float64 { return (x.data[i] - m.data[i%cols]) / math.Sqrt(v.data[i%cols]+normEpsilon) }
 	for i, d := range dy.data {
-		dg.data[i%5] += d * hat(i)
-		db.data[i%5] += d
+		dg.data[i%cols] += d * hat(i)
+		db.data[i%cols] += d
 	}
 	for i, d := range dy.data {
-		c := i % 5
+		c := i % cols
 		k := gamma.data[c] / math.Sqrt(v.data[c]+normEpsilon)
 		dx.data[i] = k * d
 		if training {

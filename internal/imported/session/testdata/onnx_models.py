@@ -22,7 +22,7 @@ def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
     opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml), h.make_opsetid("com.microsoft", 1)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
-    m = h.make_model(g, opset_imports=opsets, ir_version=8, functions=list(functions))
+    m = h.make_model(g, opset_imports=opsets, ir_version=10 if opset > 20 else 8, functions=list(functions))
     d = f"{root}/{name}"
     os.makedirs(d + "/test_data_set_0")
     s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -342,7 +342,7 @@ transformer(np.float16, "transformer_half")
 # Images between their pixels, and images of open sizes.
 def open_model(name, op, feeds, inits=(), opset=17, outs=("y",), fixed=(), domain="", names=None, **attrs):
     """One operator whose inputs have open sizes, but for those in fixed."""
-    kinds = {np.dtype(a): h.np_dtype_to_tensor_dtype(np.dtype(a)) for a in ["float32", "int64", "int32", "uint8", "int8", "bool"]}
+    kinds = {np.dtype(a): h.np_dtype_to_tensor_dtype(np.dtype(a)) for a in ["float32", "float16", "int64", "int32", "uint8", "int8", "bool"]}
     ins = [(k, kinds[v.dtype], list(v.shape) if k in fixed else [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
     constants = [nh.from_array(np.asarray(v), k) for k, v in inits]
     node = h.make_node(op, names or [i[0] for i in ins] + [c.name for c in constants], list(outs), domain=domain, **attrs)
@@ -440,3 +440,26 @@ for name, v in [("some", f32(4)), ("none", -np.abs(f32(4)))]:
 chain = dict(nodes_treeids=[0] * 5, nodes_nodeids=[0, 1, 2, 3, 4], nodes_featureids=[3, 3, 3, 0, 0], nodes_values=[1.0, 3.0, 4.0, 0.0, 0.0], nodes_modes=["BRANCH_EQ"] * 3 + ["LEAF"] * 2, nodes_truenodeids=[3, 3, 3, 0, 0], nodes_falsenodeids=[1, 2, 4, 0, 0])
 steps = np.concatenate([f32(6, 3), np.arange(6, dtype=np.float32)[:, None]], 1)
 ml("TreeEnsembleRegressor", "trees_shared", one, feeds=steps, n_targets=1, target_treeids=[0, 0], target_nodeids=[3, 4], target_ids=[0, 0], target_weights=[5.0, -6.0], **chain)
+
+# Normalizations whose images are open in all sizes, and of half floats, whose moments are not rounded to them.
+for t in [np.float32, np.float16]:
+    moments = [(n, v.astype(t)) for n, v in [("s", f32(6)), ("b", f32(6)), ("m", f32(6) + 10), ("v", np.abs(f32(6)) + 0.1)]]
+    for shape in [(5, 6), (2, 6, 7), (2, 6, 3, 4)]:
+        open_model(f"norm_{t.__name__}_{len(shape)}", "BatchNormalization", {"x": (f32(*shape) + 10).astype(t)}, moments)
+
+# Weights of a few bits, with a scale for each block, as language models have them.
+for size, rows, block in [(64, 8, 32), (40, 5, 16)]:
+    count = (size + block - 1) // block
+    bits = [("w", rng.integers(0, 256, (rows, count, block // 2)).astype(np.uint8)), ("ws", np.abs(f32(rows * count)))]
+    zeros = [("wz", rng.integers(0, 256, rows * ((count + 1) // 2)).astype(np.uint8))]
+    for more in [[], zeros]:
+        transformer(f"ms_bits_{size}_{len(more)}", "MatMulNBits", {"a": f32(2, 3, size)}, bits + more, K=size, N=rows, bits=4, block_size=block)
+for kind in [T.INT4, T.UINT4]:
+    low = -8 if kind == T.INT4 else 0
+    w = h.make_tensor("w", kind, [32, 7], rng.integers(low, low + 16, 224))
+    for block in [0, 16]:
+        sizes = [32 // block, 7] if block else [7]
+        axis = {"axis": 0, "block_size": block} if block else {"axis": 1}
+        zero = h.make_tensor("z", kind, sizes, rng.integers(low, low + 16, int(np.prod(sizes))))
+        steps = [h.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], **axis), h.make_node("Mul", ["x", "d"], ["m"]), h.make_node("QuantizeLinear", ["m", "s", "z"], ["q"], **axis), h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **axis)]
+        save(f"four_bits_{kind}_{block}", steps, [("x", T.FLOAT, [32, 7])], [("y", T.FLOAT, None)], [w, zero, nh.from_array(np.abs(f32(*sizes)), "s")], opset=21, feeds={"x": f32(32, 7)})

@@ -1,0 +1,96 @@
+package session_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// elements is a tensor of a shape.
+func elements[T float32 | int64](v []T, shape ...int) *tensor.Tensor {
+	t, err := tensor.FromSlice(v, shape...)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// TestNewerOperators runs operators that the installed package has no tests of.
+func TestNewerOperators(t *testing.T) {
+	for _, c := range []struct {
+		op    string
+		attrs map[string]any
+		in    []*tensor.Tensor
+		want  *tensor.Tensor
+	}{
+		{"Swish", map[string]any{"alpha": float32(2)}, []*tensor.Tensor{elements([]float32{0, 1, -1}, 3)}, elements([]float32{0, 0.880797, -0.119203}, 3)},
+		{"SwiGLU", nil, []*tensor.Tensor{elements([]float32{0, 1}, 2), elements([]float32{5, -2}, 2)}, elements([]float32{0, -1.4621172}, 2)},
+		{"CumProd", map[string]any{"exclusive": 1, "reverse": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0})}, elements([]float32{6, 3, 1}, 3)},
+		{"BitCast", map[string]any{"to": 7}, []*tensor.Tensor{tensor.Scalar(1.0)}, elements([]int64{1023 << 52})},
+		{"SpaceToDepth", map[string]any{"blocksize": 2, "mode": "CRD"}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 8, 1, 1)},
+		{"SpaceToDepth", map[string]any{"blocksize": 2}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 5, 2, 6, 3, 7, 4, 8}, 1, 8, 1, 1)},
+		{"BitShift", map[string]any{"direction": "RIGHT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8, 8, -8}, 5), elements([]int64{1, 64, 64, -1, -1}, 5)}, elements([]int64{-4, -1, 0, 0, -1}, 5)},
+		{"BitShift", map[string]any{"direction": "LEFT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8}, 3), elements([]int64{1, 64, -1}, 3)}, elements([]int64{-16, 0, 0}, 3)},
+		{"TensorScatter", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3, 1), elements([]float32{7, 8, 9, 10}, 2, 2, 1), elements([]int64{1, 0}, 2)}, elements([]float32{1, 7, 8, 9, 10, 6}, 2, 3, 1)},
+		{"TensorScatter", map[string]any{"mode": "circular"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]float32{7, 8}, 1, 2, 1), elements([]int64{2}, 1)}, elements([]float32{8, 2, 7}, 1, 3, 1)},
+		{"DFT", map[string]any{"inverse": 1, "onesided": 1}, []*tensor.Tensor{elements([]float32{10, 0, -2, 2, -2, 0}, 1, 3, 2)}, elements([]float32{1, 2, 3, 4}, 1, 4, 1)},
+		{"NegativeLogLikelihoodLoss", map[string]any{"ignore_index": 9}, []*tensor.Tensor{elements([]float32{-1, -2, -3, -4}, 2, 2), elements([]int64{9, 1}, 2)}, elements([]float32{4})},
+		{"CenterCropPad", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3), elements([]int64{3, 2}, 2)}, elements([]float32{1, 2, 4, 5, 0, 0}, 3, 2)},
+	} {
+		t.Run(c.op, func(t *testing.T) { newerOperator(t, c.op, c.attrs, c.in, c.want) })
+	}
+}
+
+// newerOperator runs a model of one operator with inputs of open sizes.
+func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.Tensor, want *tensor.Tensor) {
+	node := onnx.Node{Op: op, Outputs: []string{"y"}, Attrs: attrs}
+	m := onnx.Model{Opsets: map[string]int{"": 28}, Graph: onnx.Graph{Name: "g", Outputs: []onnx.Value{{Name: "y", DType: want.DType, Unranked: true}}}}
+	for i, v := range in {
+		name := fmt.Sprintf("x%d", i)
+		node.Inputs = append(node.Inputs, name)
+		m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: name, DType: v.DType, Dims: dimsLike(v, op, i)})
+	}
+	m.Graph.Nodes = []onnx.Node{node}
+	data, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, onnx.File), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sig, feeds := s.Signatures()[savedmodel.DefaultSignature], map[string]*tensor.Tensor{}
+	for i, v := range in {
+		feeds[sig.GetInputs()[fmt.Sprintf("x%d", i)].GetName()] = v
+	}
+	got, err := s.Run(t.Context(), feeds, []string{sig.GetOutputs()["y"].GetName()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := equalTensors(got[0], want); err != nil {
+		t.Error(err)
+	}
+}
+
+// dimsLike are open sizes, but for the parts of complex numbers and for vectors.
+func dimsLike(v *tensor.Tensor, op string, input int) (dims []onnx.Dim) {
+	for i, n := range v.Shape {
+		d := onnx.Dim{Symbol: fmt.Sprintf("d%d_%d", input, i)}
+		if op == "DFT" && i == 2 || len(v.Shape) == 1 {
+			d = onnx.Dim{Size: n}
+		}
+		dims = append(dims, d)
+	}
+	return dims
+}
