@@ -15,12 +15,14 @@ import (
 type Places struct {
 	most, spare int
 	log         *slog.Logger // nil: nothing is logged
+	takeLimit   time.Duration
 
-	mu    sync.Mutex
-	open  int
-	fresh queue // connections that never had a call
-	known queue // those that had one
-	told  time.Time
+	mu      sync.Mutex
+	open    int
+	fresh   queue // connections that never had a call
+	known   queue // those that had one
+	told    time.Time
+	looking bool // will look for clients that take nothing
 }
 
 const (
@@ -39,7 +41,7 @@ func NewPlaces(most int, log *slog.Logger) *Places {
 	if files := openFiles(); files > 0 {
 		most = int(min(int64(most), max(files/2, 1)))
 	}
-	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fresh: newQueue(), known: newQueue()}
+	return &Places{most: most, spare: max(most/spareShare, 1), log: log, takeLimit: takeLimit, fresh: newQueue(), known: newQueue()}
 }
 
 // Open returns how many connections there are.
@@ -76,6 +78,7 @@ func (l *placed) Accept() (net.Conn, error) {
 // take gives a connection a place, for which it may close another one.
 func (p *Places) take(c net.Conn) (*Place, bool) {
 	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c)}
+	place.writes.ended.L = &place.writes.mu
 	p.mu.Lock()
 	var leaves *Place
 	full := p.open >= p.most
@@ -95,6 +98,10 @@ func (p *Places) take(c net.Conn) (*Place, bool) {
 	}
 	p.open++
 	p.fresh.add(place)
+	if !p.looking {
+		p.looking = true
+		time.AfterFunc(p.takeLimit/8, p.look)
+	}
 	p.mu.Unlock()
 	if leaves != nil {
 		_ = leaves.raw.Close() // who serves it closes it again
