@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/peer"
 )
@@ -15,6 +16,7 @@ type Place struct {
 	of    *Places
 	raw   net.Conn
 	from  origin
+	came  time.Time
 	below *Place // of the connection below, where that has one in other Places
 
 	heard atomic.Bool  // something came since it was last looked at
@@ -22,12 +24,15 @@ type Place struct {
 	had   atomic.Bool  // a use
 	kept  atomic.Bool  // one of the uses is without end
 
+	owes    atomic.Int64 // replies that the client has not taken
 	writes  writes
 	mu      sync.Mutex
-	replies map[*departing]struct{} // that the client has not taken
+	replies map[*departing]struct{} // those
 
-	at      *queue // nil: it has been left; under the mutex of the Places
+	// under the mutex of the Places
+	at      *queue // nil: it has been left
 	element *list.Element
+	seenBy  *look
 }
 
 // Begin notes that the connection is in use until End: it is not closed to make room for another. A call is one once its message
@@ -99,6 +104,7 @@ func (p *Place) depart(d *departing) {
 		p.replies = map[*departing]struct{}{}
 	}
 	p.replies[d] = struct{}{}
+	p.owes.Store(int64(len(p.replies)))
 }
 
 // departed notes that the reply is on its way no more.
@@ -109,6 +115,7 @@ func (p *Place) departed(d *departing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.replies, d)
+	p.owes.Store(int64(len(p.replies)))
 }
 
 // PlaceOf returns the place of the connection that a call of gRPC, or a request of HTTP with ConnContext, came by; nil where it has none.
