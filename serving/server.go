@@ -192,9 +192,12 @@ func (s *Server) Run(ctx context.Context) (err error) {
 
 // serve begins to answer on all ports and sends errors of ports to failures.
 func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
-	take := func(serve func(net.Listener) error, l net.Listener) {
+	take := func(serve func(net.Listener) error, l net.Listener, secure *tls.Config, refusal admission.Refusal) {
+		if secure != nil {
+			refusal = nil // the client would take it for a broken handshake
+		}
 		work.Go(func() {
-			if err := serve(s.places.Listener(l)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
+			if err := serve(s.places.ListenerOf(l, refusal)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
 				failures <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})
@@ -209,7 +212,7 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 		g := s.newGRPC(place.secure, remote(place.at))
 		s.grpc = append(s.grpc, g)
 		for _, l := range place.at {
-			take(g.Serve, l)
+			take(g.Serve, l, place.secure, admission.GRPCRefusal())
 		}
 	}
 	if len(s.listeners.rest) > 0 {
@@ -219,7 +222,7 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 			serve = func(l net.Listener) error { return s.rest.ServeTLS(l, "", "") }
 		}
 		for _, l := range s.listeners.rest {
-			take(serve, l)
+			take(serve, l, s.o.RESTTLS, admission.HTTPRefusal())
 		}
 	}
 	s.logListeners()

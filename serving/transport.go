@@ -76,7 +76,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	if !s.o.NoProfiler {
 		limits.RegisterProfiler(gate, s.profiler)
 	}
-	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage}, g})
+	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage, MaxCalls: healthCalls}, g})
 	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, MaxCalls: healthCalls}, s.health)
 	return g
 }

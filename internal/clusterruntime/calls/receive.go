@@ -10,8 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// arrival is how long the next 16 MiB of a message, or what is left of it, may take to come.
-const arrival = time.Minute
+// The next 16 MiB of a message, or what is left of it, may take so long to come, and those of a reply to be taken.
+const (
+	arrival   = time.Minute
+	departure = time.Minute
+)
 
 // receive reads the message of a call, or the next one of a stream. It is paid for before it is there, until the call ends, or the
 // next message comes.
@@ -23,6 +26,11 @@ func (one *call) receive(m any, stream bool, ordinarily func(any) error) error {
 	err := p.Receive(one.ctx, m, ordinarily)
 	one.use(err == nil)
 	return err
+}
+
+// reply returns what is sent as a reply. A client that does not take it loses its connection.
+func (one *call) reply(m any) (any, error) {
+	return admission.Departure{Within: departure}.Message(one.ctx, m, one.calls.o.Codec)
 }
 
 // use notes whether the connection is in use, which it is while a message is answered.

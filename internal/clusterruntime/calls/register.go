@@ -43,7 +43,10 @@ func (r registrar) unary(service string, m grpc.MethodDesc) grpc.MethodDesc {
 			}
 			err = one.done(err)
 		}()
-		return handle(srv, one.ctx, func(m any) error { return one.receive(m, false, receive) }, wrap)
+		if out, err = handle(srv, one.ctx, func(m any) error { return one.receive(m, false, receive) }, wrap); err != nil {
+			return nil, err
+		}
+		return one.reply(out)
 	}
 	return m
 }
@@ -85,3 +88,12 @@ func (s streamOf) Context() context.Context { return s.one.ctx }
 
 // RecvMsg implements grpc.ServerStream.
 func (s streamOf) RecvMsg(m any) error { return s.one.receive(m, true, s.ServerStream.RecvMsg) }
+
+// SendMsg implements grpc.ServerStream.
+func (s streamOf) SendMsg(m any) error {
+	m, err := s.one.reply(m)
+	if err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(m)
+}

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -21,6 +22,9 @@ func (Codec) Name() string { return proto.Name }
 // Marshal implements encoding.CodecV2. The result refers to the content of v's large tensors, which must stay as it is until
 // the message is sent. v is changed meanwhile, and then as it was.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
+	if o, ok := v.(*admission.Outgoing); ok {
+		return o.Data, nil
+	}
 	f, ok := tensorsOf(v)
 	if !ok || !f.large() {
 		return plain.Marshal(v)

@@ -28,14 +28,22 @@ type rewrite struct {
 	re                byteRegexp
 	parts             []any // text ([]byte) and numbers of groups (int)
 	global            bool
+	takes             expressionSize
 }
+
+// keptExpression is how many bytes an expression of a request may have that is kept for the next one.
+const keptExpression = 1 << 20
 
 func newRewrite(pattern, template string, global bool) (*rewrite, error) {
 	re, err := newByteRegexp(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("Invalid pattern: %s, error: %w", pattern, err)
 	}
-	r := &rewrite{pattern: pattern, template: template, re: re, global: global}
+	takes, err := sizeOfExpression(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("Invalid pattern: %s, error: %w", pattern, err)
+	}
+	r := &rewrite{pattern: pattern, template: template, re: re, global: global, takes: takes}
 	for i := 0; i < len(template); i++ {
 		b := template[i]
 		if b != '\\' {
@@ -77,12 +85,20 @@ func (r *rewrite) apply(ctx context.Context, s []byte, room *textRoom) ([]byte, 
 	if len(matches) == 0 {
 		return s, nil
 	}
-	var out []byte
-	at := 0
+	size, at := 0, 0
 	for _, m := range matches {
-		if err := room.take(r.size(m) + m[0] - at); err != nil {
+		more := r.size(m) + m[0] - at
+		if err := room.take(more); err != nil {
 			return nil, err
 		}
+		size, at = size+more, m[1]
+	}
+	if err := room.take(len(s) - at); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, size+len(s)-at) // one that grew would be there twice
+	at = 0
+	for _, m := range matches {
 		out = append(out, s[at:m[0]]...)
 		for _, p := range r.parts {
 			switch p := p.(type) {
@@ -121,17 +137,21 @@ const slow = 1 << 12
 // fits fails where the places of all matches in s take more than the room that is left, or where ctx ends before they are counted. To find
 // them once more takes about as long.
 func (r *rewrite) fits(ctx context.Context, s []byte, room textRoom) error {
-	if len(s) < slow {
+	each := 2 * (stringHeader + 16*(1+r.re.NumSubexp()))
+	if len(s) < slow && (len(s)+1)*each < long {
 		return nil
 	}
 	count := 0
 	if err := eachMatch(ctx, r.re.in(s), s, func(int, int) { count++ }); err != nil {
 		return err
 	}
-	return room.take(2 * count * (stringHeader + 16*(1+r.re.NumSubexp())))
+	return room.take(count * each)
 }
 
 func (r *rewrite) run(c call) error {
+	if err := c.room(r.takes.match(true), 1); err != nil {
+		return err
+	}
 	room := c.textRoom()
 	return eachStringErr(func(s []byte) ([]byte, error) { return r.apply(c.ctx, s, &room) })(c)
 }
@@ -150,10 +170,15 @@ func regexReplace(s *site) (kernel, error) {
 		}
 		r := last.Load()
 		if r == nil || r.pattern != string(pattern) || r.template != string(template) {
+			if err := c.payExpression(string(pattern), true); err != nil {
+				return err
+			}
 			if r, err = newRewrite(string(pattern), string(template), global); err != nil {
 				return err
 			}
-			last.Store(r)
+			if r.takes.compiled() <= keptExpression {
+				last.Store(r)
+			}
 		}
 		return r.run(c)
 	}, nil
@@ -221,6 +246,9 @@ func regexFullMatch(*site) (kernel, error) {
 	return func(c call) error {
 		pattern, err := text("pattern", c.t(1))
 		if err != nil {
+			return err
+		}
+		if err := c.payExpression(string(pattern), false); err != nil {
 			return err
 		}
 		re, err := fullMatch(string(pattern))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -73,5 +74,48 @@ func TestRegexOfBytes(t *testing.T) {
 	}
 	if got := tensor.Values[bool](out[0].T); got[0] || !got[1] || !got[2] {
 		t.Errorf("full matches %v, expected [false true true]", got)
+	}
+}
+
+// TestHostileExpressions: a few bytes of a pattern, a rewrite or a text that stand for very many are refused before these are made.
+func TestHostileExpressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts bytes, and the race detector makes many more: not with -short")
+	}
+	one := func(s string, shape ...int) Value {
+		x, err := tensor.FromStrings([][]byte{[]byte(s)}, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Value{T: x}
+	}
+	long := strings.Repeat("a", 1<<20)
+	for name, c := range map[string]struct{ op, pattern, value, rewrite string }{
+		"a long rewrite for each byte":      {"RegexReplace", "a", long, strings.Repeat("x", 1<<10)},
+		"a group of all":                    {"RegexReplace", "(.*)", long, strings.Repeat(`\1`, 1<<10)},
+		"many groups for each byte":         {"RegexReplace", strings.Repeat("()", 10000) + "a", strings.Repeat("a", 4000), "x"},
+		"groups of many threads":            {"RegexReplace", strings.Repeat("()", 5000) + strings.Repeat("a?", 5000), "aaaa", "x"},
+		"a repeated class":                  {"RegexReplace", `(?:\pL\pM){1000}`, "a", "x"},
+		"repeats of repeats":                {"RegexReplace", strings.Repeat("(?:(?:(?:ab){10}){10}){10}", 100), "a", "x"},
+		"repeats that match all":            {"RegexFullMatch", strings.Repeat("(?:(?:(?:ab){10}){10}){10}", 100), "a", ""},
+		"repeats that divide":               {"RegexSplitWithOffsets", strings.Repeat("((?:(?:ab){10}){10}){10}", 100), "a", "x"},
+		"a long static rewrite for each":    {"StaticRegexReplace", "a", long, strings.Repeat("x", 1<<10)},
+		"few static matches of many groups": {"StaticRegexReplace", strings.Repeat("()", 10000) + "a", "aaaa", "x"},
+	} {
+		n, in := &graph.Node{Name: name, Op: c.op}, []Value{one(c.value, 1), one(c.pattern), one(c.rewrite)}
+		switch c.op {
+		case "StaticRegexReplace":
+			n.Attrs = graph.Attrs{"pattern": []byte(c.pattern), "rewrite": []byte(c.rewrite)}
+			in = in[:1]
+		case "RegexFullMatch":
+			in = in[:2]
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Run(t.Context(), n, in, &Env{Limit: 1 << 24})
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrLimit) || took > 64<<20 {
+			t.Errorf("%s: %d MiB, %v", name, took>>20, err)
+		}
 	}
 }

@@ -55,12 +55,18 @@ func regexSplit(c call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.payExpression(string(pattern), true); err != nil {
+		return err
+	}
 	delimiter, err := newByteRegexp(string(pattern))
 	if err != nil {
 		return fmt.Errorf("Invalid pattern: %s, error: %w", pattern, err)
 	}
 	keepPattern, err := text("pattern", c.t(2))
 	if err != nil {
+		return err
+	}
+	if err := c.payExpression(string(keepPattern), false); err != nil {
 		return err
 	}
 	keep, err := fullMatch(string(keepPattern))

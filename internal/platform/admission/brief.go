@@ -8,19 +8,23 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	ordinary "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
 // Limited registers services that unauthenticated callers may use, such as health, or whose messages are small. gRPC's own
-// limits apply to all services of a server.
+// limits apply to all services of a server. A reply has a minute to be taken.
 type Limited struct {
 	grpc.ServiceRegistrar
 	Limit    int           // bytes of a message, also decompressed
 	Timeout  time.Duration // in which a message must come; 0: any time
-	MaxCalls int           // calls of a connection that go on at the same time; 0: any number
+	MaxCalls int           // calls of a connection that go on, or whose reply waits, at the same time; 0: any number
 }
+
+// smallDeparture is the time in which replies of a Limited must be taken.
+const smallDeparture = time.Minute
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
@@ -34,8 +38,19 @@ func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
 			if err != nil {
 				return nil, err
 			}
-			defer end()
-			return handle(srv, ctx, func(m any) error { return requireMessage(b.receive(ctx, m)) }, wrap)
+			replies := false
+			defer func() {
+				if !replies {
+					end()
+				}
+			}()
+			reply, err := handle(srv, ctx, func(m any) error { return requireMessage(b.receive(ctx, m)) }, wrap)
+			if err != nil {
+				return nil, err
+			}
+			reply, err = Departure{smallDeparture, end}.Message(ctx, reply, encoding.GetCodecV2(ordinary.Name))
+			replies = err == nil
+			return reply, err
 		}
 		d.Methods = append(d.Methods, m)
 	}
@@ -68,6 +83,15 @@ func (s limitedStream) RecvMsg(m any) error {
 		return err
 	}
 	return requireMessage(err)
+}
+
+// SendMsg implements grpc.ServerStream.
+func (s limitedStream) SendMsg(m any) error {
+	m, err := Departure{Within: smallDeparture}.Message(s.Context(), m, encoding.GetCodecV2(ordinary.Name))
+	if err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(m)
 }
 
 // requireMessage is the error of receiving a message that must be there.

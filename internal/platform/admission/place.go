@@ -4,7 +4,9 @@ import (
 	"container/list"
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/peer"
 )
@@ -14,6 +16,7 @@ type Place struct {
 	of    *Places
 	raw   net.Conn
 	from  origin
+	came  time.Time
 	below *Place // of the connection below, where that has one in other Places
 
 	heard atomic.Bool  // something came since it was last looked at
@@ -21,8 +24,15 @@ type Place struct {
 	had   atomic.Bool  // a use
 	kept  atomic.Bool  // one of the uses is without end
 
-	at      *queue // nil: it has been left; under the mutex of the Places
+	owes    atomic.Int64 // replies that the client has not taken
+	writes  writes
+	mu      sync.Mutex
+	replies map[*departing]struct{} // those
+
+	// under the mutex of the Places
+	at      *queue // nil: it has been left
 	element *list.Element
+	seenBy  *look
 }
 
 // Begin notes that the connection is in use until End: it is not closed to make room for another. A call is one once its message
@@ -72,11 +82,40 @@ func (p *Places) know(place *Place) {
 	}
 }
 
-// close gives the place back.
+// close gives the place back. What the client has not taken is dropped.
 func (p *Place) close() {
 	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
 	p.of.leave(p)
+	p.of.mu.Unlock()
+	p.mu.Lock()
+	dropped := p.replies
+	p.replies = nil
+	p.mu.Unlock()
+	for d := range dropped {
+		d.over()
+	}
+}
+
+// depart notes a reply that is on its way.
+func (p *Place) depart(d *departing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replies == nil {
+		p.replies = map[*departing]struct{}{}
+	}
+	p.replies[d] = struct{}{}
+	p.owes.Store(int64(len(p.replies)))
+}
+
+// departed notes that the reply is on its way no more.
+func (p *Place) departed(d *departing) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.replies, d)
+	p.owes.Store(int64(len(p.replies)))
 }
 
 // PlaceOf returns the place of the connection that a call of gRPC, or a request of HTTP with ConnContext, came by; nil where it has none.
@@ -88,6 +127,12 @@ func PlaceOf(ctx context.Context) *Place {
 		return placeAt(from.Addr)
 	}
 	return nil
+}
+
+// cut closes the connection, for a reason that the log hears once in a while.
+func (p *Place) cut(why string) {
+	_ = p.raw.Close() // who serves it closes it again
+	p.of.tell(why, p)
 }
 
 // ConnPlace returns the place of a connection, or of the one below it; nil where it has none.
@@ -141,7 +186,16 @@ func (c *tcpConn) RemoteAddr() net.Addr { return c.remote }
 func (c *tcpConn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
 	c.remote.place.hear()
+	c.remote.place.writes.read(n)
 	return n, err
+}
+
+// Write implements net.Conn.
+func (c *tcpConn) Write(b []byte) (int, error) {
+	w := &c.remote.place.writes
+	w.begin()
+	defer w.end()
+	return c.TCPConn.Write(b)
 }
 
 // Close implements net.Conn.
@@ -166,7 +220,16 @@ func (c *conn) RemoteAddr() net.Addr { return c.remote }
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.remote.place.hear()
+	c.remote.place.writes.read(n)
 	return n, err
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (int, error) {
+	w := &c.remote.place.writes
+	w.begin()
+	defer w.end()
+	return c.Conn.Write(b)
 }
 
 // Close implements net.Conn.

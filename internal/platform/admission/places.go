@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"sync"
@@ -11,16 +12,19 @@ import (
 // memory nor the open files of the process. Where all are taken, one that is silent makes room for a new one: first of those that
 // never had a call, and of these one of the address that has the most. So strangers who take all places keep nobody out, and many
 // clients behind the one address of a proxy have all places as long as nobody else wants them. Connections that are in use (see
-// Place) stay.
+// Place) stay, and so do those that have come just now; those whose client has yet to take a reply go last.
 type Places struct {
 	most, spare int
 	log         *slog.Logger // nil: nothing is logged
+	fair        time.Duration
+	takeLimit   time.Duration
 
-	mu    sync.Mutex
-	open  int
-	fresh queue // connections that never had a call
-	known queue // those that had one
-	told  time.Time
+	mu      sync.Mutex
+	open    int
+	fresh   queue // connections that never had a call
+	known   queue // those that had one
+	told    time.Time
+	looking bool // will look for clients that take nothing
 }
 
 const (
@@ -29,6 +33,8 @@ const (
 	spareShare = 16
 	// fewConnections are those of an address that spare places are for.
 	fewConnections = 4
+	// fairMoment is how long a connection has to say something before it may be closed for another.
+	fairMoment = 100 * time.Millisecond
 	// tellEvery is how often the log says that all places are taken.
 	tellEvery = time.Minute
 )
@@ -39,7 +45,7 @@ func NewPlaces(most int, log *slog.Logger) *Places {
 	if files := openFiles(); files > 0 {
 		most = int(min(int64(most), max(files/2, 1)))
 	}
-	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fresh: newQueue(), known: newQueue()}
+	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fair: fairMoment, takeLimit: takeLimit, fresh: newQueue(), known: newQueue()}
 }
 
 // Open returns how many connections there are.
@@ -50,11 +56,17 @@ func (p *Places) Open() int {
 }
 
 // Listener returns a listener whose connections take places.
-func (p *Places) Listener(l net.Listener) net.Listener { return &placed{l, p} }
+func (p *Places) Listener(l net.Listener) net.Listener { return &placed{Listener: l, p: p} }
+
+// ListenerOf is Listener for a protocol in which a connection that is refused reads why: the text of a Refusal.
+func (p *Places) ListenerOf(l net.Listener, r Refusal) net.Listener {
+	return &placed{Listener: l, p: p, refusals: &refusals{text: r}}
+}
 
 type placed struct {
 	net.Listener
-	p *Places
+	p        *Places
+	refusals *refusals // nil: they say nothing
 }
 
 // Accept implements net.Listener.
@@ -66,28 +78,49 @@ func (l *placed) Accept() (net.Conn, error) {
 		}
 		place, ok := l.p.take(c)
 		if !ok {
-			_ = c.Close() // of somebody for whom there is no room
+			l.refusals.refuse(c) // of somebody for whom there is no room
 			continue
 		}
 		return place.conn(), nil
 	}
 }
 
-// take gives a connection a place, for which it may close another one.
+// take gives a connection a place, for which it may close another one. Where the others are too new, it waits for them to have had their
+// moment.
 func (p *Places) take(c net.Conn) (*Place, bool) {
-	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c)}
+	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c), came: time.Now()}
+	place.writes.ended.L = &place.writes.mu
+	leaves, ok, wait := p.room(place, true)
+	if wait > 0 {
+		time.Sleep(wait)
+		leaves, ok, _ = p.room(place, false)
+	}
+	switch {
+	case !ok:
+		p.tell("all places for connections are in use: a new connection is refused", place)
+	case leaves != nil:
+		_ = leaves.raw.Close() // who serves it closes it again
+		p.tell("all places for connections are taken: those that are silent are closed for new ones", leaves)
+	}
+	return place, ok
+}
+
+// room gives a connection its place, and returns the one that leaves for it. Where none may leave yet and the new one can wait, wait says
+// when one may.
+func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait time.Duration) {
 	p.mu.Lock()
-	var leaves *Place
-	full := p.open >= p.most
-	if full {
-		if leaves = p.fresh.victim(place.from); leaves == nil {
-			leaves = p.known.victim(place.from)
+	defer p.mu.Unlock()
+	if p.open >= p.most {
+		l := &look{now: time.Now(), fair: p.fair}
+		if leaves = p.fresh.victim(place.from, l); leaves == nil || leaves.owes.Load() > 0 {
+			leaves = cmp.Or(p.known.victim(place.from, l), leaves)
+		}
+		if leaves == nil && canWait && l.young >= p.spare { // for fewer all others would wait in vain
+			return nil, false, l.next
 		}
 		few := p.fresh.count(place.from)+p.known.count(place.from) < fewConnections
 		if leaves == nil && (!few || p.open >= p.most+p.spare) {
-			p.mu.Unlock()
-			p.tell("all places for connections are in use: a new connection is refused", place)
-			return nil, false
+			return nil, false, 0
 		}
 	}
 	if leaves != nil {
@@ -95,12 +128,11 @@ func (p *Places) take(c net.Conn) (*Place, bool) {
 	}
 	p.open++
 	p.fresh.add(place)
-	p.mu.Unlock()
-	if leaves != nil {
-		_ = leaves.raw.Close() // who serves it closes it again
-		p.tell("all places for connections are taken: those that are silent are closed for new ones", leaves)
+	if !p.looking {
+		p.looking = true
+		time.AfterFunc(p.takeLimit/8, p.look)
 	}
-	return place, true
+	return leaves, true, 0
 }
 
 // leave takes a place back. The mutex is held.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // Connections of two listeners share places; a silent one makes room for another; one that is closed, even twice, gives one place back.
@@ -77,6 +79,13 @@ func (c *peerConn) RemoteAddr() net.Addr       { return c.from }
 func (c *peerConn) Read(b []byte) (int, error) { return 1, nil }
 func (c *peerConn) Close() error               { c.closed = true; return nil }
 
+// impatient returns places of connections that may be closed at once.
+func impatient(most int, log *slog.Logger) *Places {
+	p := NewPlaces(most, log)
+	p.fair = 0
+	return p
+}
+
 // crowdOf takes so many places from an address.
 func crowdOf(t *testing.T, p *Places, address string, n int) (all []*Place) {
 	t.Helper()
@@ -102,7 +111,7 @@ func closedOf(all []*Place) (n int) {
 
 // Strangers that fill all places make room for others, the address that has the most first.
 func TestPlacesOfManyAddresses(t *testing.T) {
-	p := NewPlaces(10, nil)
+	p := impatient(10, nil)
 	few := crowdOf(t, p, "10.0.0.1", 2)
 	many := crowdOf(t, p, "10.0.0.2", 8)
 	one := crowdOf(t, p, "10.0.0.3", 1)
@@ -117,7 +126,7 @@ func TestPlacesOfManyAddresses(t *testing.T) {
 
 // A network of IPv6 is one address: a client has all of it.
 func TestPlacesOfANetwork(t *testing.T) {
-	p := NewPlaces(6, nil)
+	p := impatient(6, nil)
 	few := crowdOf(t, p, "10.0.0.1", 2)
 	var network []*Place
 	for i := range 4 {
@@ -133,7 +142,7 @@ func TestPlacesOfANetwork(t *testing.T) {
 // longer than silent ones; those in use stay, and then only addresses with few connections get in.
 func TestPlacesInUse(t *testing.T) {
 	var text bytes.Buffer
-	p := NewPlaces(4, slog.New(slog.NewTextHandler(&text, nil)))
+	p := impatient(4, slog.New(slog.NewTextHandler(&text, nil)))
 	all := crowdOf(t, p, "10.0.0.1", 4)
 	all[0].Begin()
 	all[0].End()
@@ -170,7 +179,7 @@ func TestPlacesInUse(t *testing.T) {
 
 // Where all connections of the address that has the most are in use, silent ones of others make room, but not for an address that has more.
 func TestPlacesBesideABusyAddress(t *testing.T) {
-	p := NewPlaces(12, nil)
+	p := impatient(12, nil)
 	busy, idle := crowdOf(t, p, "10.0.0.1", 7), crowdOf(t, p, "10.0.0.2", 5)
 	for _, place := range busy {
 		place.Begin()
@@ -190,7 +199,7 @@ func TestPlacesBesideABusyAddress(t *testing.T) {
 
 // Connections are found by what servers hand on of them, and a use is one of the connection below, too.
 func TestPlaceOf(t *testing.T) {
-	below, above := NewPlaces(1, nil), NewPlaces(1, nil)
+	below, above := impatient(1, nil), impatient(1, nil)
 	c := crowdOf(t, below, "10.0.0.1", 1)[0].conn()
 	place, _ := above.take(c)
 	ctx := ConnContext(context.Background(), place.conn())
@@ -212,4 +221,93 @@ func TestPlaceOf(t *testing.T) {
 
 func mustAddr(address string, port int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
+}
+
+// A connection has a moment to say something before it is closed for another, which waits for that. Nobody waits for a few.
+func TestPlacesAreKeptForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(32, nil)
+		begun := time.Now()
+		all := crowdOf(t, p, "10.0.0.1", 32)
+		time.Sleep(fairMoment / 2)
+		crowdOf(t, p, "10.0.0.1", 1)
+		if took := time.Since(begun); took != fairMoment || closedOf(all) != 1 {
+			t.Errorf("%d of 32 are closed after %v, expected 1 after %v", closedOf(all), took, fairMoment)
+		}
+		for _, place := range all[1:] {
+			place.Begin()
+		}
+		begun = time.Now()
+		if _, ok := p.take(&peerConn{from: all[0].raw.RemoteAddr()}); ok || time.Since(begun) > 0 {
+			t.Errorf("where all but one are in use: got in: %t after %v, expected a refusal at once", ok, time.Since(begun))
+		}
+		for _, q := range []*queue{&p.fresh, &p.known} {
+			for len(q.most) > 0 {
+				q.most[0].places.Front().Value.(*Place).close()
+			}
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// A connection whose client has yet to take a reply is closed after those that are idle, and before none is.
+func TestPlacesOfWaitingReplies(t *testing.T) {
+	p := impatient(3, nil)
+	all := crowdOf(t, p, "10.0.0.1", 3)
+	for _, place := range all[:2] { // both had a call
+		place.Begin()
+		place.End()
+	}
+	data, _ := following(all[0], 100)
+	waiting, _ := following(all[2], 100)
+	all = append(all, crowdOf(t, p, "10.0.0.1", 1)...)
+	if !all[1].raw.(*peerConn).closed || closedOf(all) != 1 {
+		t.Errorf("%d are closed, expected the second, which was idle", closedOf(all))
+	}
+	all[3].Begin()
+	data.Free()
+	crowdOf(t, p, "10.0.0.1", 1)
+	if !all[0].raw.(*peerConn).closed || closedOf(all) != 2 {
+		t.Errorf("%d are closed, expected the first besides, whose reply was taken", closedOf(all))
+	}
+	waiting.Free()
+}
+
+// A connection for which there is no room reads why, also if it has sent something that nobody reads.
+func TestRefusalsAreRead(t *testing.T) {
+	for name, r := range map[string]Refusal{"HTTP": HTTPRefusal(), "gRPC": GRPCRefusal()} {
+		p := impatient(1, nil)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan net.Conn, 10)
+		go func() {
+			for placed := p.ListenerOf(l, r); ; {
+				c, err := placed.Accept()
+				if err != nil {
+					return
+				}
+				ConnPlace(c).Begin()
+				accepted <- c
+			}
+		}()
+		for range 2 { // a place, and the spare one
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			defer (<-accepted).Close()
+		}
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write(make([]byte, 1000))
+		if text, err := io.ReadAll(c); string(text) != string(r) || !strings.Contains(string(text), noRoom) {
+			t.Errorf("%s: got %q and %v, expected %q", name, text, err, r)
+		}
+		_, _ = c.Close(), l.Close()
+	}
 }

@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"cmp"
 	"container/heap"
 	"container/list"
 	"net"
 	"net/netip"
+	"time"
 )
 
 // origin is whom connections are counted by: an address, or of IPv6 the 64 bits of a network, which one client has all of. That of
@@ -76,36 +78,65 @@ func (q *queue) remove(p *Place) {
 // looks are how many places are looked at for one that can be closed.
 const looks = 1024
 
+// look is one search for a place that makes room.
+type look struct {
+	now   time.Time
+	fair  time.Duration // that a connection has before it may be closed
+	young int           // connections that were found that have not had it
+	next  time.Duration // until the first of them has
+}
+
+// mayLeave reports whether a place that is not in use has had its moment.
+func (l *look) mayLeave(p *Place) bool {
+	left := l.fair - l.now.Sub(p.came)
+	if left <= 0 {
+		return true
+	}
+	if p.seenBy != l { // all are looked at twice
+		p.seenBy = l
+		l.young++
+	}
+	if l.next == 0 || left < l.next {
+		l.next = left
+	}
+	return false
+}
+
 // victim returns a place that makes room for one of an origin: of the origin that has the most, or where all of that are in use, of another
 // that has no fewer than the new one; nil where there is none.
-func (q *queue) victim(from origin) *Place {
+func (q *queue) victim(from origin, l *look) *Place {
 	left, own := looks, q.count(from)
+	var last *Place
 	for i, c := range q.most {
 		if i > 0 && c.places.Len() < own {
 			continue
 		}
 		n := min(2*c.places.Len(), (left+1)/2)
-		if found := c.victim(n); found != nil {
+		if found := c.victim(n, l); found != nil && found.owes.Load() == 0 {
 			return found
+		} else if last == nil {
+			last = found
 		}
 		if left -= n; left <= 0 {
 			break
 		}
 	}
-	return nil
+	return last
 }
 
-// victim looks at n places and returns one from which nothing has come since it was last looked at, else one that is not in use, else nil.
-// The places that are looked at go to the end.
-func (c *crowd) victim(n int) (found *Place) {
+// victim looks at n places and returns one from which nothing has come since it was last looked at, else one that is not in use, the
+// ones that a reply waits for last, else nil. The places that are looked at go to the end.
+func (c *crowd) victim(n int, l *look) (found *Place) {
 	for range n {
 		e := c.places.Front()
 		c.places.MoveToBack(e)
 		switch p := e.Value.(*Place); {
-		case p.uses.Load() > 0:
+		case p.uses.Load() > 0 || !l.mayLeave(p):
+		case p.owes.Load() > 0:
+			found = cmp.Or(found, p)
 		case !p.heard.Swap(false):
 			return p
-		case found == nil:
+		case found == nil || found.owes.Load() > 0:
 			found = p
 		}
 	}

@@ -54,10 +54,10 @@ func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context
 				return nil, received
 			}
 			resp, err := call(srv.(S), ctx, req)
-			if err != nil || a == nil {
+			if err != nil {
 				return resp, err
 			}
-			reply, err := marshal(resp, a)
+			reply, err := l.marshal(ctx, resp, a)
 			answered = err == nil
 			return reply, err
 		}

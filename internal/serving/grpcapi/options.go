@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/wire"
 	"google.golang.org/grpc"
-	_ "google.golang.org/grpc/encoding/gzip" // clients may compress
+	_ "google.golang.org/grpc/encoding/gzip" // clients may compress requests
 	"google.golang.org/grpc/status"
 )
 
@@ -33,6 +33,7 @@ type Limits struct {
 	Timeout    time.Duration  // of calls without a deadline; 0: DefaultTimeout
 	MaxMessage int            // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
 	Arrival    time.Duration  // for the next 16 MiB of a request, or what is left of it, to come; 0: a minute
+	Departure  time.Duration  // for the next 16 MiB of a reply, or what is left of it, to be taken by a client that has a place; 0: a minute
 	Memory     *budget.Server // pays for what requests hold; nil: nobody counts
 	Log        *slog.Logger   // panics; nil: slog.Default
 }
@@ -44,10 +45,13 @@ func (l *Limits) setDefaults() {
 	if l.Arrival <= 0 {
 		l.Arrival = time.Minute
 	}
+	if l.Departure <= 0 {
+		l.Departure = time.Minute
+	}
 }
 
-// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, gzip where the
-// client asks for it, a deadline for every call, error texts in which escape sequences are escaped themselves, of at most
+// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, also of gzip, replies
+// that are not compressed, a deadline for every call, error texts in which escape sequences are escaped themselves, of at most
 // 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
 func Options(l Limits) []grpc.ServerOption {
 	l.setDefaults()

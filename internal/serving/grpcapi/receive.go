@@ -23,11 +23,11 @@ func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Acc
 }
 
 // marshal makes the reply of an answer, which then is what the account pays for.
-func marshal(answer any, a *budget.Account) (any, error) {
+func (l Limits) marshal(ctx context.Context, answer any, a *budget.Account) (any, error) {
 	m, ok := answer.(proto.Message)
 	if !ok {
 		a.Close()
 		return answer, nil
 	}
-	return wire.NewReply(m, a)
+	return wire.NewReply(ctx, m, a, l.Departure)
 }

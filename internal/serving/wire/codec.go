@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/encoding"
@@ -23,8 +24,8 @@ func (Codec) Name() string { return ordinary.Name }
 
 // Marshal implements encoding.CodecV2. The result shares the memory of large tensors.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
-	if r, ok := v.(*Reply); ok {
-		return r.data, nil
+	if o, ok := v.(*admission.Outgoing); ok {
+		return o.Data, nil
 	}
 	if m, field := tensorsOf(v); m != nil {
 		if out, ok := marshalTensors(v.(proto.Message), *m, field); ok {

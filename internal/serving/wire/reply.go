@@ -1,29 +1,22 @@
 package wire
 
 import (
-	"runtime"
-	"sync/atomic"
+	"context"
+	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 )
-
-// Reply is a message that is marshalled already. Its account pays for it until the transport has sent it.
-type Reply struct {
-	data     mem.BufferSlice
-	account  *budget.Account
-	inFlight atomic.Int64 // buffers that are on their way
-}
 
 // few is how many values a message may have without an account.
 const few = 1 << 12
 
-// NewReply marshals m, which a model answered. The Reply owns the account: nothing of it is held but the reply, and it is closed when that
-// was sent, or dropped.
-func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
+// NewReply marshals m, which a model answered to the call of ctx. The reply owns the account: nothing is held but the reply and its call,
+// and the account is closed when it was sent, or dropped. The client has the time within for each 16 MiB.
+func NewReply(ctx context.Context, m proto.Message, a *budget.Account, within time.Duration) (*admission.Outgoing, error) {
 	if values(m) > few {
 		if err := a.ReserveModel(proto.Size(m)); err != nil {
 			return nil, err
@@ -33,17 +26,12 @@ func NewReply(m proto.Message, a *budget.Account) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reply{account: a}
-	for _, b := range data {
-		r.data = append(r.data, r.track(b))
-	}
-	if r.inFlight.Load() == 0 {
-		a.Close()
-		return r, nil
-	}
 	a.ReleaseSince(budget.Mark{}, data.Len())
-	runtime.AddCleanup(r, func(a *budget.Account) { a.Close() }, a) // where the transport forgets a buffer
-	return r, nil
+	if err := a.ReserveModel(admission.WaitingReply + data.Len() - int(a.Held())); err != nil {
+		return nil, err
+	}
+	d := admission.Departure{Within: within, Gone: a.Close}
+	return &admission.Outgoing{Data: d.Send(ctx, data)}, nil
 }
 
 // values is about how many values a message has.
@@ -86,32 +74,3 @@ func classes(r *apis.ClassificationResult) int {
 	}
 	return 0
 }
-
-// track returns a buffer that tells the Reply when it was sent. Small ones do not: gRPC does not say when they are free.
-func (r *Reply) track(b mem.Buffer) mem.Buffer {
-	text := b.ReadOnlyData()
-	if mem.IsBelowBufferPoolingThreshold(cap(text)) {
-		return b
-	}
-	r.inFlight.Add(1)
-	return mem.NewBuffer(&text, &trackedPool{r, b})
-}
-
-// trackedPool is the pool that a buffer goes back to when it was sent.
-type trackedPool struct {
-	r *Reply
-	b mem.Buffer
-}
-
-// Get implements mem.BufferPool; nobody asks.
-func (l *trackedPool) Get(n int) *[]byte { b := make([]byte, n); return &b }
-
-// Put implements mem.BufferPool.
-func (l *trackedPool) Put(*[]byte) {
-	l.b.Free()
-	if l.r.inFlight.Add(-1) == 0 {
-		l.r.account.Close()
-	}
-}
-
-var _ mem.BufferPool = (*trackedPool)(nil)

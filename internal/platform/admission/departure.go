@@ -1,0 +1,182 @@
+package admission
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+)
+
+// Departure is how a message leaves for a client. gRPC has a call's reply wait for its client as long as the connection lives: a client
+// that opens no window for it, or reads nothing, would hold its memory for good.
+type Departure struct {
+	Within time.Duration // for the client to take the next 16 MiB, or what is left; else its connection is closed. 0: any time
+	Gone   func()        // is called once when all was sent, or dropped; it may be nil
+}
+
+// WaitingReply is what a reply takes besides its bytes as long as it waits for its client: the headers of its call, of up to 64 KiB,
+// and its stream.
+const WaitingReply = waitingCost
+
+// Send follows a message that the call of ctx is about to send. It is not compressed on its way: gRPC would copy it to memory
+// that nobody counts, and say no more when that was sent.
+func (d Departure) Send(ctx context.Context, data mem.BufferSlice) mem.BufferSlice {
+	_ = grpc.SetSendCompressor(ctx, encoding.Identity) // an error: a stream that has sent something, or no call of gRPC
+	return d.follow(PlaceOf(ctx), data)
+}
+
+// departing is a message on its way.
+type departing struct {
+	Departure
+	place *Place // nil: of a connection without one
+	once  sync.Once
+
+	mu    sync.Mutex
+	timer *time.Timer // nil: there is no limit, or it is over
+}
+
+// tracker is what the buffers of a message refer to. The transport may forget one, as that of a call which its client gave up: the tracker
+// is garbage then.
+type tracker struct {
+	of   *departing
+	left atomic.Int64 // buffers
+}
+
+// follow returns the data in buffers that tell when they were sent.
+func (d Departure) follow(place *Place, data mem.BufferSlice) (out mem.BufferSlice) {
+	of := &departing{Departure: d, place: place}
+	t := &tracker{of: of}
+	for _, b := range data {
+		out = t.add(out, b)
+	}
+	if len(out) == 0 {
+		of.over()
+		return nil
+	}
+	t.left.Store(int64(len(out)))
+	if place == nil {
+		runtime.AddCleanup(t, (*departing).over, of)
+		return out
+	}
+	place.depart(of)
+	if d.Within > 0 {
+		left := weak.Make(t)
+		of.mu.Lock()
+		of.timer = time.AfterFunc(d.Within, func() { of.late(left) })
+		of.mu.Unlock()
+	}
+	return out
+}
+
+// add appends a buffer in pieces of which the client has to take each in time.
+func (t *tracker) add(out mem.BufferSlice, b mem.Buffer) mem.BufferSlice {
+	text := b.ReadOnlyData()
+	if len(text) == 0 {
+		b.Free()
+		return out
+	}
+	if mem.IsBelowBufferPoolingThreshold(cap(text)) { // gRPC does not say when such are free
+		s := smallBuffers.Get().(*[]byte)
+		*s = append((*s)[:0], text...)
+		b.Free()
+		return append(out, mem.NewBuffer(s, &tracked{t, nil}))
+	}
+	for begin := 0; begin < len(text); begin += lastPiece {
+		if begin > 0 {
+			b.Ref()
+		}
+		piece := text[begin:min(begin+lastPiece, len(text))]
+		if cap(piece) <= smallBuffer { // the rest of a large one
+			piece = append(make([]byte, 0, smallBuffer), piece...)
+		}
+		out = append(out, mem.NewBuffer(&piece, &tracked{t, b}))
+	}
+	return out
+}
+
+// smallBuffer is more than the size up to which gRPC forgets buffers.
+const smallBuffer = 2 << 10
+
+var smallBuffers = sync.Pool{New: func() any { b := make([]byte, 0, smallBuffer); return &b }}
+
+// tracked is the pool that a buffer goes back to when it was sent.
+type tracked struct {
+	t    *tracker
+	from mem.Buffer // nil: the buffer is of smallBuffers
+}
+
+var _ mem.BufferPool = (*tracked)(nil)
+
+// Get implements mem.BufferPool; nobody asks.
+func (p *tracked) Get(n int) *[]byte { b := make([]byte, n); return &b }
+
+// Put implements mem.BufferPool.
+func (p *tracked) Put(b *[]byte) {
+	if p.from != nil {
+		p.from.Free()
+	} else {
+		smallBuffers.Put(b)
+	}
+	if p.t.left.Add(-1) == 0 {
+		p.t.of.over()
+	} else {
+		p.t.of.more()
+	}
+}
+
+// more gives the limit anew: the client has taken a piece.
+func (d *departing) more() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && d.timer.Stop() {
+		d.timer.Reset(d.Within)
+	}
+}
+
+// over ends the watch.
+func (d *departing) over() {
+	d.once.Do(func() {
+		d.mu.Lock()
+		if d.timer != nil {
+			d.timer.Stop()
+			d.timer = nil
+		}
+		d.mu.Unlock()
+		d.place.departed(d)
+		if d.Gone != nil {
+			d.Gone()
+		}
+	})
+}
+
+// late closes the connection of a client that does not take its message, unless the transport has forgotten the message.
+func (d *departing) late(left weak.Pointer[tracker]) {
+	if !forgotten(left) {
+		d.place.cut("a connection is closed whose client does not take its reply")
+	}
+	d.over()
+}
+
+// forgotten reports whether nothing refers to a tracker any more.
+func forgotten(t weak.Pointer[tracker]) bool {
+	asked := collections.begun.Load()
+	collections.Lock()
+	defer collections.Unlock()
+	if t.Value() != nil && collections.begun.Load() == asked {
+		collections.begun.Add(1)
+		runtime.GC()
+	}
+	return t.Value() == nil
+}
+
+// collections are those that forgotten asks for: many that ask at the same time share one.
+var collections struct {
+	sync.Mutex
+	begun atomic.Int64
+}

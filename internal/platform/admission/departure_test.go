@@ -1,0 +1,179 @@
+package admission
+
+import (
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// following returns a message of so many bytes on its way by a place, and how often it was gone.
+func following(place *Place, size int) (mem.BufferSlice, *int) {
+	gone := new(int)
+	d := Departure{Within: time.Minute, Gone: func() { *gone++ }}
+	return d.follow(place, mem.BufferSlice{mem.SliceBuffer("head"), mem.SliceBuffer(make([]byte, size))}), gone
+}
+
+// A client has the time for each piece of its reply, so one that takes the next piece late keeps its connection; one that takes no more
+// loses it.
+func TestDepartureByPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(10, nil)
+		place := crowdOf(t, p, "10.0.0.1", 1)[0]
+		data, gone := following(place, 3*lastPiece)
+		if len(data) != 4 {
+			t.Fatalf("got %d pieces, expected 4", len(data))
+		}
+		for i, b := range data {
+			time.Sleep(50 * time.Second)
+			if closedOf([]*Place{place}) != 0 || *gone != 0 {
+				t.Fatalf("before piece %d: closed: %d, gone: %d", i, closedOf([]*Place{place}), *gone)
+			}
+			b.Free()
+		}
+		if *gone != 1 {
+			t.Errorf("a message that was sent is gone %d times, expected 1", *gone)
+		}
+		data, gone = following(place, 3*lastPiece)
+		data[0].Free()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if closedOf([]*Place{place}) != 1 || *gone != 1 {
+			t.Errorf("a message that is not taken: closed: %d, gone: %d, expected 1 and 1", closedOf([]*Place{place}), *gone)
+		}
+		runtime.KeepAlive(data)
+		place.close()
+	})
+}
+
+// What the transport forgets closes no connection: its call was given up by a client that may have others.
+func TestDepartureOfForgottenReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(10, nil)
+		place := crowdOf(t, p, "10.0.0.1", 1)[0]
+		_, gone := following(place, 100)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if closedOf([]*Place{place}) != 0 || *gone != 1 {
+			t.Errorf("closed: %d, gone: %d, expected 0 and 1", closedOf([]*Place{place}), *gone)
+		}
+		data, gone := following(place, 100)
+		place.close() // the connection was lost
+		if *gone != 1 {
+			t.Error("a message is not gone with its connection")
+		}
+		runtime.KeepAlive(data)
+	})
+}
+
+// An empty message, and one without a place, are gone at once, or with their buffers.
+func TestDepartureAtItsEdges(t *testing.T) {
+	gone := 0
+	d := Departure{Within: time.Minute, Gone: func() { gone++ }}
+	if got := d.follow(nil, mem.BufferSlice{mem.SliceBuffer(nil)}); len(got) != 0 || gone != 1 {
+		t.Errorf("got %d buffers of nothing, gone %d times", len(got), gone)
+	}
+	got := d.follow(nil, mem.BufferSlice{mem.SliceBuffer("text")})
+	if text := got.Materialize(); string(text) != "text" || gone != 1 {
+		t.Errorf("got %q, gone %d times", text, gone)
+	}
+	if got.Free(); gone != 2 {
+		t.Errorf("gone %d times, expected 2", gone)
+	}
+}
+
+// pipeConn is one end of a pipe that has an address.
+type pipeConn struct{ net.Conn }
+
+func (pipeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)} }
+
+// pipe returns a connection that has a place, and its client.
+func pipe(t *testing.T, p *Places) (server, client net.Conn) {
+	t.Helper()
+	near, client := net.Pipe()
+	place, ok := p.take(pipeConn{near})
+	if !ok {
+		t.Fatal("there is no place")
+	}
+	return place.conn(), client
+}
+
+// A connection is closed whose client takes nothing of a write for a minute; one that takes a byte now and then stays, and so does one of
+// a task that is known.
+func TestWritesThatAreNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(10, nil)
+		server, client := pipe(t, p)
+		known, other := pipe(t, p)
+		ConnPlace(known).Keep()
+		go func() { _, _ = known.Write([]byte("text")) }()
+		failed := make(chan error, 1)
+		go func() {
+			for range 3 {
+				if _, err := server.Write([]byte("text")); err != nil {
+					failed <- err
+					return
+				}
+			}
+		}()
+		for range 2 {
+			time.Sleep(50 * time.Second)
+			if _, err := client.Read(make([]byte, 4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begun := time.Now()
+		if err := <-failed; err == nil || time.Since(begun) < time.Minute || time.Since(begun) > 2*time.Minute {
+			t.Errorf("the write ended with %v after %v, expected an error after one or two minutes", err, time.Since(begun))
+		}
+		time.Sleep(time.Hour)
+		if _, err := other.Read(make([]byte, 4)); err != nil {
+			t.Errorf("the connection of a task that is known: %v", err)
+		}
+		_, _ = server.Close(), known.Close()
+	})
+}
+
+// Of a client that takes nothing no more is read than a little, until it takes something.
+func TestReadingWaitsForWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(10, nil)
+		server, client := pipe(t, p)
+		go func() { _, _ = server.Write([]byte("text")) }()
+		sent := 0
+		go func() {
+			for range 100 {
+				n, err := client.Write(make([]byte, readAhead/8))
+				if sent += n; err != nil {
+					return
+				}
+			}
+			_ = client.Close()
+		}()
+		got := make(chan int, 1)
+		go func() {
+			total := 0
+			for b := make([]byte, readAhead/8); ; {
+				n, err := server.Read(b)
+				if total += n; err != nil {
+					got <- total
+					return
+				}
+			}
+		}()
+		synctest.Wait()
+		if sent > 2*readAhead {
+			t.Errorf("%d bytes are read of a client that takes nothing, expected about %d", sent, readAhead)
+		}
+		if _, err := client.Read(make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		if n := <-got; n != 100*readAhead/8 {
+			t.Errorf("%d bytes are read in all, expected %d", n, 100*readAhead/8)
+		}
+		_ = server.Close()
+	})
+}

@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Refusal is what a connection that is refused reads: a reply, or what else its protocol has.
+type Refusal []byte
+
+// noRoom is why a connection is refused.
+const noRoom = "all connections of the server are in use: try again later"
+
+// HTTPRefusal is a reply of HTTP, 503.
+func HTTPRefusal() Refusal {
+	body := fmt.Sprintf("{\"error\": %q}\n", noRoom)
+	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// GRPCRefusal is a GOAWAY of HTTP/2, ENHANCE_YOUR_CALM, after which clients of gRPC connect again later.
+func GRPCRefusal() Refusal {
+	const settings, goAway, calm = 4, 7, 11
+	b := []byte{0, 0, 0, settings, 0, 0, 0, 0, 0}
+	b = append(b, 0, 0, byte(8+len(noRoom)), goAway, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	return append(binary.BigEndian.AppendUint32(b, calm), noRoom...)
+}
+
+const (
+	// lingering is how long a connection that is refused may take to read why. Closed at once, it might be reset before.
+	lingering = time.Second
+	// mostLingering are the connections that do so at the same time; others are closed without a word.
+	mostLingering = 64
+)
+
+// refusals are the connections of a listener that are refused.
+type refusals struct {
+	text Refusal
+	now  atomic.Int64
+}
+
+// refuse closes a connection, and says why before that.
+func (r *refusals) refuse(c net.Conn) {
+	if r == nil || len(r.text) == 0 {
+		_ = c.Close()
+		return
+	}
+	if r.now.Add(1) > mostLingering {
+		r.now.Add(-1)
+		_ = c.Close()
+		return
+	}
+	go func() {
+		defer r.now.Add(-1)
+		defer func() { _ = c.Close() }()
+		_ = c.SetDeadline(time.Now().Add(lingering))
+		if _, err := c.Write(r.text); err != nil {
+			return
+		}
+		if half, ok := c.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, 1<<20))
+	}()
+}
