@@ -44,8 +44,24 @@ func (d *draft) own() []forest {
 	if d.manyColumns() {
 		share = 0.1
 	}
-	list := []forest{{100, 6, 0.04, 1, 1, share, true}, {100, 8, 0.03, 0.1, 0.1, share, true}, {100, 6, 0.04, 0.1, 0.1, share, true}} // the first for labels with noise
+	noisy, deep, fast := forest{100, 6, 0.04, 1, 1, share, true}, forest{100, 8, 0.03, 0.1, 0.1, share, true}, d.fewerTrees(forest{50, 6, 0.15, 1, 0.1, share, true})
+	list := []forest{noisy, deep, fast}
+	if d.trainRows() >= 3000 { // the fastest first
+		list = []forest{fast, noisy, deep}
+	}
 	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
+}
+
+// fewestTrees is how many trees a class has at least.
+const fewestTrees = 25
+
+// fewerTrees is a forest of classes with as many trees as can be written, where that leaves enough.
+func (d *draft) fewerTrees(f forest) forest {
+	classes := max(len(d.p.Label.Classes), 1)
+	if most := mostNodeValues / (classes * classes << (f.depth + 1)); most >= fewestTrees {
+		f.trees = min(f.trees, most)
+	}
+	return f
 }
 
 // mostNodeValues is how many numbers the nodes of a forest have at most: a tree of one class has places for all.

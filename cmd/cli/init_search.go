@@ -131,8 +131,8 @@ func (d *draft) quickForests() []forest {
 			list[i].columns = 0.1
 		}
 		own := list[i]
-		own.own, own.trees, own.leaf = true, own.trees/2, 1
-		if d.holds(own) {
+		own.own, own.trees, own.leaf, own.rate = true, own.trees/2, 0.1, max(own.rate, 0.15) // of rare classes an example weighs little
+		if own = d.fewerTrees(own); d.holds(own) {
 			list[i] = own
 		}
 	}
