@@ -52,6 +52,9 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 	d.holdOut(folds)
 	d.uses, d.reasons = p.Uses()
 	if !slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) }) {
+		if len(p.Columns) == 1 {
+			return nil, fmt.Errorf("%s has the label alone: expected columns to predict it from", p.Path)
+		}
 		var why []string
 		for i, r := range d.reasons {
 			if r != "" {
@@ -119,7 +122,7 @@ func (d *draft) notes() []string {
 			out = append(out, fmt.Sprintf("left out %s: %s", d.p.Columns[i].Name, r))
 		}
 	}
-	if c := d.label(); c.Integers && c.Exact && c.Distinct > 2 && c.Distinct <= 30 {
+	if c := d.label(); c.Integers && c.Exact && c.Distinct > 2 && c.Distinct <= 100 && len(d.p.Label.Classes) != 2 {
 		is, other, task := "classes", "numbers", "regression"
 		if d.regression() {
 			is, other, task = other, is, "classification"

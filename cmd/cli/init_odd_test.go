@@ -51,6 +51,7 @@ func TestInitOddTables(t *testing.T) {
 		{"infinite numbers", "t.csv", lines("a,b,y\n", ",", with(0, func(r int) string { return []string{"inf", "1e999", fmt.Sprint(r)}[r%3] })), "y", ""},
 
 		{"UTF-16", "t.csv", "\xff\xfea\x00,\x00y\x00\n\x00", "y", "iconv -f utf-16 -t utf-8"},
+		{"label alone", "t.csv", "y\n" + strings.Repeat("a\nb\n", 20), "y", "has the label alone"},
 		{"label twice", "t.csv", lines("a,y,y\n", ",", plain), "y", "rename one of them"},
 		{"one class", "t.csv", lines("a,b,y\n", ",", with(2, func(int) string { return "a" })), "y", "there is nothing to learn"},
 		{"two rows", "t.csv", "a,y\n1,a\n2,b\n", "y", "expected at least 10"},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -118,25 +117,6 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 		}
 	}
 	return nil
-}
-
-// quickForests need a thirtieth, a tenth and a third of the time of the usual ones, and are less exact.
-var quickForests = []forest{{20, 3, 0.3, 1, 4, 1, false}, {45, 4, 0.2, 1, 4, 1, false}, {100, 6, 0.1, 1, 4, 1, false}}
-
-// quickForests are the quick forests that suit a table: where columns are many, trees have a share of them, and classes their own ones.
-func (d *draft) quickForests() []forest {
-	list := slices.Clone(quickForests)
-	for i := range list {
-		if d.manyColumns() {
-			list[i].columns = 0.1
-		}
-		own := list[i]
-		own.own, own.trees, own.leaf = true, own.trees/2, 1
-		if d.holds(own) {
-			list[i] = own
-		}
-	}
-	return list
 }
 
 // decide takes the best model, and says why.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -216,8 +217,20 @@ func TestInitForestsOfClasses(t *testing.T) {
 	}
 	d := classes(5)
 	lines := strings.Join(d.params(d.boosted(d.known()[0]), []string{"x"}), "\n")
-	if !strings.Contains(lines, "class_trees: true") || !strings.Contains(lines, "n_trees: 100\n") {
+	if !strings.Contains(lines, "class_trees: true") || !strings.Contains(lines, "n_trees: 50\n") {
 		t.Errorf("params are\n%s", lines)
+	}
+	if own := d.own(); own[0].rate <= own[1].rate || own[0].trees >= own[1].trees {
+		t.Errorf("of many rows %v comes before %v, expected the fast one first", own[0], own[1])
+	}
+	for n, want := range map[int][]int{26: {50, 100}, 40: {48}, 55: {25}, 56: nil} {
+		var trees []int
+		for _, f := range classes(n).own() {
+			trees = append(trees, f.trees)
+		}
+		if !slices.Equal(trees, want) {
+			t.Errorf("%d classes have %v trees each, expected %v", n, trees, want)
+		}
 	}
 	for len(d.uses) < 150 {
 		d.uses, d.p.Columns = append(d.uses, tabular.Numeric), append(d.p.Columns, tabular.Column{})

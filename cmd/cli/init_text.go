@@ -146,8 +146,11 @@ func (d *draft) saySource(say func(string, ...any), indent string, define bool) 
 			say("%smissing_values: %s", indent, yamlList(m))
 		}
 	}
-	if n := d.p.Label.Missing; n > 0 {
+	switch n, again := d.p.Label.Missing, d.p.Repeated; {
+	case n > 0:
 		say("%son_error: skip   # leaves out the %d rows without a label; others that cannot be read, too", indent, n)
+	case again > 0:
+		say("%son_error: skip   # leaves out the %d rows that repeat the names of the columns; others that cannot be read, too", indent, again)
 	}
 	defer d.sayTransforms(say, indent)
 	if !define {

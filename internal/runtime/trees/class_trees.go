@@ -10,8 +10,15 @@ import (
 // Divided is a loss whose outputs can be grown by trees of their own.
 type Divided interface {
 	Loss
-	// Output is the loss as one of output k alone, where the others are as in outputs, [rows, dim]. They are not kept.
-	Output(k int, outputs []float32) Loss
+	Divide() Division
+}
+
+// Division is a loss as losses of one output each. All outputs have to be noted before the first of them.
+type Division interface {
+	// Note notes what output k of all rows is, in outputs, [rows, dim], which are not kept.
+	Note(k int, outputs []float32)
+	// Output is the loss as one of output k alone, where the others are as noted. The next call uses its memory again.
+	Output(k int) Loss
 }
 
 // outputs returns the outputs that a tree grows by, from and before which.
@@ -71,7 +78,7 @@ func (s *Sums) of(from, to int) *Sums {
 // turn makes the outputs that the growing tree grows by the ones that the trainer computes. The values that a tree has for other outputs are
 // those of its root.
 func (t *Trainer) turn() {
-	c, e := t.Config, t.Ensemble
+	c, e, last := t.Config, t.Ensemble, t.from
 	t.from, t.to = 0, c.Dim
 	if e.State[StateCentered] < 0 {
 		t.from, t.to = c.outputs(e.State[StateTrees])
@@ -80,20 +87,25 @@ func (t *Trainer) turn() {
 		t.base, t.loss = t.all, t.given
 		return
 	}
+	first := t.division == nil
+	if first {
+		t.division = t.given.(Divided).Divide()
+	}
 	root := int(e.State[StateTrees]) * c.treeNodes()
 	for k, v := range e.Values[root*c.Dim : (root+1)*c.Dim] {
-		if v == 0 || k == t.from {
-			continue
-		}
-		for at := k; at < len(t.all); at += c.Dim {
+		changed := v != 0 && k != t.from
+		for at := k; changed && at < len(t.all); at += c.Dim {
 			t.all[at] += v
+		}
+		if changed || first || k == last {
+			t.division.Note(k, t.all)
 		}
 	}
 	t.base = make(outputs, len(t.rows))
 	for r := range t.base {
 		t.base[r] = t.all[r*c.Dim+t.from]
 	}
-	t.loss = t.given.(Divided).Output(t.from, t.all)
+	t.loss = t.division.Output(t.from)
 }
 
 // keep puts the base into the outputs of all trees, unless these are the base.
@@ -117,25 +129,37 @@ func (t *Trainer) values(node int) []float32 {
 // mostLogit bounds logits, so that the sum of their powers is finite and not 0.
 const mostLogit = 80
 
+// Divide divides the loss into losses of one class each.
+func (l *Softmax) Divide() Division { return &classLosses{of: l, powers: make([][]float32, l.Dim)} }
+
+// classLosses keep what the losses of the classes have in common. A tree changes the logits of one class, so that the others' powers stay.
+type classLosses struct {
+	of     *Softmax
+	powers [][]float32 // [dim][rows]: of e, to the logits
+	others []float32   // of the present loss
+}
+
+// Note computes the powers of a class.
+func (l *classLosses) Note(k int, outputs []float32) {
+	l.powers[k] = grown(l.powers[k], len(l.of.Classes))
+	p := l.powers[k]
+	for r := range p {
+		p[r] = min(max(outputs[r*l.of.Dim+k], -mostLogit), mostLogit)
+	}
+	kernels.Unary(kernels.Exp, p, p)
+}
+
 // Output is the loss of class k alone: a sigmoid's, of the logit less the logarithm of the other classes' sum.
-func (l *Softmax) Output(k int, outputs []float32) Loss {
-	powers := make([]float32, len(outputs))
-	for i, v := range outputs {
-		powers[i] = min(max(v, -mostLogit), mostLogit)
-	}
-	kernels.Unary(kernels.Exp, powers, powers)
-	o := &classLoss{of: l, class: int64(k), others: make([]float32, len(l.Classes))}
-	for r := range o.others {
-		var sum float32
-		for j, v := range powers[r*l.Dim : (r+1)*l.Dim] {
-			if j != k {
-				sum += v
-			}
+func (l *classLosses) Output(k int) Loss {
+	l.others = grown(l.others, len(l.of.Classes))
+	clear(l.others)
+	for j, p := range l.powers {
+		if j != k {
+			kernels.Binary(kernels.Add, l.others, l.others, p)
 		}
-		o.others[r] = sum
 	}
-	kernels.Unary(kernels.Log, o.others, o.others)
-	return o
+	kernels.Unary(kernels.Log, l.others, l.others)
+	return &classLoss{of: l.of, class: int64(k), others: l.others}
 }
 
 // classLoss is the softmax cross-entropy as a loss of one class's logits.

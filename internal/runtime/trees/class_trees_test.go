@@ -124,6 +124,46 @@ func meanLoss(l *Softmax, out []float32) (sum float64) {
 	return sum
 }
 
+// TestDivision: the loss of a class alone has the gradients of the whole loss, also after the logits of one class have changed.
+func TestDivision(t *testing.T) {
+	const rows = 37
+	rng := rand.New(rand.NewPCG(3, 4))
+	whole := &Softmax{Dim: 5}
+	z, all := make([]float32, rows*whole.Dim), make([]int32, rows)
+	for r := range all {
+		all[r] = int32(r)
+		whole.Classes = append(whole.Classes, rng.Int64N(5))
+		whole.Weights = append(whole.Weights, rng.Float32())
+	}
+	for i := range z {
+		z[i] = float32(4 * rng.NormFloat64())
+	}
+	d := whole.Divide()
+	for k := range whole.Dim {
+		d.Note(k, z)
+	}
+	for last := range whole.Dim {
+		for r := range all {
+			z[r*whole.Dim+last] += 3
+		}
+		d.Note(last, z)
+		both := make([]float32, rows*whole.Dim*2)
+		whole.Gradients(all, append([]float32(nil), z...), both)
+		for k := range whole.Dim {
+			logits, got := make([]float32, rows, rows+Lanes), make([]float32, rows*2)
+			for r := range logits {
+				logits[r] = z[r*whole.Dim+k]
+			}
+			d.Output(k).Gradients(all, logits, got)
+			for i, v := range got {
+				if want := both[(i/2*whole.Dim+k)*2+i%2]; !(math.Abs(float64(v-want)) < 1e-5) {
+					t.Fatalf("after a change of class %d: number %d of row %d for class %d is %v, expected %v", last, i%2, i/2, k, v, want)
+				}
+			}
+		}
+	}
+}
+
 func TestClassTreesThatAreWrong(t *testing.T) {
 	for _, c := range []Config{{Trees: 4, Dim: 1}, {Trees: 5, Dim: 2}, {Trees: 1 << 12, Dim: 1 << 9}} {
 		c.Depth, c.LearningRate, c.ClassTrees = 6, 0.1, true

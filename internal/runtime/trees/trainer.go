@@ -16,6 +16,7 @@ type Trainer struct {
 	space    *Space
 	given    Loss // of all outputs
 	loss     Loss // of those that the growing tree grows by: from, and before to
+	division Division
 	from, to int
 
 	rows, spare []int32 // rows by node

@@ -76,6 +76,7 @@ type watcher struct {
 	others             int64
 	written            *written
 	slashes            bool // some texts have one
+	points, commas     bool // in a file with decimal commas: some numbers have a decimal point, or a comma
 	words              int64
 	strangers          *frequent.Counter[string] // values that are neither numbers nor marks
 	stranger           string                    // the last of them
@@ -146,6 +147,10 @@ func (w *watcher) add(cell string) {
 		w.written.add(cell)
 		w.slashes = w.slashes || strings.Contains(cell, "/")
 		return
+	}
+	if w.decimal == "," {
+		w.points = w.points || hasDecimalPoint(cell)
+		w.commas = w.commas || strings.Contains(cell, ",")
 	}
 	w.written.plain(cell)
 	w.number(v)
@@ -229,6 +234,9 @@ func (w *watcher) kind(c *Column) Kind {
 	case w.told == Text:
 		return Text
 	case w.others == 0:
+		if w.points && !w.commas { // unlike the other columns
+			c.Reading = textvalue.Reading{Part: textvalue.Number}
+		}
 		return Number
 	case w.strangers.Exact() && w.strangers.Len() <= 3 && (w.numbers > 9*w.others && w.differ(10) || w.numbers > w.others && w.differ(30)):
 		for _, e := range w.strangers.Top(-1) {

@@ -41,6 +41,9 @@ func (p *Profile) Hints() []string {
 	if n := p.Label.Missing; n > 0 {
 		out = append(out, fmt.Sprintf("the label: it is missing in %d of %d rows, which training leaves out", n, p.Rows))
 	}
+	if n := p.Repeated; n > 0 {
+		out = append(out, fmt.Sprintf("the rows: %d repeat the names of the columns, which training leaves out", n))
+	}
 	if len(p.Label.Words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))
 	}

@@ -3,11 +3,15 @@ package tabular
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/goestimator/goestimator/internal/platform/frequent"
 )
+
+// leastSpread is the least standard deviation of numbers, as part of their mean, of which 32 bits keep three digits.
+const leastSpread = 1e-4
 
 // mostClasses is how many classes a label may have.
 const mostClasses = 1000
@@ -47,11 +51,17 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 		if c.Kind != Number {
 			return nil, fmt.Errorf("label %q has words, for example %s: regression needs numbers", c.Name, w.example())
 		}
+		if c.Std < math.Abs(c.Mean)*leastSpread {
+			return nil, fmt.Errorf("label %q is %.10g on average and deviates from it by %.3g: 32-bit numbers hardly tell its values apart: subtract a constant from it", c.Name, c.Mean, c.Std)
+		}
 		l.Task = task
 		return l, nil
 	}
 	if !known || len(values) > mostClasses {
 		return nil, fmt.Errorf("label %q has more than %d different values: expected at most as many classes", c.Name, min(c.Distinct, mostClasses))
+	}
+	if labelled := c.Rows - missing; c.Kind == Text && labelled >= 20 && 2*int64(len(values)) > labelled {
+		return nil, fmt.Errorf("label %q has %d different values in %d rows, as names and ids have: there is nothing to learn; expected classes of several rows", c.Name, len(values), labelled)
 	}
 	if w.long {
 		return nil, fmt.Errorf("label %q has texts of more than %d bytes: expected short names of classes", c.Name, longestCell)
@@ -88,10 +98,36 @@ func taskOf(c Column, values []frequent.Entry[string], known bool) Task {
 		return Multiclass
 	}
 	few := known && (len(values) == 2 || c.Integers && len(values) <= 20 && int64(len(values)) <= max(c.Rows/5, 2))
-	if few && (len(values) <= 10 || !hasTails(values)) {
+	if few && (len(values) <= 10 || !hasTails(values)) || known && c.Integers && areCodes(values) {
 		return Multiclass
 	}
 	return Regression
+}
+
+// mostCodes is how many whole numbers may be codes of classes, and codeRows how many rows each has then at least.
+const (
+	mostCodes = 100
+	codeRows  = 10
+)
+
+// areCodes reports whether whole numbers look like codes of classes: they follow each other from 0 or 1 on, and are about equally frequent, as
+// counts and measurements hardly are.
+func areCodes(values []frequent.Entry[string]) bool {
+	if len(values) > mostCodes {
+		return false
+	}
+	all, least, most := int64(0), values[0].Count, values[0].Count
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, e := range values {
+		v, err := strconv.ParseFloat(e.Value, 64)
+		if err != nil {
+			return false
+		}
+		all, least, most = all+e.Count, min(least, e.Count), max(most, e.Count)
+		low, high = min(low, v), max(high, v)
+	}
+	n := int64(len(values))
+	return (low == 0 || low == 1) && high-low == float64(n-1) && least >= codeRows && 2*least*n >= all && most*n <= 2*all
 }
 
 // hasTails reports whether some value has less than a tenth of the mean count.

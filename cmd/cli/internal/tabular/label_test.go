@@ -42,6 +42,10 @@ func TestLabel(t *testing.T) {
 		{"missing", of("a", "b", "", "?"), "", "binary classification [{a 25} {b 25}], 50 missing"},
 		{"all missing", of("?"), "", "missing in 100 of 100 rows"},
 		{"dates", of("2020-01-02", "2020-01-03"), "", "of kind date"},
+		{"names", format("name %d", 1, 60), "", "60 different values in 100 rows"},
+		{"classes of two rows", format("name %d", 1, 50), "", "classification [{name 0 2} "},
+		{"large numbers that differ little", func(r int) string { return fmt.Sprintf("%d.5", 1000000000+r) }, "", "1000000050 on average and deviates from it by 28.9"},
+		{"large numbers that differ enough", func(r int) string { return fmt.Sprintf("%d.5", 1000000+r*100) }, "", "regression []"},
 		{"long texts", of(strings.Repeat("a", 129), strings.Repeat("b", 129)), "", "more than 128 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +54,27 @@ func TestLabel(t *testing.T) {
 				t.Errorf("got %s, expected %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestLabelOfCodes: many whole numbers are classes where they follow each other from 0 or 1 on and are about equally frequent.
+func TestLabelOfCodes(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		cell       func(int) string
+	}{
+		{"from 0", "classification", format("%d", 1, 40)},
+		{"from 1", "classification", func(r int) string { return fmt.Sprint(1 + r%40) }},
+		{"from 2", "regression", func(r int) string { return fmt.Sprint(2 + r%40) }},
+		{"with a gap", "regression", func(r int) string { return fmt.Sprint([]int{50, r % 40}[min(r%40, 1)]) }},
+		{"nine rows each", "regression", format("%d", 1, 134)},
+		{"one twice as often", "classification", func(r int) string { return fmt.Sprint(r % 41 % 40) }},
+		{"one three times as often", "regression", func(r int) string { return fmt.Sprint(r % 42 % 40 * min(r%42/2, 1)) }},
+		{"more than a hundred", "regression", format("%d", 1, 101)},
+	} {
+		if got := labelOf(t, table(1200, "x,y", format("%d", 3, 10), c.cell), ""); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %s, expected %s", c.name, got, c.want)
+		}
 	}
 }
 

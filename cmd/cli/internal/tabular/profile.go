@@ -30,6 +30,7 @@ type Profile struct {
 	Columns    []Column
 	Duplicates int64 // rows that are equal to an earlier one
 	Compared   int64 // rows that were compared for it
+	Repeated   int64 // rows that repeat the names of the columns, which are not counted
 	Label      *Label
 	Sampled    int // rows of the sample that relations to the label are computed of
 	sample     [][]string
@@ -130,6 +131,7 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 	if err = errors.Join(err, src.close()); err != nil {
 		return nil, err
 	}
+	p.Repeated = src.repeated
 	if p.Rows == 0 {
 		return nil, fmt.Errorf("%s has no rows: expected some below the names", p.Path)
 	}

@@ -20,6 +20,8 @@ type rowSource struct {
 	close func() error
 	// unreadable says of columns why they cannot be read.
 	unreadable map[string]string
+	// repeated are the rows so far that repeat the names and were left out.
+	repeated int64
 }
 
 // open opens the rows of a file. What it cannot read as a table is an error.
@@ -65,6 +67,10 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 		}
 		b.read = 0
 		row, err := r.Read()
+		for err == nil && f.Header && isRepeated(row, kept) {
+			s.repeated, b.read = s.repeated+1, 0
+			row, err = r.Read()
+		}
 		if err != nil {
 			if e := (*csv.ParseError)(nil); errors.As(err, &e) {
 				err = fmt.Errorf("%s: %w: quote cells that hold quotes or line breaks", path, err)
@@ -73,6 +79,9 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 		}
 		if len(row) != len(s.names) {
 			line, _ := r.FieldPos(0)
+			if strings.HasPrefix(kept[0], "sep=") {
+				return nil, fmt.Errorf("%s: line %d has %d cells, and the first line, %.40q, is for spreadsheets: remove it", path, line, len(row), kept[0])
+			}
 			if len(s.names) == 1 && strings.HasPrefix(kept[0], "#") {
 				return nil, fmt.Errorf("%s: line %d has %d cells, and the first line, %.40q, is a comment: remove the lines above the names", path, line, len(row), kept[0])
 			}
@@ -87,6 +96,11 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 		return row, nil
 	}
 	return s, nil
+}
+
+// isRepeated reports whether a row has the names of the columns again, as in files that were put together. Two names may be values, too.
+func isRepeated(row, names []string) bool {
+	return len(names) > 2 && slices.EqualFunc(row, names, func(cell, name string) bool { return cell == name || strings.TrimSpace(cell) == name })
 }
 
 // sampleLines is how many lines of JSON the columns are found in that are sorted; others come behind them.

@@ -59,10 +59,15 @@ func formOf(ctx context.Context, path, label string) (Form, error) {
 		return Form{}, fmt.Errorf("%s is a JSON array: expected JSON lines, one object on each line: convert it, for example by jq -c '.[]'", path)
 	case isUTF16(head):
 		return Form{}, fmt.Errorf("%s is UTF-16, expected UTF-8: convert it, for example by iconv -f utf-16 -t utf-8", path)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return Form{}, fmt.Errorf("%s is a ZIP archive, as workbooks of spreadsheets are: unpack it, or save the sheet as CSV", path)
 	case bytes.IndexByte(head, 0) >= 0:
 		return Form{}, fmt.Errorf("%s is not a text, Parquet or Arrow file: expected CSV, JSON lines, Parquet or Arrow", path)
 	case !utf8.Valid(trimUTF8(head, whole)):
 		return Form{}, fmt.Errorf("%s is not UTF-8: convert it, for example by iconv -f latin1 -t utf-8", path)
+	}
+	if lines := bytes.TrimRight(head, "\r"); bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(lines, '\r') >= 0 {
+		return Form{}, fmt.Errorf("%s has lines that end by a carriage return alone: convert it, for example by tr '\\r' '\\n'", path)
 	}
 	return textForm(head, whole, label), nil
 }
@@ -303,9 +308,21 @@ func parseNumber(cell, decimal string) (float64, bool) {
 	}
 	if decimal != "." && strings.Count(cell, ",") == 1 && (decimal == "," || !strings.Contains(cell, ".")) {
 		cell = strings.Replace(strings.ReplaceAll(cell, ".", ""), ",", ".", 1)
+	} else if decimal == "," && strings.Contains(cell, ".") && !hasDecimalPoint(cell) {
+		cell = strings.ReplaceAll(cell, ".", "")
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	return v, err == nil
+}
+
+// hasDecimalPoint reports whether a number has points that do not group three digits each.
+func hasDecimalPoint(cell string) bool {
+	whole, _, _ := strings.Cut(cell, ",")
+	parts := strings.Split(strings.TrimLeft(whole, "+-"), ".")
+	if len(parts) == 1 {
+		return false
+	}
+	return len(parts[0]) < 1 || len(parts[0]) > 3 || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 || strings.ContainsAny(s, "eE+-") })
 }
 
 // plainNumeral reports whether a cell has digits, and none of the letters that only Go's own numerals have.

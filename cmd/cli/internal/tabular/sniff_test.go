@@ -64,6 +64,9 @@ func TestRefused(t *testing.T) {
 		{"blank", "t.csv", " \n\n", "is empty"},
 		{"binary", "t.csv", "a,b\n\x00\x01,2\n", "is not a text, Parquet or Arrow file"},
 		{"UTF-16", "t.csv", "\xff\xfea\x00,\x00b\x00", "iconv -f utf-16"},
+		{"workbook", "t.csv", "PK\x03\x04\xff\xfe\x00", "save the sheet as CSV"},
+		{"lines of carriage returns", "t.csv", "a,b\r1,2\r3,4\r", `tr '\r' '\n'`},
+		{"line for spreadsheets", "t.csv", "sep=,\na,b,c\n1,2,3\n", "the first line, \"sep=\", is for spreadsheets: remove it"},
 		{"Latin-1", "t.csv", "a,b\nM\xfcnchen,1\n", "is not UTF-8"},
 		{"Latin-1 at the end", "t.csv", "a,b\n1,caf\xe9", "is not UTF-8"},
 		{"Latin-1 below the part that is sniffed", "t.csv", "a,b\n" + strings.Repeat("1,x\n", 70_000) + "1,caf\xe9\n", "line 70002 is not UTF-8"},
@@ -119,5 +122,29 @@ func TestGivenForm(t *testing.T) {
 	form := tabular.Form{Format: "csv", Delimiter: "|", Decimal: "."}
 	if p := read(t, "t.csv", "a,b\n1,2\n", tabular.Options{Form: &form}); len(p.Columns) != 1 || p.Rows != 2 {
 		t.Errorf("got %d columns and %d rows, expected 1 and 2", len(p.Columns), p.Rows)
+	}
+}
+
+// TestNamesAgain: rows that repeat the names are counted by themselves, and no class is the name of the label.
+func TestNamesAgain(t *testing.T) {
+	part := table(20, "a,b,y", format("%d", 3, 0), format("%d.5", 1, 7), format("k%d", 1, 2))
+	p := read(t, "t.csv", part+" a, b,y\n"+part, tabular.Options{Label: "y"})
+	if p.Rows != 40 || p.Repeated != 2 || len(p.Label.Classes) != 2 || p.Columns[0].Kind != tabular.Number || p.Columns[0].Missing != 0 {
+		t.Errorf("%d rows, %d repeated, classes %v, column %+v", p.Rows, p.Repeated, p.Label.Classes, p.Columns[0])
+	}
+	if h := strings.Join(p.Hints(), "\n"); !strings.Contains(h, "2 repeat the names of the columns") {
+		t.Errorf("hints %q", h)
+	}
+}
+
+// TestPointsBesideCommas: in a file with decimal commas, points group three digits each, and a column that has other points and no commas is read
+// with decimal points.
+func TestPointsBesideCommas(t *testing.T) {
+	p := read(t, "t.csv", "a;b;c;d;e;y\n1,5;0.25;1.234;1.234,5;1,1;k\n2,5;-2.5;12.000;2,5;1,2;l\n3,5;1000;1;3,5;1,3;k\n", tabular.Options{Label: "y"})
+	for i, want := range []string{" 1.5 3.5", "number -2.5 1000", " 1 12000", " 2.5 1234.5"} {
+		c := p.Columns[i]
+		if got := fmt.Sprintf("%s %g %g", c.Reading, c.Min, c.Max); got != want {
+			t.Errorf("column %s: got %q, expected %q", c.Name, got, want)
+		}
 	}
 }
