@@ -93,7 +93,7 @@ func needs(g session.Gap) string {
 	case strings.HasPrefix(g.Op, "Stack") && d != nil:
 		return "a model without gradients of loops of TensorFlow 1: save it after tf.compat.v1.enable_control_flow_v2()"
 	case d != nil && d.State == ops.Queues:
-		return "a model without datasets, queues and iterators: save the part that answers requests"
+		return "a model without queues, and without datasets of files or shared iterators: save the part that answers requests"
 	case d != nil:
 		return "a kernel of the op"
 	}

@@ -220,6 +220,29 @@ def v1_shared_reads():
     return session(build, *[("serving_default", {"x": np.float32(i)}) for i in range(3)])
 
 
+def v1_training():
+    """Each request trains: optimizers on reference variables, slots and slices of them."""
+
+    def build():
+        v1.disable_resource_variables()
+        x, ids = v1.placeholder(F, (None, 2), "x"), v1.placeholder(tf.int32, (None,), "ids")
+        w = v1.get_variable("w", (2, 1), initializer=v1.ones_initializer())
+        e = v1.get_variable("e", (5, 2), initializer=v1.constant_initializer(0.5))
+        last = v1.get_variable("last", (4,), initializer=v1.zeros_initializer())
+        loss = tf.reduce_mean(tf.matmul(x, w) ** 2) + tf.reduce_sum(v1.nn.embedding_lookup(e, ids) ** 2)
+        with tf.control_dependencies([v1.train.AdamOptimizer(0.1).minimize(loss)]):
+            second = v1.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True).minimize(tf.reduce_sum(w.value() ** 2), var_list=[w])
+        with tf.control_dependencies([second]):
+            kept = last[1:3].assign(x[0])
+        with tf.control_dependencies([kept]):
+            after = {"w": tf.identity(w.value()), "e": tf.identity(e.value()), "last": tf.identity(last.value())}
+        v1.enable_resource_variables()
+        return signature({"x": x, "ids": ids}, {"loss": tf.identity(loss), **after}), None
+
+    run = ("serving_default", {"x": f32(2, 2), "ids": np.array([1, 3, 1], "int32")})
+    return session(build, run, run)
+
+
 def v1_words():
     def build():
         x = v1.placeholder(S, (None,), "x")

@@ -13,6 +13,7 @@ os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # TensorFlow's other kernels know no 
 import numpy as np
 import tensorflow as tf
 
+import models_datasets
 import models_exports
 import models_language
 import models_layers
@@ -656,7 +657,7 @@ def kinds(module):
 
 
 FAMILIES = {"mixed": sys.modules[__name__], "images": models_vision, "language": models_language, "ranking, features, graphs": models_ranking,
-            "signals, series, state": models_signals, "layers and functions": models_layers, "further exports": models_exports, "TensorFlow 1": models_v1}
+            "signals, series, state": models_signals, "layers and functions": models_layers, "further exports": models_exports, "datasets": models_datasets, "TensorFlow 1": models_v1}
 
 
 def main():

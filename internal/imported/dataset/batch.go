@@ -100,10 +100,11 @@ func stack(p *Pass, rows []Element) (Element, error) {
 			}
 		}
 		shape := slices.Concat([]int{len(rows)}, first.Shape)
-		if err := p.fits(first.DType, shape); err != nil {
+		all, err := p.tensor(first.DType, shape)
+		if err != nil {
 			return nil, err
 		}
-		all, n := tensor.New(first.DType, shape...), first.Len()
+		n := first.Len()
 		for i, r := range rows {
 			put(all, i*n, r[k].T, 0, n)
 		}
@@ -118,6 +119,23 @@ func (e Element) component(k int) *tensor.Tensor {
 		return nil
 	}
 	return e[k].T
+}
+
+// tensor makes a tensor for which there is room. What becomes of it is the caller's affair.
+func (p *Pass) tensor(d tensor.DType, shape []int) (*tensor.Tensor, error) {
+	if err := p.fits(d, shape); err != nil {
+		return nil, err
+	}
+	size := max(d.Size(), 1)
+	if d == tensor.String {
+		size = tensor.StringHeader
+	}
+	n := size * tensor.NumElements(shape)
+	if err := p.Room.take(n); err != nil {
+		return nil, err
+	}
+	defer p.Room.give(n)
+	return tensor.New(d, shape...), nil
 }
 
 // fits fails where a tensor would be larger than is possible. Its shape may come from a stranger.

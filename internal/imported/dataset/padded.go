@@ -34,10 +34,10 @@ func stackPadded(p *Pass, rows []Element, shapes [][]int, padding Element) (Elem
 			return nil, err
 		}
 		whole := slices.Concat([]int{len(rows)}, shape)
-		if err := p.fits(padding[k].T.DType, whole); err != nil {
+		all, err := p.tensor(padding[k].T.DType, whole)
+		if err != nil {
 			return nil, err
 		}
-		all := tensor.New(padding[k].T.DType, whole...)
 		fill(all, padding[k].T)
 		for i, r := range rows {
 			putBox(all, i*tensor.NumElements(shape), shape, r[k].T)

@@ -29,6 +29,9 @@ type parallelMap struct {
 func (m *parallelMap) Cardinality() int64 { return m.in.Cardinality() }
 
 func (m *parallelMap) Iterator(p *Pass) (Iterator, error) {
+	if p.Alone {
+		return Map(m.in, m.f, m.whole).Iterator(p)
+	}
 	in, err := p.begin(m.in)
 	if err != nil {
 		return nil, err

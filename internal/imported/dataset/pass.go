@@ -11,6 +11,8 @@ import (
 const (
 	maxDepth = 10_000
 	maxOpen  = 1 << 17
+	// maxAlone is maxOpen of a pass of one request.
+	maxAlone = 1 << 13
 )
 
 // Pass is what the iterators of a pass share.
@@ -19,6 +21,8 @@ type Pass struct {
 	Limit int // the most bytes of one tensor
 	// Pay pays for a record that was read, as long as it lives; nil: nobody pays.
 	Pay func(*tensor.Tensor) error
+	// Alone says that nothing runs beside the caller: elements are made when they are asked for.
+	Alone bool
 
 	top   *Pass        // of the whole pass; nil: this one
 	depth int          // of iterators in others
@@ -34,11 +38,15 @@ func (p *Pass) begin(d Dataset) (Iterator, error) {
 	if p.depth == maxDepth {
 		return nil, fmt.Errorf("%w: more than %d datasets, one in another", ErrLimit, maxDepth)
 	}
-	if top.open.Add(1) > maxOpen {
-		top.open.Add(-1)
-		return nil, fmt.Errorf("%w: a pass over more than %d datasets at the same time", ErrLimit, maxOpen)
+	most := int64(maxOpen)
+	if p.Alone {
+		most = maxAlone
 	}
-	in, err := d.Iterator(&Pass{Room: p.Room, Limit: p.Limit, Pay: p.Pay, top: top, depth: p.depth + 1})
+	if top.open.Add(1) > most {
+		top.open.Add(-1)
+		return nil, fmt.Errorf("%w: a pass over more than %d datasets at the same time", ErrLimit, most)
+	}
+	in, err := d.Iterator(&Pass{Room: p.Room, Limit: p.Limit, Pay: p.Pay, Alone: p.Alone, top: top, depth: p.depth + 1})
 	if err != nil {
 		top.open.Add(-1)
 		return nil, err

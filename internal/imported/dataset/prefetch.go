@@ -29,8 +29,8 @@ func (f *prefetch) Cardinality() int64 { return f.in.Cardinality() }
 
 func (f *prefetch) Iterator(p *Pass) (Iterator, error) {
 	in, err := p.begin(f.in)
-	if err != nil {
-		return nil, err
+	if err != nil || p.Alone {
+		return in, err
 	}
 	it := &prefetching{p: p, in: in, most: f.n, came: make(chan struct{}, 1)}
 	it.ctx, it.cancel = context.WithCancel(context.Background())

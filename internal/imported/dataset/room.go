@@ -3,7 +3,10 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
+
+	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
 // ErrLimit says that passes would keep, or a tensor would take, more than is possible.
@@ -12,11 +15,15 @@ var ErrLimit = errors.New("too much memory")
 // Room counts the bytes that passes keep: buffers of shuffled, prefetched and cached elements. It is safe for concurrent use.
 type Room struct {
 	most int64
+	paid *budget.Account // counts, too; nil: nobody
 	held atomic.Int64
 }
 
 // NewRoom returns a Room of that many bytes.
 func NewRoom(most int64) *Room { return &Room{most: most} }
+
+// PaidRoom returns a Room in which an account pays for what is kept.
+func PaidRoom(a *budget.Account) *Room { return &Room{most: math.MaxInt64, paid: a} }
 
 // Held returns the bytes that are kept.
 func (r *Room) Held() int64 { return r.held.Load() }
@@ -27,8 +34,15 @@ func (r *Room) take(n int) error {
 		r.held.Add(-int64(n))
 		return fmt.Errorf("%w: the buffers of input pipelines hold %d bytes, at most %d are possible: make buffers or batches smaller", ErrLimit, held-int64(n), r.most)
 	}
+	if err := r.paid.Reserve(n); err != nil {
+		r.held.Add(-int64(n))
+		return err
+	}
 	return nil
 }
 
 // give counts what is kept no more.
-func (r *Room) give(n int) { r.held.Add(-int64(n)) }
+func (r *Room) give(n int) {
+	r.held.Add(-int64(n))
+	r.paid.Release(n)
+}

@@ -21,11 +21,12 @@ var controlOps = map[*ops.Def]maker{
 
 // Called returns the names of the functions that a node calls.
 func Called(n *graph.Node) []string {
-	if controlOps[ops.Find(n.Op)] == nil {
+	d := ops.Find(n.Op)
+	if d == nil || controlOps[d] == nil && d.State != ops.Queues {
 		return nil
 	}
 	var names []string
-	for _, attr := range []string{"cond", "body", "then_branch", "else_branch", "branches", "f"} {
+	for _, attr := range []string{"cond", "body", "then_branch", "else_branch", "branches", "f", "predicate", "key_func", "reduce_func", "window_size_func"} {
 		switch f := n.Attrs[attr].(type) {
 		case graph.Func:
 			names = append(names, f.Name)

@@ -28,7 +28,7 @@ func (in *inputs) function(name, captured string) dataset.Func {
 		return nil
 	}
 	env := *in.c.env
-	if !env.Payer.Lasting {
+	if !env.Payer.Lasting && env.Room == nil {
 		env.Payer = Payer{} // of the step
 	}
 	g := &graphFunc{f: env.Functions[name], name: name, env: &env, captured: append([]Value(nil), in.values(captured)...)}
@@ -47,12 +47,14 @@ func (g *graphFunc) call(ctx context.Context, e dataset.Element) (dataset.Elemen
 		args = append(args, Value(v))
 	}
 	out := make([]Value, len(g.f.outs))
+	before := g.env.mark()
 	if err := r.call(ctx, g.env, append(args, captured...), out); err != nil {
 		if errors.Is(err, ErrRange) || errors.Is(err, queue.ErrOutOfRange) {
 			return nil, &rangeError{err}
 		}
 		return nil, err
 	}
+	g.env.drop(before, out)
 	g.mu.Lock()
 	g.free = append(g.free, r)
 	g.mu.Unlock()

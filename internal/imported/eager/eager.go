@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -53,6 +54,9 @@ type Env struct {
 	Graph func(ctx context.Context, env *Env, def []byte) (Value, error)
 	// Payer pays for what is allocated.
 	Payer Payer
+	// Room is where passes over datasets of this run keep elements; they end with the run, and nothing runs beside it. nil: passes last,
+	// and share the Resources' room.
+	Room *dataset.Room
 	// Ran is called when a node has run, with when it began and its outputs, which are not to be kept; nil: nobody wants to know.
 	Ran func(n *graph.Node, began time.Time, out []Value)
 }

@@ -162,6 +162,14 @@ func toElement(values []Value) dataset.Element {
 	return e
 }
 
+func fromElement(e dataset.Element) []Value {
+	values := make([]Value, len(e))
+	for i, v := range e {
+		values[i] = Value(v)
+	}
+	return values
+}
+
 // setElement makes the components of an element the outputs. Their types must be those that the node states.
 func (c call) setElement(e dataset.Element, types []tensor.DType) error {
 	if len(e) != len(types) || len(e) != len(c.out) {
@@ -187,6 +195,9 @@ var errInputs = errors.New("datasets need Env.Resources")
 func (c call) pass() (*dataset.Pass, error) {
 	if c.env == nil || c.env.Resources == nil {
 		return nil, errInputs
+	}
+	if c.env.Room != nil {
+		return &dataset.Pass{Room: c.env.Room, Limit: c.recordLimit(), Alone: true}, nil
 	}
 	return &dataset.Pass{Room: c.env.Resources.things.room, Limit: c.recordLimit(), Pay: c.env.Payer.payFor}, nil
 }

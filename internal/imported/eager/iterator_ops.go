@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -298,7 +299,12 @@ func reduceDataset(s *site) (kernel, error) {
 			return err
 		}
 		defer it.Close()
-		e, err := dataset.Reduce(c.ctx, it, state, call)
+		before := c.env.mark()
+		e, err := dataset.Reduce(c.ctx, it, state, func(ctx context.Context, e dataset.Element) (dataset.Element, error) {
+			next, err := call(ctx, e)
+			c.env.drop(before, fromElement(next)) // the elements so far are garbage
+			return next, err
+		})
 		if err != nil {
 			return err
 		}

@@ -241,13 +241,17 @@ func changeRow[T number](how change, old, by []T) {
 		for i, v := range by {
 			old[i] /= v
 		}
-	case smallest:
+	case smallest: // as TensorFlow has it, an element stays beside a NaN, and a zero beside one of the other sign
 		for i, v := range by {
-			old[i] = min(old[i], v)
+			if v < old[i] {
+				old[i] = v
+			}
 		}
 	case largest:
 		for i, v := range by {
-			old[i] = max(old[i], v)
+			if v > old[i] {
+				old[i] = v
+			}
 		}
 	default:
 		copy(old, by)

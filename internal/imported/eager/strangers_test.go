@@ -129,6 +129,15 @@ func TestBoxesThatAreNotFinite(t *testing.T) {
 	s.expect(out[1], "float32[1 5] 0.949999988079071 0.8999999761581421 0.6000000238418579 0.5 0")
 }
 
+// TestExtremesOfScatters: an element stays beside a NaN, and a zero beside one of the other sign, as in TensorFlow 2.15.
+func TestExtremesOfScatters(t *testing.T) {
+	s, nan, zero := newSession(t), float32(math.NaN()), float32(math.Copysign(0, -1))
+	x, places := tensorOf([]float32{0, nan, 0, zero, 5}, 5), tensorOf([]int32{0, 1, 2, 3, 4, 4, 4}, 7, 1)
+	for op, last := range map[string]string{"TensorScatterMax": "7", "TensorScatterMin": "1"} {
+		s.expect(s.run(op, nil, x, places, tensorOf([]float32{nan, 0, zero, 0, nan, 7, 1}, 7)), "float32[5] 0 NaN 0 -0 "+last)
+	}
+}
+
 // TestResizesOfInfinities: a weight of 0 makes NaN of an infinity, as in TensorFlow 2.15.
 func TestResizesOfInfinities(t *testing.T) {
 	s, inf := newSession(t), float32(math.Inf(1))

@@ -85,7 +85,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 		return nil, ofModel(mg.Dir, err)
 	}
 	o.Check.setDefaults()
-	s = &Session{options: o, state: newLock(), calls: updatesOf(inner), sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}, doubtful: map[*graph.Node]error{}}
+	s = &Session{options: o, state: newLock(), passes: passes(g, inner), calls: updatesOf(inner), sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}, doubtful: map[*graph.Node]error{}}
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}

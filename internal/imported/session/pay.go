@@ -36,11 +36,12 @@ func (r *run) pay(bytes int) error { return r.payer.Take(bytes, false) }
 type envs struct{ fixed, open *eager.Env }
 
 func (r *run) envs(e *eager.Env) envs {
-	if r.payer.Account == nil {
+	if r.payer.Account == nil && r.kept == nil {
 		return envs{e, e}
 	}
 	fixed, open := *e, *e
 	fixed.Payer, open.Payer = r.payer, r.payer
+	fixed.Room, open.Room = r.kept, r.kept
 	fixed.Payer.Fixed = true
 	return envs{&fixed, &open}
 }

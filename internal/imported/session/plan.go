@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/tensor"
@@ -276,6 +277,11 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 		return nil, err
 	}
 	r.payer = r.payerOf(ctx)
+	if p.s.passes {
+		var end func()
+		r.kept, end = r.room()
+		defer end()
+	}
 	p.s.countedBy(r.payer.Account.Server())
 	before := r.payer.Account.Mark()
 	out, err := r.runUntilCompiled(ctx)
@@ -341,6 +347,7 @@ type run struct {
 	values []eager.Value
 	batch  int
 	payer  eager.Payer
+	kept   *dataset.Room // of passes over datasets
 }
 
 // results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.

@@ -44,6 +44,7 @@ type Session struct {
 	vars     *variables
 	// doubtful are nodes that no kernel of single nodes does, though a program may, and why; it is not changed once the model is loaded.
 	doubtful map[*graph.Node]error
+	passes   bool                // over datasets
 	calls    map[string]*updates // what functions of branches and loops update, by name
 
 	trimMu      sync.Mutex

@@ -160,7 +160,7 @@ func (c *checker) node(n *graph.Node, name string, compiled bool) {
 // serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one. Arrays and stacks are rewritten before, or not supported.
 func serves(op string) bool {
 	d := ops.Find(op)
-	return eager.Supported(op) && (d == nil || d.State != ops.Queues)
+	return eager.Supported(op) && (d == nil || d.State != ops.Queues || requestOps[d] || iteratorOps[d])
 }
 
 // check fails where signatures read variables that have no value after all was restored and initialised, and names them:

@@ -70,6 +70,12 @@ func noteUpdates(f function, byName map[string]function, known map[string]*updat
 
 // resources calls f for each input of n, which calls the function, that the function updates.
 func (u *updates) resources(n *graph.Node, f func(o graph.Output)) {
+	if !calledBy(n) && len(u.args) > 0 { // elements of a dataset come before what a function captured
+		for _, in := range n.Inputs {
+			f(in)
+		}
+		return
+	}
 	first := 0
 	if n.Op != ops.While.Name && n.Op != ops.StatelessWhile.Name { // a condition, or the number of a branch
 		first = 1

@@ -62,7 +62,7 @@ func (v *variables) readBy(n *graph.Node) (string, bool) {
 // writes reports whether a node updates variables or tables.
 func writes(n *graph.Node) bool {
 	if d := ops.Find(n.Op); d != nil {
-		return d.State == ops.Writes
+		return d.State == ops.Writes || iteratorOps[d]
 	}
 	return len(n.Outputs) == 0
 }

@@ -157,6 +157,36 @@ node { name: "twice" op: "AssignAdd" input: "v" input: "read" input: "^add" ` + 
 		"ReadVariableOp twice/input_1(v/handle ^read ^add)", "AssignAddVariableOp twice/update(v/handle twice/input_1 ^add)", "ReadVariableOp twice(v/handle ^twice/update)")
 }
 
+// TestRulesOnReferences: an optimizer's rule updates all of its variables, with the attributes that it has.
+func TestRulesOnReferences(t *testing.T) {
+	const dtype = `attr { key: "dtype" value { type: DT_FLOAT } }`
+	const typ = `attr { key: "T" value { type: DT_FLOAT } }`
+	text := `node { name: "v" op: "VariableV2" ` + dtype + `}
+node { name: "m" op: "VariableV2" ` + dtype + `}
+node { name: "one" op: "Const" }
+node { name: "m/read" op: "Identity" input: "m" ` + typ + `}
+node { name: "rule" op: "ApplyMomentum" input: "v" input: "m" input: "one" input: "one" input: "one" ` + typ + ` attr { key: "use_nesterov" value { b: true } } }
+node { name: "late" op: "Neg" input: "m/read" input: "^rule" ` + typ + `}`
+	want(t, flat(t, text, "late"),
+		"VarHandleOp v/handle()", "ReadVariableOp v(v/handle)", "VarHandleOp m/handle()", "ReadVariableOp m(m/handle)", "Const one()", "ReadVariableOp m/read(m/handle)",
+		"ResourceApplyMomentum rule/update(v/handle m/handle one one one)", "ReadVariableOp rule(v/handle ^rule/update)",
+		"ReadVariableOp late/input_0(m/handle ^m/read ^rule)", "Neg late(late/input_0 ^rule)")
+	gd, err := inline.Flatten(parse(t, text), []string{"rule"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range gd.GetNode() {
+		if n.GetName() == "rule/update" && !n.GetAttr()["use_nesterov"].GetB() {
+			t.Error("the rule has lost its attributes")
+		}
+	}
+	_, err = inline.Flatten(parse(t, `node { name: "c" op: "Const" } node { name: "rule" op: "ApplyGradientDescent" input: "c" input: "c" input: "c" `+typ+`}
+node { name: "v" op: "VariableV2" `+dtype+`} node { name: "y" op: "Pack" input: "rule" input: "v" }`), []string{"y"})
+	if err == nil || !strings.Contains(err.Error(), "expected a variable as input 0") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"no node":     {`node { name: "a" op: "NoOp" }`, `no node "y"`},

@@ -27,10 +27,20 @@ type references struct {
 
 // onResource returns the op that updates a resource variable as the named one does a reference variable, nil where there is none.
 func onResource(op string) *ops.Def {
-	if d := ops.Find(op); d != nil {
-		return d.OnResource()
+	d := ops.Find(op)
+	if d == nil {
+		return nil
 	}
-	return nil
+	if on := d.OnResource(); on != nil || !updatesReference(op) {
+		return on
+	}
+	return ops.Find("Resource" + op) // an optimizer's rule, on several variables
+}
+
+// updatesReference reports whether an op updates its first input, which is a reference.
+func updatesReference(op string) bool {
+	d := ops.Find(op)
+	return d != nil && d.State == ops.Writes && len(d.Inputs()) > 0 && d.Inputs()[0].Ref
 }
 
 // lowerReferences makes resource variables of VariableV2 and Variable nodes: the node itself becomes a read, "node/handle"
@@ -106,8 +116,10 @@ func (r *references) order(nodes []*nodeDef) error {
 			users[from] = append(users[from], n.GetName())
 		}
 		if onResource(n.GetOp()) != nil {
-			h := r.handles[n.GetName()]
-			updates[h] = append(updates[h], n.GetName())
+			for _, k := range variableInputs(n) {
+				h := r.handles[nodeName(n.GetInput()[k])]
+				updates[h] = append(updates[h], n.GetName())
+			}
 		}
 	}
 	r.later = map[string]map[string]bool{}
@@ -152,10 +164,9 @@ func (r *references) node(n *nodeDef) error {
 	case op == "VariableV2" || op == "Variable":
 		return r.variable(n)
 	case onResource(op) != nil:
-		if handle == "" {
-			return fmt.Errorf("expected a variable as input 0")
-		}
-		return r.update(n, handle)
+		return r.update(n)
+	case updatesReference(op):
+		return fmt.Errorf("an update of a reference variable that is not supported: save the model with tf.compat.v1.enable_resource_variables()")
 	case op == "IsVariableInitialized" && handle != "":
 		r.out = append(r.out, &nodeDef{Name: n.GetName(), Op: "VarIsInitializedOp", Input: append([]string{handle}, n.GetInput()[1:]...)})
 	case (op == "Identity" || op == "RefIdentity") && handle != "":
@@ -191,20 +202,47 @@ func (r *references) read(name, handle string, dtype *attrValue, after []string)
 }
 
 // update adds the write and, under the node's own name, a read after it.
-func (r *references) update(n *nodeDef, handle string) error {
+func (r *references) update(n *nodeDef) error {
 	dtype := n.GetAttr()["T"]
 	if dtype == nil {
 		return fmt.Errorf("expected an attribute T")
 	}
-	after := r.after(n)
-	w := &nodeDef{Name: r.name(n.GetName() + "/update"), Op: onResource(n.GetOp()).Name, Attr: map[string]*attrValue{"dtype": dtype}}
-	if t := n.GetAttr()["Tindices"]; t != nil {
-		w.Attr["Tindices"] = t
+	w := &nodeDef{Name: r.name(n.GetName() + "/update"), Op: onResource(n.GetOp()).Name, Attr: maps.Clone(n.GetAttr())}
+	w.Attr["dtype"] = dtype
+	delete(w.Attr, "validate_shape") // means something else there
+	after, variables := controls(n), variableInputs(n)
+	for k, in := range n.GetInput() {
+		switch {
+		case strings.HasPrefix(in, "^"):
+		case slices.Contains(variables, k):
+			h := r.handles[nodeName(in)]
+			if h == "" {
+				return fmt.Errorf("expected a variable as input %d", k)
+			}
+			w.Input, after = append(w.Input, h), r.following(nodeName(in), after)
+		default:
+			w.Input = append(w.Input, r.value(n, k))
+		}
 	}
-	w.Input = append([]string{handle}, r.values(n, 1)...)
+	if len(w.Input) == 0 {
+		return fmt.Errorf("expected a variable as input 0")
+	}
+	handle := w.Input[0]
 	w.Input = append(w.Input, after...)
 	r.out = append(r.out, w, r.read(n.GetName(), handle, dtype, []string{"^" + w.Name}))
 	return nil
+}
+
+// variableInputs are the places of the variables that an update has as inputs.
+func variableInputs(n *nodeDef) (at []int) {
+	d := ops.Find(n.GetOp())
+	total := len(n.GetInput()) - len(controls(n))
+	for k := range total {
+		if d.InputAt(k, total).Ref {
+			at = append(at, k)
+		}
+	}
+	return at
 }
 
 // after returns what node n, which names a variable in input 0, has to wait for: its control inputs, and the update whose
@@ -220,17 +258,6 @@ func (r *references) following(node string, after []string) []string {
 		return after
 	}
 	return append([]string{"^" + node}, after...)
-}
-
-// values returns the data inputs from position i on, as they are when the node runs.
-func (r *references) values(n *nodeDef, i int) []string {
-	var out []string
-	for k, in := range n.GetInput() {
-		if k >= i && !strings.HasPrefix(in, "^") {
-			out = append(out, r.value(n, k))
-		}
-	}
-	return out
 }
 
 // reader keeps a node. Where it runs after updates of a variable, it sees the variable as it is after these.
