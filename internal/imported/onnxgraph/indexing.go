@@ -14,7 +14,7 @@ var indexOperators = operators{
 	"Slice": one(slice), "Gather": one(gather), "GatherElements": one(gatherElements), "GatherND": one(gatherND),
 	"Scatter": one(scatterElements), "ScatterElements": one(scatterElements).but("reduction mul"), "ScatterND": one(scatterND).but("reduction mul"),
 	"TopK": as(topK), "OneHot": one(oneHot), "NonZero": one(nonZero), "Compress": one(compress), "ReverseSequence": one(reverseSequence),
-	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "CumSum": cumulative(ops.Cumsum), "CumProd": cumulative(ops.Cumprod),
+	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "Unique": as(unique).but("sorted strings, and slices along an axis that are sorted"), "CumSum": cumulative(ops.Cumsum), "CumProd": cumulative(ops.Cumprod),
 }
 
 // slice: starts, ends, axes and steps are inputs since version 10.
@@ -313,4 +313,33 @@ func cumulative(d *ops.Def) operator {
 		attrs := graph.Attrs{"exclusive": x.flag("exclusive", false), "reverse": x.flag("reverse", false)}
 		return x.op(d, attrs, x.at(0), x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	})
+}
+
+// unique are the different elements, or slices along an axis, in order or as they come first; where each comes first, where all of them
+// went, and how many there are of each.
+func unique(x *site) []*value {
+	u, sorted := x.at(0), x.flag("sorted", true)
+	axis := x.ints(0)
+	if x.attr("axis") == nil {
+		u = x.reshape(u, -1)
+	} else {
+		a := axisOf(x.int("axis", 0), x.rank(0))
+		if axis = x.ints(a); sorted && x.rank(0) > 1 {
+			refuse("slices along an axis that are sorted")
+		}
+	}
+	if sorted && u.dtype == tensor.String {
+		refuse("sorted strings")
+	}
+	all := x.ops(ops.UniqueWithCountsV2, graph.Attrs{"out_idx": tensor.Int32}, u, axis)
+	y, of, counts := x.sized(all[0], slices.Repeat([]int{-1}, u.rank())), x.sized(all[1], []int{-1}), x.sized(all[2], []int{-1})
+	n := x.size(counts, 0)
+	steps := x.op(ops.Range, nil, x.i32(0), x.size(of, 0), x.i32(1))
+	first := x.sized(x.op(ops.UnsortedSegmentMin, nil, steps, of, n), []int{-1})
+	if sorted {
+		order := x.ops(ops.TopKV2, graph.Attrs{"sorted": true}, x.negative(y), n)[1]
+		pick := func(v *value) *value { return x.op(ops.GatherV2, nil, v, order, x.i32(0)) }
+		y, first, counts, of = pick(y), pick(first), pick(counts), x.op(ops.GatherV2, nil, x.op(ops.InvertPermutation, nil, order), of, x.i32(0))
+	}
+	return []*value{y, x.cast(first, tensor.Int64), x.cast(of, tensor.Int64), x.cast(counts, tensor.Int64)}
 }

@@ -143,10 +143,7 @@ func tensorScatter(x *site) *value {
 		refuse("mode %q", how)
 	}
 	front := append([]int{0, axis}, without(rank, 0, axis)...)
-	back := make([]int, rank)
-	for i, p := range front {
-		back[p] = i
-	}
+	back := inverse(front)
 	u, v := x.transpose(cache, front), x.transpose(update, front)
 	size, count := x.size(u, 1), x.size(v, 1)
 	from := x.op(ops.BroadcastTo, nil, x.i32(0), x.pack(x.size(u, 0)))
@@ -164,4 +161,38 @@ func tensorScatter(x *site) *value {
 		hit = x.op(ops.ExpandDims, nil, hit, x.i32(-1))
 	}
 	return x.transpose(x.op(ops.SelectV2, nil, hit, new, u), back)
+}
+
+func depthToSpace(x *site) *value {
+	block := x.int("blocksize", 0)
+	if x.str("mode", "DCR") == "DCR" {
+		return x.channelsFirst(x.op(ops.DepthToSpace, graph.Attrs{"block_size": int64(block)}, x.channelsLast(x.at(0))))
+	}
+	u := x.at(0)
+	dims := u.dims()
+	if len(dims) != 4 || dims[1] < 0 || block < 1 || dims[1]%(block*block) != 0 {
+		refuse("mode CRD with blocks of %d of shape %v", block, dims)
+	}
+	c := dims[1] / block / block
+	n, h, w := x.size(u, 0), x.size(u, 2), x.size(u, 3)
+	v := x.op(ops.Reshape, nil, u, x.pack(n, x.i32(c), x.i32(block), x.i32(block), h, w))
+	v = x.transpose(v, []int{0, 1, 4, 2, 5, 3})
+	wide := func(s *value) *value { return x.op(ops.Mul, nil, s, x.i32(block)) }
+	return x.op(ops.Reshape, nil, v, x.pack(n, x.i32(c), wide(h), wide(w)))
+}
+
+// spaceToDepth in mode CRD has the elements of blocks behind the channels.
+func spaceToDepth(x *site) *value {
+	if block := x.int("blocksize", 0); x.str("mode", "DCR") == "CRD" {
+		u := x.at(0)
+		if u.rank() != 4 || block < 1 {
+			refuse("mode CRD with blocks of %d of rank %d", block, u.rank())
+		}
+		n, c := x.size(u, 0), x.size(u, 1)
+		parts := func(axis int) *value { return x.op(ops.TruncateDiv, nil, x.size(u, axis), x.i32(block)) }
+		h, w := parts(2), parts(3)
+		v := x.op(ops.Reshape, nil, u, x.pack(n, c, h, x.i32(block), w, x.i32(block)))
+		return x.op(ops.Reshape, nil, x.transpose(v, []int{0, 1, 3, 5, 2, 4}), x.pack(n, x.op(ops.Mul, nil, c, x.i32(block*block)), h, w))
+	}
+	return x.channelsFirst(x.op(ops.SpaceToDepth, graph.Attrs{"block_size": int64(x.int("blocksize", 0))}, x.channelsLast(x.at(0))))
 }

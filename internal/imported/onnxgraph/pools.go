@@ -12,8 +12,8 @@ import (
 // poolOperators summarize windows of images.
 var poolOperators = operators{
 	"MaxPool":           as(maxPool).but("the indices of padded, dilated or partial windows, and of volumes"),
-	"AveragePool":       one(averagePool).but("dilations"),
-	"LpPool":            one(lpPool).but("dilations"),
+	"AveragePool":       one(averagePool),
+	"LpPool":            one(lpPool),
 	"GlobalAveragePool": one(global(ops.Mean)), "GlobalMaxPool": one(global(ops.Max)), "GlobalLpPool": one(globalLpPool),
 }
 
@@ -24,10 +24,27 @@ func (x *site) pooled(w windowed, f func(u *value, w windowed) *value) *value {
 		refuse("windows in %d directions", w.n)
 	}
 	if w.n != 1 {
-		return x.channelsFirst(f(u, w))
+		return x.channelsFirst(x.begun(f(u, w), u, w))
 	}
 	y := f(x.op(ops.ExpandDims, nil, u, x.i32(1)), w.lifted())
-	return x.channelsFirst(x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, y))
+	return x.channelsFirst(x.begun(x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, y), u, w))
+}
+
+// begun leaves out last windows that begin behind the image, where its sizes are open: see dropping.
+func (x *site) begun(y, u *value, w windowed) *value {
+	if !w.ceil || w.same {
+		return y
+	}
+	for i := range w.n {
+		if dims := u.dims(); dims != nil && dims[i+1] >= 0 || w.after[i] < 1 {
+			continue
+		}
+		most := x.op(ops.TruncateDiv, nil, x.op(ops.AddV2, nil, x.size(u, i+1), x.i32(w.before[i]+w.strides[i]-1)), x.i32(w.strides[i]))
+		size := slices.Repeat([]*value{x.i32(-1)}, w.n+2)
+		size[i+1] = x.op(ops.Minimum, nil, x.size(y, i+1), most)
+		y = x.op(ops.Slice, nil, y, x.ints(make([]int, w.n+2)...), x.pack(size...))
+	}
+	return y
 }
 
 // poolWindow reads the window of a pool.
@@ -82,12 +99,13 @@ func maxPool(x *site) []*value {
 	if len(x.n.Outputs) > 1 && x.n.Outputs[1] != "" {
 		return x.maxPoolIndices(w)
 	}
-	y := x.pooled(w.partial(), func(u *value, w windowed) *value {
+	y := x.pooled(w, func(u *value, w windowed) *value {
+		w = w.partial()
 		if !allOnes(w.dilations) {
-			return x.shifted(u, w)
+			return x.shifted(u, w, ops.Maximum, lowest(u.dtype))
 		}
 		low := lowest(u.dtype)
-		if w.n == 3 && w.padded() || w.negative() {
+		if w.n == 3 && w.padded() || w.negative() || w.beyond() {
 			u = x.padLast(u, w, low)
 			w.before, w.after = make([]int, w.n), make([]int, w.n)
 		}
@@ -99,6 +117,16 @@ func maxPool(x *site) []*value {
 		return x.op(ops.MaxPool, attrs, u)
 	})
 	return []*value{y}
+}
+
+// beyond reports whether there is a padding of a whole window: the op of TensorFlow takes none.
+func (w windowed) beyond() bool {
+	for i, k := range w.kernel {
+		if !w.same && max(w.before[i], w.after[i]) >= k {
+			return true
+		}
+	}
+	return false
 }
 
 // lowest is the smallest number of a type.
@@ -121,15 +149,15 @@ func lowest(d tensor.DType) float64 {
 // maxShifted bounds the window of a dilated pool.
 const maxShifted = 128
 
-// shifted is a dilated pool: the largest of images that are shifted by the places in the window.
-func (x *site) shifted(u *value, w windowed) *value {
+// shifted is a dilated pool: what d makes of images that are shifted by the places in the window, with a number around them.
+func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value {
 	if n := product(w.kernel); n > maxShifted {
 		refuse("dilated windows of %d elements: expected at most %d", n, maxShifted)
 	}
 	if w.same {
 		refuse("auto_pad with dilations, of images whose sizes are not known")
 	}
-	u = x.padLast(u, w, lowest(u.dtype))
+	u = x.padLast(u, w, around)
 	var y *value
 	at := make([]int, w.n)
 	for {
@@ -147,7 +175,7 @@ func (x *site) shifted(u *value, w windowed) *value {
 		if y == nil {
 			y = v
 		} else {
-			y = x.op(ops.Maximum, nil, y, v)
+			y = x.op(d, nil, y, v)
 		}
 		i := w.n - 1
 		for ; i >= 0; i-- {
@@ -194,9 +222,6 @@ func (x *site) maxPoolIndices(w windowed) []*value {
 
 func averagePool(x *site) *value {
 	w := x.poolWindow()
-	if !allOnes(w.dilations) {
-		refuse("dilations")
-	}
 	include := x.flag("count_include_pad", false)
 	return x.pooled(w, func(u *value, w windowed) *value { return x.average(u, w, include) })
 }
@@ -241,6 +266,9 @@ func (x *site) ones(u *value, n int) *value {
 
 // avg is the mean of each window.
 func (x *site) avg(u *value, w windowed) *value {
+	if !allOnes(w.dilations) {
+		return x.times(x.shifted(u, w, ops.AddV2, 0), 1/float64(product(w.kernel)))
+	}
 	attrs := w.attrs()
 	attrs["ksize"] = listed(w.kernel)
 	if w.n == 3 {
@@ -253,9 +281,6 @@ func (x *site) avg(u *value, w windowed) *value {
 func lpPool(x *site) *value {
 	p := float64(x.int("p", 2))
 	w := x.poolWindow()
-	if !allOnes(w.dilations) {
-		refuse("dilations")
-	}
 	return x.pooled(w, func(u *value, w windowed) *value {
 		if w.same {
 			refuse("auto_pad of images whose sizes are not known")

@@ -114,16 +114,14 @@ func dft(x *site) *value {
 	if axis = axisOf(axis, rank); axis == rank-1 {
 		refuse("axis %d of rank %d: the last one has the parts of numbers", axis, rank)
 	}
-	inverse, oneSided := x.flag("inverse", false), x.flag("onesided", false)
+	backwards, oneSided := x.flag("inverse", false), x.flag("onesided", false)
 	var n *value
 	if x.has(1) {
 		n = x.cast(x.op(ops.Reshape, nil, x.at(1), x.ints()), tensor.Int32)
 	}
-	perm, back := append(without(rank-1, axis), axis), make([]int, rank-1)
-	for i, p := range perm {
-		back[p] = i
-	}
-	if inverse && oneSided {
+	perm := append(without(rank-1, axis), axis)
+	back := inverse(perm)
+	if backwards && oneSided {
 		re, im, to := x.parts(u)
 		y := x.inverseOfHalf(x.transpose(re, perm), x.transpose(im, perm), to, n)
 		return x.cast(x.op(ops.ExpandDims, nil, x.transpose(y, back), x.i32(-1)), u.dtype)
@@ -132,7 +130,7 @@ func dft(x *site) *value {
 		u = x.fitted(u, axis, n)
 	}
 	re, im, to := x.parts(u)
-	real, imaginary := x.fourier(x.transpose(re, perm), x.transpose(im, perm), to, inverse, oneSided)
+	real, imaginary := x.fourier(x.transpose(re, perm), x.transpose(im, perm), to, backwards, oneSided)
 	y := x.op(ops.Pack, graph.Attrs{"axis": int64(rank - 1)}, x.transpose(real, back), x.transpose(imaginary, back))
 	return x.cast(y, x.at(0).dtype)
 }

@@ -10,7 +10,7 @@ import (
 
 // transformerOperators are parts of transformers, of version 23.
 var transformerOperators = operators{
-	"Attention":       as(attention).but("qk_matmul_output, nonpad_kv_seqlen"),
+	"Attention":       as(attention),
 	"RotaryEmbedding": one(rotaryEmbedding),
 
 	"SimplifiedLayerNormalization": one(rmsNorm), // as exporters of ONNX Runtime write it
@@ -34,11 +34,9 @@ func (x *site) heads(u *value, n int) *value {
 func attention(x *site) []*value {
 	limit := x.float("softcap", 0)
 	x.attr("softmax_precision") // kernels compute in float32 or more
-	if x.attr("qk_matmul_output_mode"); len(x.n.Outputs) > 3 && x.n.Outputs[3] != "" {
-		refuse("the output qk_matmul_output")
-	}
-	if x.has(6) {
-		refuse("nonpad_kv_seqlen")
+	stage := x.int("qk_matmul_output_mode", 0)
+	if stage < 0 || stage > 3 {
+		refuse("qk_matmul_output_mode %d", stage)
 	}
 	flat, few := x.rank(0) == 3, x.int("kv_num_heads", 0)
 	q, k, v := x.heads(x.at(0), x.int("q_num_heads", 0)), x.heads(x.at(1), few), x.heads(x.at(2), few)
@@ -55,11 +53,15 @@ func attention(x *site) []*value {
 	}
 	root := math.Sqrt(x.float("scale", float32(1/math.Sqrt(float64(depth[3])))))
 	scores := x.op(ops.BatchMatMulV2, graph.Attrs{"adj_y": true}, x.times(q, root), x.times(k, root))
+	stages := []*value{scores}
 	if limit > 0 {
 		scores = x.times(x.op(ops.Tanh, nil, x.times(scores, 1/limit)), limit)
 	}
+	stages = append(stages, scores)
 	scores = x.masked(scores, q, k)
-	y := x.op(ops.BatchMatMulV2, nil, x.shares(scores), v)
+	shares := x.shares(scores)
+	out = append(out, append(stages, scores, shares)[stage])
+	y := x.op(ops.BatchMatMulV2, nil, shares, v)
 	if flat {
 		y = x.transpose(y, []int{0, 2, 1, 3})
 		shape := x.concat(0, x.reshape(x.size(y, 0), 1), x.reshape(x.size(y, 1), 1), x.ints(-1))
@@ -92,25 +94,72 @@ func (x *site) shared(u *value, heads, n int) *value {
 	return x.op(ops.GatherV2, nil, u, x.ints(at...), x.i32(1))
 }
 
-// masked adds what keeps queries from keys: a mask of floats or booleans, and that no query sees keys behind its own place.
+// masked adds what keeps queries from keys: a mask of floats or booleans, that no query sees keys behind its own place or far from it, and
+// that a cache has keys only up to a length.
 func (x *site) masked(scores, q, k *value) *value {
 	low := x.scalar(scores.dtype, math.Inf(-1))
-	if x.flag("is_causal", false) {
-		past := x.i32(0)
-		if x.has(4) {
-			past = x.size(x.at(4), 2)
-		}
-		at := x.op(ops.AddV2, nil, x.steps(x.size(q, 2), tensor.Int32, 1), past)
-		sees := x.op(ops.LessEqual, nil, x.steps(x.size(k, 2), tensor.Int32, 0), at)
+	keys := x.steps(x.size(k, 2), tensor.Int32, 0)
+	var length *value
+	if x.has(6) {
+		length = x.reshape(x.cast(x.at(6), tensor.Int32), -1, 1, 1, 1)
+	}
+	for _, sees := range x.sights(x.steps(x.size(q, 2), tensor.Int32, 1), keys, length, x.size(q, 2)) {
 		scores = x.op(ops.SelectV2, nil, sees, scores, low)
 	}
-	switch {
-	case !x.has(3):
+	if !x.has(3) {
 		return scores
-	case x.at(3).dtype == tensor.Bool:
-		return x.op(ops.SelectV2, nil, x.at(3), scores, low)
 	}
-	return x.op(ops.AddV2, nil, scores, x.at(3))
+	mask := x.wholeMask(x.at(3), k)
+	if mask.dtype == tensor.Bool {
+		return x.op(ops.SelectV2, nil, mask, scores, low)
+	}
+	return x.op(ops.AddV2, nil, scores, mask)
+}
+
+// sights say which keys a query sees. The queries are the last ones of those that the past, or the length of a cache, has keys of.
+func (x *site) sights(at, keys, length, queries *value) (all []*value) {
+	causal, left, right := x.flag("is_causal", false), x.int("left_window_size", -1), x.int("right_window_size", -1)
+	if length != nil {
+		all = append(all, x.op(ops.Less, nil, keys, length))
+	}
+	if !causal && left < 0 && right < 0 {
+		return all
+	}
+	switch {
+	case x.has(4):
+		at = x.op(ops.AddV2, nil, at, x.size(x.at(4), 2))
+	case length != nil:
+		at = x.op(ops.AddV2, nil, at, x.op(ops.Sub, nil, length, queries))
+	}
+	if causal {
+		all = append(all, x.op(ops.LessEqual, nil, keys, at))
+	}
+	if left >= 0 {
+		all = append(all, x.op(ops.LessEqual, nil, x.op(ops.Sub, nil, at, keys), x.i32(left)))
+	}
+	if right >= 0 {
+		all = append(all, x.op(ops.LessEqual, nil, x.op(ops.Sub, nil, keys, at), x.i32(right)))
+	}
+	return all
+}
+
+// wholeMask is a mask for all keys: the last ones, which it may leave out, are not seen.
+func (x *site) wholeMask(mask, k *value) *value {
+	have, want := mask.dims(), k.dims()[2]
+	last := len(have) - 1
+	if last < 0 || !x.has(6) && (have[last] < 0 || want < 0 || have[last] == want || have[last] == 1) {
+		return mask
+	}
+	pads := make([]*value, 2*len(have))
+	for i := range pads {
+		pads[i] = x.i32(0)
+	}
+	pads[len(pads)-1] = x.op(ops.Maximum, nil, x.op(ops.Sub, nil, x.size(k, 2), x.size(mask, last)), x.i32(0))
+	unseen := constant(tensor.New(mask.dtype))
+	if mask.dtype != tensor.Bool {
+		unseen = x.scalar(mask.dtype, math.Inf(-1))
+	}
+	return x.op(ops.PadV2, nil, mask, x.reshape(x.pack(pads...), len(have), 2), unseen)
 }
 
 // rotaryEmbedding turns pairs of numbers by angles of their place, whose cosines and sines are given.

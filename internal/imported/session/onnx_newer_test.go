@@ -42,9 +42,22 @@ func TestNewerOperators(t *testing.T) {
 		{"DFT", map[string]any{"inverse": 1, "onesided": 1}, []*tensor.Tensor{elements([]float32{10, 0, -2, 2, -2, 0}, 1, 3, 2)}, elements([]float32{1, 2, 3, 4}, 1, 4, 1)},
 		{"NegativeLogLikelihoodLoss", map[string]any{"ignore_index": 9}, []*tensor.Tensor{elements([]float32{-1, -2, -3, -4}, 2, 2), elements([]int64{9, 1}, 2)}, elements([]float32{4})},
 		{"CenterCropPad", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3), elements([]int64{3, 2}, 2)}, elements([]float32{1, 2, 4, 5, 0, 0}, 3, 2)},
+		{"MaxPool", map[string]any{"kernel_shape": []int{2}, "strides": []int{2}, "pads": []int{1, 1}, "ceil_mode": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5}, 1, 1, 5)}, elements([]float32{1, 3, 5}, 1, 1, 3)},
+		{"MaxPool", map[string]any{"kernel_shape": []int{2, 2}, "strides": []int{2, 2}, "pads": []int{0, 0, 1, 1}, "ceil_mode": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4}, 1, 1, 2, 2)}, elements([]float32{4}, 1, 1, 1, 1)},
+		{"AveragePool", map[string]any{"kernel_shape": []int{2}, "strides": []int{2}, "pads": []int{1, 1}, "ceil_mode": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5}, 1, 1, 5)}, elements([]float32{1, 2.5, 4.5}, 1, 1, 3)},
+		{"Attention", map[string]any{"is_causal": 1}, cached([]int64{3}), elements([]float32{4.5, 6}, 1, 1, 2, 1)},
+		{"Attention", map[string]any{"is_causal": 1, "left_window_size": 1}, cached([]int64{3}), elements([]float32{4.5, 7.5}, 1, 1, 2, 1)},
+		{"Attention", map[string]any{"right_window_size": 0}, cached([]int64{2}), elements([]float32{3, 4.5}, 1, 1, 2, 1)},
+		{"Attention", nil, cached([]int64{0}), elements([]float32{0, 0}, 1, 1, 2, 1)},
 	} {
 		t.Run(c.op, func(t *testing.T) { newerOperator(t, c.op, c.attrs, c.in, c.want) })
 	}
+}
+
+// cached are two queries that all keys are alike to, and a cache of three keys of some length.
+func cached(length []int64) []*tensor.Tensor {
+	q, k, v := tensor.New(tensor.Float32, 1, 1, 2, 1), elements([]float32{1, 2, 3}, 1, 1, 3, 1), elements([]float32{3, 6, 9}, 1, 1, 3, 1)
+	return []*tensor.Tensor{q, k, v, nil, nil, nil, elements(length, 1)}
 }
 
 // newerOperator runs a model of one operator with inputs of open sizes.
@@ -52,6 +65,10 @@ func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.T
 	node := onnx.Node{Op: op, Outputs: []string{"y"}, Attrs: attrs}
 	m := onnx.Model{Opsets: map[string]int{"": 28}, Graph: onnx.Graph{Name: "g", Outputs: []onnx.Value{{Name: "y", DType: want.DType, Unranked: true}}}}
 	for i, v := range in {
+		if v == nil {
+			node.Inputs = append(node.Inputs, "")
+			continue
+		}
 		name := fmt.Sprintf("x%d", i)
 		node.Inputs = append(node.Inputs, name)
 		m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: name, DType: v.DType, Dims: dimsLike(v, op, i)})
@@ -72,6 +89,9 @@ func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.T
 	defer s.Close()
 	sig, feeds := s.Signatures()[savedmodel.DefaultSignature], map[string]*tensor.Tensor{}
 	for i, v := range in {
+		if v == nil {
+			continue
+		}
 		feeds[sig.GetInputs()[fmt.Sprintf("x%d", i)].GetName()] = v
 	}
 	got, err := s.Run(t.Context(), feeds, []string{sig.GetOutputs()["y"].GetName()})
@@ -83,11 +103,11 @@ func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.T
 	}
 }
 
-// dimsLike are open sizes, but for the parts of complex numbers and for vectors.
+// dimsLike are open sizes, but for the parts of complex numbers, heads and their sizes, and vectors.
 func dimsLike(v *tensor.Tensor, op string, input int) (dims []onnx.Dim) {
 	for i, n := range v.Shape {
 		d := onnx.Dim{Symbol: fmt.Sprintf("d%d_%d", input, i)}
-		if op == "DFT" && i == 2 || len(v.Shape) == 1 {
+		if op == "DFT" && i == 2 || op == "Attention" && i%2 == 1 || len(v.Shape) == 1 {
 			d = onnx.Dim{Size: n}
 		}
 		dims = append(dims, d)

@@ -22,7 +22,7 @@ def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
     opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml), h.make_opsetid("com.microsoft", 1)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
-    m = h.make_model(g, opset_imports=opsets, ir_version=10 if opset > 20 else 8, functions=list(functions))
+    m = h.make_model(g, opset_imports=opsets, ir_version=10 if opset > 20 else 9 if opset > 18 else 8, functions=list(functions))
     d = f"{root}/{name}"
     os.makedirs(d + "/test_data_set_0")
     s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -463,3 +463,11 @@ for kind in [T.INT4, T.UINT4]:
         zero = h.make_tensor("z", kind, sizes, rng.integers(low, low + 16, int(np.prod(sizes))))
         steps = [h.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], **axis), h.make_node("Mul", ["x", "d"], ["m"]), h.make_node("QuantizeLinear", ["m", "s", "z"], ["q"], **axis), h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **axis)]
         save(f"four_bits_{kind}_{block}", steps, [("x", T.FLOAT, [32, 7])], [("y", T.FLOAT, None)], [w, zero, nh.from_array(np.abs(f32(*sizes)), "s")], opset=21, feeds={"x": f32(32, 7)})
+
+# Pools that are dilated.
+for n in [1, 2, 3]:
+    for last in [0, 1]:
+        open_model(f"pool_dilated_{n}_{last}", "AveragePool", {"x": f32(1, 2, *[9, 8, 7][:n])}, opset=19, dilations=[2] * n, kernel_shape=[2] * n, pads=[last] * 2 * n)
+for order in [0, 1]:
+    open_model(f"unique_{order}", "Unique", {"x": np.array([[3, 1, -2, 3], [1, 1, 0, -2]])}, outs=["y", "i", "v", "c"], sorted=order)
+open_model("unique_slices", "Unique", {"x": np.array([[3, 1], [1, 1], [3, 1]], np.float32)}, outs=["y", "i", "v", "c"], sorted=0, axis=0)
