@@ -2,6 +2,7 @@ package rest
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,10 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 	s.text = s.text[:0]
 	if r.ContentLength > o.MaxBody {
 		return tooLarge(o.MaxBody)
+	}
+	if o.Ending != nil && r.ContentLength != 0 {
+		rc := http.NewResponseController(w)
+		defer context.AfterFunc(o.Ending, func() { _ = rc.SetReadDeadline(time.Now()) })()
 	}
 	body, left := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody)), r.ContentLength
 	if strings.Contains(r.Header.Get("Content-Encoding"), "gzip") {
@@ -102,6 +107,8 @@ func bodyError(err error, o *Options) error {
 	switch {
 	case errors.As(err, &large):
 		return tooLarge(o.MaxBody)
+	case errors.Is(err, os.ErrDeadlineExceeded) && o.Ending != nil && o.Ending.Err() != nil:
+		return admission.ErrEnding
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &refusal{http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Sprintf("Request body did not arrive within %v", o.ReadTimeout)}
 	}
