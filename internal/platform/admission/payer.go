@@ -189,6 +189,7 @@ func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err 
 			return out, status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.Most)
 		}
 		r.Account.Received(min(n, max(total-packed, 0))) // the packed bytes have counted already
+		r.Account.Unpacked(packed)
 		out = append(out, piece[:n])
 		if err == io.EOF {
 			return out, nil
