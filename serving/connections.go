@@ -13,6 +13,10 @@ import (
 // close them. If the server closed a connection first, a request on its way would be lost.
 const keepAliveGrace = 500 * time.Millisecond
 
+// arrivalGrace is how long requests may arrive once the server drains. Those that have begun and have not come whole by then are refused: a
+// client that sends a byte now and then would hold up the end.
+const arrivalGrace = 5 * time.Second
+
 // connections counts the open connections of an HTTP server.
 type connections struct {
 	mu     sync.Mutex

@@ -3,11 +3,13 @@ package serving
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc"
@@ -145,5 +147,59 @@ func TestStuckModel(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestDrainRefusesWhatArrives: requests that do not come whole hold up the end for a moment only, on both ports, and are told why.
+func TestDrainRefusesWhatArrives(t *testing.T) {
+	began, token := make(chan struct{}), make(chan struct{})
+	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: slow(began, token), Drain: time.Hour, Listen: Listen{Host: "127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.arrivalGrace, s.handshakeTimeout = 10*time.Millisecond, time.Hour
+	ctx, stop := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	<-s.Available()
+	at := s.Addresses()
+	computed := make(chan string, 1)
+	go func() { computed <- do(t, "POST", "http://"+at.REST+"/v1/models/m:predict", `{"instances": [1]}`) }()
+	<-began
+	replies := make(chan string, 2)
+	conn, err := net.Dial("tcp", at.REST)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /v1/models/m:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		reply, _ := io.ReadAll(conn)
+		replies <- string(reply)
+	}()
+	body, end := admissiontest.Stalled("")
+	defer end()
+	raw := admissiontest.NewRawClient(t, at.GRPC)
+	go func() {
+		r := raw.Call(t, "/tensorflow.serving.PredictionService/Predict", body, "Grpc-Timeout", "10H")
+		replies <- r.Status + " " + r.Message
+	}()
+	for s.places.Open() < 3 || s.memory.Used() < 2*64<<10 { // what waits for a message, or for a body, is counted
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	for range 2 {
+		if got := <-replies; !strings.HasPrefix(got, "14 ") && !strings.HasPrefix(got, "HTTP/1.1 503") || !strings.Contains(got, "the server is ending") {
+			t.Errorf("got %q, expected that the server is ending", got)
+		}
+	}
+	close(token) // a request that has come is answered
+	if got := <-computed; !strings.HasPrefix(got, "200") {
+		t.Errorf("a request that was being computed: %s", got)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -57,11 +57,14 @@ type Server struct {
 	connections      connections       // of rest
 	handshakeTimeout time.Duration     // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
 	keepAliveGrace   time.Duration
+	arrivalGrace     time.Duration
 
 	ready     atomic.Bool
 	available chan struct{} // closed when the models are available
 	draining  context.Context
 	drain     context.CancelFunc
+	ending    context.Context // ends some time after draining: requests that have not come whole are refused
+	refuse    context.CancelFunc
 }
 
 // New makes a Server and listens; Run makes it answer. A Server that is not run
@@ -74,10 +77,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, places: admission.NewPlaces(maxConnections, o.Log), health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace}
+	s := &Server{o: o, listeners: ls, places: admission.NewPlaces(maxConnections, o.Log), health: newHealth(), available: make(chan struct{}), handshakeTimeout: 10 * time.Second, keepAliveGrace: keepAliveGrace, arrivalGrace: arrivalGrace}
 	s.repository.s, s.about = s, servable.About{Build: o.Build, Started: time.Now()}
 	s.memory = budget.NewServer(budget.Limits{Server: o.Requests.Memory, Request: o.Requests.MemoryEach})
 	s.draining, s.drain = context.WithCancel(context.Background())
+	s.ending, s.refuse = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
 	if s.models, err = s.newManager(); err != nil {
 		ls.close()
@@ -222,7 +226,7 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 			serve = func(l net.Listener) error { return s.rest.ServeTLS(l, "", "") }
 		}
 		for _, l := range s.listeners.rest {
-			take(serve, l, s.o.RESTTLS, admission.HTTPRefusal())
+			take(serve, l, s.o.RESTTLS, admission.HTTPRefusal(admission.NoRoom))
 		}
 	}
 	s.logListeners()
@@ -278,6 +282,9 @@ func (s *Server) Close() error {
 	s.ready.Store(false)
 	setHealth(s.health, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	s.drain()
+	late := time.AfterFunc(min(s.arrivalGrace, s.o.Drain/4), s.refuse)
+	defer late.Stop()
+	defer s.refuse()
 	ctx, stop := context.WithTimeout(context.Background(), s.o.Drain)
 	defer stop()
 	var ending sync.WaitGroup

@@ -67,7 +67,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	if s.o.Tracing != nil {
 		opts = append(opts, grpc.StatsHandler(tracing.StatsHandler()))
 	}
-	limits := grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Memory: s.memory, Log: s.o.Log}
+	limits := grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Memory: s.memory, Ending: s.ending, Log: s.o.Log}
 	opts = append(opts, grpcapi.Options(limits)...)
 	g := grpc.NewServer(opts...)
 	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
@@ -141,7 +141,7 @@ func (s *Server) newREST() *http.Server {
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Meter: s.models, About: &s.about, Ready: s.Ready, Observers: s.observers,
 		OpenInference: s.openInference("REST"), Admin: func(r *http.Request) (func(error), error) { return s.admitREST(r, remote(s.listeners.rest)) },
-		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, CORS: s.o.Requests.CORS, Extra: extra,
+		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, Ending: s.ending, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {
 		h = s.o.Token.check.Handler(h)

@@ -35,7 +35,7 @@ func servePage(ctx context.Context, address string, page http.Handler, log *slog
 		return "", nil, err
 	}
 	host, _, _ := net.SplitHostPort(address)
-	l = admission.NewPlaces(pageConnections, log).ListenerOf(l, admission.HTTPRefusal())
+	l = admission.NewPlaces(pageConnections, log).ListenerOf(l, admission.HTTPRefusal(admission.NoRoom))
 	if !runconfig.Loopback(host) {
 		log.Warn("the page can be read from other machines", "address", l.Addr().String())
 	}

@@ -44,6 +44,8 @@ type Env struct {
 	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
 	// caller; nil: none.
 	Bundle func(prefix string) (*bundle.Reader, error)
+	// Restoring is asked before so many bytes of a checkpoint are read; nil: all are.
+	Restoring func(bytes int64) error
 	// Files returns the file system that files below a path are written on, or
 	// why they may not be; nil: none.
 	Files func(path string) (atomicfile.FS, error)

@@ -168,8 +168,9 @@ func restore(s *site) (kernel, error) {
 			return err
 		}
 		defer r.Close()
+		sliced := map[string]*tensor.Tensor{} // of which there may be many slices
 		for i, name := range names {
-			t, err := r.Tensor(string(name))
+			t, err := c.stored(r, string(name), len(specs[i]) == 0, sliced)
 			if errors.Is(err, bundle.ErrNotFound) { // Python looks for the key in these words
 				return fmt.Errorf("Key %s not found in checkpoint: %w", clip(name), bundle.ErrNotFound)
 			}
@@ -182,9 +183,52 @@ func restore(s *site) (kernel, error) {
 			if err := c.restored(i, t, string(specs[i])); err != nil {
 				return fmt.Errorf("tensor %q, slice %q: %w", name, specs[i], err)
 			}
+			if len(specs[i]) > 0 {
+				sliced[string(name)] = t
+			}
 		}
 		return nil
 	}, nil
+}
+
+// stored reads a tensor of a checkpoint, unless it was read for a slice already.
+func (c call) stored(r checkpointReader, name string, whole bool, sliced map[string]*tensor.Tensor) (*tensor.Tensor, error) {
+	if t := sliced[name]; t != nil && !whole {
+		return t, nil
+	}
+	if err := c.restoring(r, name); err != nil {
+		return nil, err
+	}
+	return r.Tensor(name)
+}
+
+// restoring fails where a tensor of a checkpoint, which may be named often, is not to be read: it is paid for, or counted by the Env.
+func (c call) restoring(r checkpointReader, name string) error {
+	known, ok := r.(interface {
+		Lookup(name string) (bundle.Info, bool)
+	})
+	if !ok {
+		return nil // checkpoints of version 1 are paid for by who reads them
+	}
+	info, ok := known.Lookup(name)
+	if !ok {
+		return nil // who reads it says so
+	}
+	n := tensor.NumElements(info.Shape) * info.DType.Size()
+	if info.DType == tensor.String {
+		n = tensor.NumElements(info.Shape)*stringHeader + int(info.Bytes)
+	}
+	if err := c.countRestored(n); err != nil {
+		return fmt.Errorf("tensor_name = %s: %w", clip([]byte(name)), err)
+	}
+	return c.pay(n)
+}
+
+func (c call) countRestored(bytes int) error {
+	if c.env.Restoring == nil {
+		return nil
+	}
+	return c.env.Restoring(int64(bytes))
 }
 
 // restored makes output i of a tensor of a checkpoint, or of a slice of it.
@@ -197,7 +241,10 @@ func (c call) restored(i int, t *tensor.Tensor, spec string) error {
 		return nil
 	}
 	part := call{ctx: c.ctx, env: c.env, out: c.out[i : i+1]}
-	return part.sliceSpec(t, spec)
+	if err := part.sliceSpec(t, spec); err != nil {
+		return err
+	}
+	return c.countRestored(len(c.out[i].T.Bytes))
 }
 
 // sliceSpec makes output 0 of the part of t that a spec like "4 10 0,2:-" says:

@@ -95,6 +95,19 @@ func TestRestore(t *testing.T) {
 	s.expect(out[0], `string[2] "x" "y"`)
 	s.expect(out[1], "float32[2 3] 1 2 3 4 5 6")
 	s.expect(out[2], "float32[2 2] 2 3 5 6")
+	restored := int64(0)
+	s.env.Restoring = func(n int64) error {
+		if restored += n; restored > 100 {
+			return errors.New("too often")
+		}
+		return nil
+	}
+	floats := graph.Attrs{"dtypes": []tensor.DType{tensor.Float32, tensor.Float32, tensor.Float32}}
+	if _, err := s.try("RestoreV2", floats, "d/v", []string{"a", "a", "a"}, []string{"2 3 -:0,1", "2 3 -:1,1", "2 3 -:2,1"}); err != nil || restored != 2*24 {
+		t.Errorf("three slices of a tensor of 24 bytes count as %d bytes, %v, expected 48", restored, err)
+	}
+	s.refuse("tensor_name = a: too often", "RestoreV2", floats, "d/v", []string{"a", "a", "a"}, []string{"", "", ""})
+	s.env.Restoring = nil
 	odd, err := s.try("RestoreV2", graph.Attrs{"dtypes": []tensor.DType{tensor.Bool}}, "d/v", []string{"odd"}, []string{""})
 	if err != nil || !bytes.Equal(odd[0].T.Bytes, []byte{0, 1, 1}) {
 		t.Errorf("booleans: got %v, %v", odd, err)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -303,6 +305,8 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	if err != nil || r == nil || saver.GetRestoreOpName() == "" {
 		return err
 	}
+	s.env.Restoring = restoresOf(r)
+	defer func() { s.env.Restoring = nil }() // what requests restore they pay for
 	if err := errors.Join(s.holds(r), r.Close()); err != nil {
 		return err
 	}
@@ -314,6 +318,34 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	}
 	return s.once(ctx, map[string]*tensor.Tensor{saver.GetFilenameTensorName(): t}, op)
 }
+
+// restoresOf returns what refuses to restore variables more than twice: a graph may name a large one very often.
+func restoresOf(r *bundle.Reader) func(bytes int64) error {
+	stored := int64(0)
+	for _, v := range r.List() {
+		n := v.Bytes
+		if v.DType == tensor.String {
+			n += int64(tensor.NumElements(v.Shape)) * stringHeader
+		}
+		stored += min(n, math.MaxInt64/4-stored)
+	}
+	left := 2*stored + restoresBesides
+	var mu sync.Mutex
+	return func(bytes int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if left -= bytes; left < 0 {
+			return errors.New("the variables are restored more than twice: the model would take a multiple of what its files have")
+		}
+		return nil
+	}
+}
+
+// stringHeader is what a string takes besides its bytes.
+const stringHeader = 24
+
+// restoresBesides are bytes that may be restored besides: small variables may well be named often.
+const restoresBesides = 64 << 20
 
 // holds fails where there is not as much memory as the variables take: reading them would end the process.
 func (s *Session) holds(r *bundle.Reader) error {

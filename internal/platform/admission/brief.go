@@ -118,7 +118,7 @@ func (b Limited) receive(ctx context.Context, m any) error {
 	if !ok || !isMessage {
 		return status.Error(codes.Internal, "the transport does not tell the size of a message")
 	}
-	wait := StartWait(ctx, b.Timeout)
+	wait := StartWait(ctx, b.Timeout, nil)
 	return wait.Done(b.read(from, into))
 }
 

@@ -19,6 +19,7 @@ type Payer struct {
 	Account *budget.Account
 	Most    int                                             // bytes of a message, also decompressed
 	Arrival time.Duration                                   // for the next 16 MiB of a message, or what is left of it, to come; 0: any time
+	Ending  context.Context                                 // ends when a server that ends waits for messages no more; nil: never
 	Codec   encoding.CodecV2                                // reads messages
 	Stream  bool                                            // the next message of several, for which the caller may take any time
 	Cost    func(data mem.BufferSlice, m proto.Message) int // what reading a message takes
@@ -50,9 +51,9 @@ func (p Payer) Receive(ctx context.Context, m any, ordinarily func(any) error) e
 	defer p.Account.Release(waitingCost)
 	r := receiver{Payer: p, from: from, wait: new(Wait)}
 	if p.Stream {
-		r.late = func() { r.wait = StartWait(ctx, p.Arrival) }
+		r.late = func() { r.wait = StartWait(ctx, p.Arrival, p.Ending) }
 	} else {
-		r.wait = StartWait(ctx, p.Arrival)
+		r.wait = StartWait(ctx, p.Arrival, p.Ending)
 	}
 	return r.receive(into)
 }
@@ -188,6 +189,7 @@ func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err 
 			return out, status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.Most)
 		}
 		r.Account.Received(min(n, max(total-packed, 0))) // the packed bytes have counted already
+		r.Account.Unpacked(packed)
 		out = append(out, piece[:n])
 		if err == io.EOF {
 			return out, nil

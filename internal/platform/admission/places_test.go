@@ -275,7 +275,7 @@ func TestPlacesOfWaitingReplies(t *testing.T) {
 
 // A connection for which there is no room reads why, also if it has sent something that nobody reads.
 func TestRefusalsAreRead(t *testing.T) {
-	for name, r := range map[string]Refusal{"HTTP": HTTPRefusal(), "gRPC": GRPCRefusal()} {
+	for name, r := range map[string]Refusal{"HTTP": HTTPRefusal(NoRoom), "gRPC": GRPCRefusal()} {
 		p := impatient(1, nil)
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -305,7 +305,7 @@ func TestRefusalsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = c.Write(make([]byte, 1000))
-		if text, err := io.ReadAll(c); string(text) != string(r) || !strings.Contains(string(text), noRoom) {
+		if text, err := io.ReadAll(c); string(text) != string(r) || !strings.Contains(string(text), NoRoom) {
 			t.Errorf("%s: got %q and %v, expected %q", name, text, err, r)
 		}
 		_, _ = c.Close(), l.Close()

@@ -12,12 +12,12 @@ import (
 // Refusal is what a connection that is refused reads: a reply, or what else its protocol has.
 type Refusal []byte
 
-// noRoom is why a connection is refused.
-const noRoom = "all connections of the server are in use: try again later"
+// NoRoom is why a connection gets no place.
+const NoRoom = "all connections of the server are in use: try again later"
 
 // HTTPRefusal is a reply of HTTP, 503.
-func HTTPRefusal() Refusal {
-	body := fmt.Sprintf("{\"error\": %q}\n", noRoom)
+func HTTPRefusal(why string) Refusal {
+	body := fmt.Sprintf("{\"error\": %q}\n", why)
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
@@ -25,8 +25,8 @@ func HTTPRefusal() Refusal {
 func GRPCRefusal() Refusal {
 	const settings, goAway, calm = 4, 7, 11
 	b := []byte{0, 0, 0, settings, 0, 0, 0, 0, 0}
-	b = append(b, 0, 0, byte(8+len(noRoom)), goAway, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	return append(binary.BigEndian.AppendUint32(b, calm), noRoom...)
+	b = append(b, 0, 0, byte(8+len(NoRoom)), goAway, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	return append(binary.BigEndian.AppendUint32(b, calm), NoRoom...)
 }
 
 const (

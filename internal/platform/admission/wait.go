@@ -14,19 +14,32 @@ import (
 // and sends nothing keeps their memory.
 type Wait struct {
 	limit time.Duration
-	timer *time.Timer // nil: there is no limit
-	over  atomic.Bool
+	timer *time.Timer                   // nil: there is no limit
+	stop  func() bool                   // ends the wait for the end of the server; nil: there is none
+	over  atomic.Pointer[status.Status] // why the wait was ended; nil: it was not
 }
 
-// StartWait gives the call of ctx the limit to bring the next part of its message; 0: any time.
-func StartWait(ctx context.Context, limit time.Duration) *Wait {
+// ErrEnding is what calls and requests get whose message has not come when a server ends.
+var ErrEnding = status.Error(codes.Unavailable, "the server is ending, and the request has not come whole: send it again")
+
+// StartWait gives the call of ctx the limit to bring the next part of its message; 0: any time. The wait ends, too, when a server does: with
+// the context ending, which may be nil.
+func StartWait(ctx context.Context, limit time.Duration, ending context.Context) *Wait {
 	w := &Wait{limit: limit}
 	call, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ WriteStatus(*status.Status) error })
-	if limit > 0 && ok {
-		w.timer = time.AfterFunc(limit, func() {
-			w.over.Store(true)
-			_ = call.WriteStatus(w.status()) // which ends what reads the message; the client may have gone
-		})
+	if !ok {
+		return w
+	}
+	end := func(why *status.Status) {
+		if w.over.CompareAndSwap(nil, why) {
+			_ = call.WriteStatus(why) // which ends what reads the message; the client may have gone
+		}
+	}
+	if limit > 0 {
+		w.timer = time.AfterFunc(limit, func() { end(w.late()) })
+	}
+	if ending != nil {
+		w.stop = context.AfterFunc(ending, func() { end(status.Convert(ErrEnding)) })
 	}
 	return w
 }
@@ -38,17 +51,21 @@ func (w *Wait) More() {
 	}
 }
 
-// Done ends the wait and returns err, which reading the message came to, or DEADLINE_EXCEEDED where the limit made it fail.
+// Done ends the wait and returns err, which reading the message came to, or what made it fail: DEADLINE_EXCEEDED for the limit, UNAVAILABLE for
+// the end of the server.
 func (w *Wait) Done(err error) error {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if err != nil && w.over.Load() {
-		return w.status().Err()
+	if w.stop != nil {
+		w.stop()
+	}
+	if why := w.over.Load(); err != nil && why != nil {
+		return why.Err()
 	}
 	return err
 }
 
-func (w *Wait) status() *status.Status {
+func (w *Wait) late() *status.Status {
 	return status.Newf(codes.DeadlineExceeded, "the next part of the message did not come whole within %v", w.limit)
 }

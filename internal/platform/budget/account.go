@@ -13,6 +13,7 @@ type Account struct {
 	mu       sync.Mutex
 	requests int64 // how many requests share the account
 	received int64 // their bytes, decompressed
+	inflated int64 // of those, what compression made beyond Ratio
 	expand   int64 // requests that have values which stand for many
 	padding  struct{ rows, elements int }
 	others   int64 // bytes sized by the requests, held by other accounts
@@ -59,6 +60,7 @@ func Combine(of []*Account) *Account {
 		a.mu.Lock()
 		j.requests += a.requests
 		j.received += a.received
+		j.inflated += a.inflated
 		j.expand += a.expand
 		j.others += a.used
 		a.mu.Unlock()
@@ -74,6 +76,16 @@ func (a *Account) Received(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.received += int64(n)
+}
+
+// Unpacked notes that of the bytes received all come of so many compressed ones. What is beyond Ratio times those allows no more than itself.
+func (a *Account) Unpacked(packed int) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inflated = max(a.received-Ratio*min(int64(packed), math.MaxInt64/Ratio), 0)
 }
 
 // SentBytesFor reports whether the request has at least n bytes, so that n values may have been sent one by one.
@@ -185,7 +197,7 @@ func (a *Account) allowed() int64 {
 	if a.s.limits.Request > 0 {
 		return a.limit()
 	}
-	n := Base*a.requests + Factor*min(a.received, math.MaxInt64/2/Factor) + Expansion*a.expand
+	n := Base*a.requests + Factor*min(a.received-a.inflated, math.MaxInt64/2/Factor) + a.inflated + Expansion*a.expand
 	return min(n, a.s.limits.Server)
 }
 

@@ -468,3 +468,25 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("%d bytes are still counted", s.Used())
 	}
 }
+
+// TestUnpacked: of a request that is compressed very much, a multiple of what was received is allowed, and what it became besides once.
+func TestUnpacked(t *testing.T) {
+	const mib = 1 << 20
+	for packed, want := range map[int]int{1: Base + Factor*Ratio + mib - Ratio, mib / Ratio: Base + Factor*mib, mib: Base + Factor*mib} {
+		s := NewServer(Limits{Server: 1 << 30})
+		a := s.Open()
+		a.Received(mib)
+		a.Unpacked(packed)
+		j := Combine([]*Account{a})
+		for name, of := range map[string]*Account{"alone": a, "in a batch": j} {
+			if !of.Fits(want) || of.Fits(want+1) || !of.SentBytesFor(mib) {
+				t.Errorf("%d bytes for a MiB, %s: expected %d bytes to fit, and no more", packed, name, want)
+			}
+		}
+		a.Close()
+		j.Close()
+		s.Close()
+	}
+	var none *Account
+	none.Unpacked(1)
+}

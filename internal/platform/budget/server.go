@@ -18,6 +18,9 @@ const (
 	Base      = 32 << 20
 	Factor    = 8
 	Expansion = 64 << 20
+	// Ratio is how many bytes a compressed one may become that count as bytes of the request. Texts and numbers become fewer; what a few
+	// bytes of a bomb become is not multiplied.
+	Ratio = 32
 )
 
 // Limits are how many bytes requests may hold.

@@ -80,6 +80,16 @@ func (c *collector) port(o graph.Output) port {
 	return port{c.visit(o.Node), o.Index}
 }
 
+// isFed reports whether all outputs of a node are fed, so that it is not run.
+func (c *collector) isFed(n *graph.Node) bool {
+	for i := range n.Outputs {
+		if c.feeds[graph.Output{Node: n, Index: i}] == nil {
+			return false
+		}
+	}
+	return len(n.Outputs) > 0
+}
+
 // visit returns the op of a node, made on first sight. After an error it still returns an op, so that the walk finds
 // all errors.
 func (c *collector) visit(n *graph.Node) *op {
@@ -106,6 +116,9 @@ func (c *collector) visit(n *graph.Node) *op {
 		o.in = append(o.in, c.port(in))
 	}
 	for _, before := range n.Control {
+		if c.isFed(before) {
+			continue // there is nothing to wait for
+		}
 		o.after = append(o.after, c.visit(before))
 	}
 	o = c.merge(o)

@@ -370,3 +370,27 @@ func TestConstantsRunOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestControlInputThatIsFed: what is to run after a fed value has nothing to wait for; after a placeholder that is not fed it cannot run.
+func TestControlInputThatIsFed(t *testing.T) {
+	g := graph.New()
+	b := graph.NewBuilder(g)
+	x, late := b.Placeholder("x", batchType(tensor.Float32, 3)), b.Placeholder("late", batchType(tensor.Float32, 3))
+	y := b.Op("Relu", "y", batchType(tensor.Float32, 3), nil, x)
+	y.Node.Control = []*graph.Node{late.Node}
+	vars := ok(NewVariables(device.NewHost()))
+	p, err := Compile(g, Spec{Feeds: []graph.Output{x, late}, Fetches: []graph.Output{y}}, device.NewHost(), vars, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &tensor.Tensor{DType: tensor.Float32, Shape: []int{1, 3}, Bytes: dense([]float32{-1, 2, 3}, 3).Bytes}
+	if err := p.Run(bg, 1, []*tensor.Tensor{in, in}); err != nil {
+		t.Fatal(err)
+	}
+	if got := tensor.Values[float32](p.Value(0)); got[0] != 0 || got[2] != 3 {
+		t.Errorf("got %v, expected [0 2 3]", got)
+	}
+	if _, err := Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, device.NewHost(), vars, Options{}); !errors.Is(err, ErrNotFed) {
+		t.Errorf("got %v, expected ErrNotFed", err)
+	}
+}

@@ -30,12 +30,13 @@ const MaxStreams = 4096
 
 // Limits says how a server answers; the zero value is ready.
 type Limits struct {
-	Timeout    time.Duration  // of calls without a deadline; 0: DefaultTimeout
-	MaxMessage int            // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
-	Arrival    time.Duration  // for the next 16 MiB of a request, or what is left of it, to come; 0: a minute
-	Departure  time.Duration  // for the next 16 MiB of a reply, or what is left of it, to be taken by a client that has a place; 0: a minute
-	Memory     *budget.Server // pays for what requests hold; nil: nobody counts
-	Log        *slog.Logger   // panics; nil: slog.Default
+	Timeout    time.Duration   // of calls without a deadline; 0: DefaultTimeout
+	MaxMessage int             // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
+	Arrival    time.Duration   // for the next 16 MiB of a request, or what is left of it, to come; 0: a minute
+	Ending     context.Context // ends when a server that ends waits for requests no more; nil: never
+	Departure  time.Duration   // for the next 16 MiB of a reply, or what is left of it, to be taken by a client that has a place; 0: a minute
+	Memory     *budget.Server  // pays for what requests hold; nil: nobody counts
+	Log        *slog.Logger    // panics; nil: slog.Default
 }
 
 func (l *Limits) setDefaults() {

@@ -18,7 +18,7 @@ func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Acc
 			fault.Log(l.Log, err)
 		}
 	}()
-	p := admission.Payer{Account: a, Most: l.MaxMessage, Arrival: l.Arrival, Codec: wire.Codec{}, Cost: wire.Cost}
+	p := admission.Payer{Account: a, Most: l.MaxMessage, Arrival: l.Arrival, Ending: l.Ending, Codec: wire.Codec{}, Cost: wire.Cost}
 	return p.Receive(ctx, m, ordinarily)
 }
 

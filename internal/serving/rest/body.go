@@ -2,6 +2,7 @@ package rest
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,9 +42,15 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 	if r.ContentLength > o.MaxBody {
 		return tooLarge(o.MaxBody)
 	}
+	if o.Ending != nil && r.ContentLength != 0 {
+		rc := http.NewResponseController(w)
+		defer context.AfterFunc(o.Ending, func() { _ = rc.SetReadDeadline(time.Now()) })()
+	}
 	body, left := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody)), r.ContentLength
+	var packed *counter // nil: the body is not compressed
 	if strings.Contains(r.Header.Get("Content-Encoding"), "gzip") {
-		z, err := gzip.NewReader(body)
+		packed = &counter{Reader: body}
+		z, err := gzip.NewReader(packed)
 		if err != nil {
 			return bodyError(err, o)
 		}
@@ -56,6 +63,9 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 		n, err := body.Read(s.text[len(s.text) : cap(s.text)-padding])
 		s.text = s.text[:len(s.text)+n]
 		s.account.Received(n)
+		if packed != nil {
+			s.account.Unpacked(packed.n)
+		}
 		if left -= int64(n); left < 0 {
 			left = -1
 		}
@@ -71,6 +81,19 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 			return bodyError(err, o)
 		}
 	}
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	n int
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += n
+	return n, err
 }
 
 // room makes room for more of a body; left is how many more bytes are announced (below 0: unknown). What a client says
@@ -102,6 +125,8 @@ func bodyError(err error, o *Options) error {
 	switch {
 	case errors.As(err, &large):
 		return tooLarge(o.MaxBody)
+	case errors.Is(err, os.ErrDeadlineExceeded) && o.Ending != nil && o.Ending.Err() != nil:
+		return admission.ErrEnding
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &refusal{http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Sprintf("Request body did not arrive within %v", o.ReadTimeout)}
 	}

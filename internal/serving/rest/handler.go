@@ -45,12 +45,13 @@ type Options struct {
 	Ready     func() bool          // what /readyz says; nil: always ready
 	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
 
-	Timeout      time.Duration  // of a call, from when its body is there (30 s)
-	ReadTimeout  time.Duration  // for a body to arrive (60 s)
-	WriteTimeout time.Duration  // for a reply to be taken (60 s)
-	MaxBody      int64          // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
-	Memory       *budget.Server // pays for what requests hold; nil: nobody counts
-	GzipMin      int            // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
+	Timeout      time.Duration   // of a call, from when its body is there (30 s)
+	ReadTimeout  time.Duration   // for a body to arrive (60 s)
+	Ending       context.Context // ends when a server that ends waits for bodies no more; nil: never
+	WriteTimeout time.Duration   // for a reply to be taken (60 s)
+	MaxBody      int64           // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
+	Memory       *budget.Server  // pays for what requests hold; nil: nobody counts
+	GzipMin      int             // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
 
 	CORS  bool                    // the headers that let pages of any origin call
 	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/", but the root, with all below it
