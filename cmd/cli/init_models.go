@@ -47,6 +47,9 @@ func (d *draft) candidates() []candidate {
 	}
 	// Of each kind some come early, for where there is time for few.
 	if first := max(len(d.own()), 1); d.trainRows() < 3000 {
+		if d.manyColumns() && len(d.own()) == 0 { // the trees of a share of the columns miss the few that matter, the others those of many weak ones
+			first = 2
+		}
 		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
 	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])

@@ -199,6 +199,27 @@ func TestInitSearchCancelled(t *testing.T) {
 	}
 }
 
+// TestInitForestsOfManyColumns: of many columns and few rows, trees of a share of the columns and of all of them come before networks.
+func TestInitForestsOfManyColumns(t *testing.T) {
+	d := draftOf(100)
+	for len(d.uses) < 150 {
+		d.uses, d.p.Columns = append(d.uses, tabular.Numeric), append(d.p.Columns, tabular.Column{})
+	}
+	list := d.candidates()
+	if a, b := list[0].forest, list[1].forest; a.columns >= 1 || b.columns != 1 || b.trees == 0 || !list[2].network() {
+		t.Errorf("the first three are %s, %s and %s", list[0].what, list[1].what, list[2].what)
+	}
+	seen := map[string]int{}
+	for _, c := range list {
+		if seen[c.what]++; seen[c.what] > 1 {
+			t.Errorf("%s is there twice", c.what)
+		}
+	}
+	if len(seen) != len(d.known())+4 {
+		t.Errorf("%d candidates, expected %d forests, three networks and a linear model", len(seen), len(d.known()))
+	}
+}
+
 // TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
 // and trees of many columns have a share of them.
 func TestInitForestsOfClasses(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
@@ -14,8 +13,10 @@ import (
 // ones are read as numbers, and categorical ones as indicators.
 func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 	var dense []feature.Column
+	added := map[string]bool{}
 	add := func(c feature.Column) {
-		if !slices.ContainsFunc(dense, func(d feature.Column) bool { return d.String() == c.String() }) {
+		if text := c.String(); !added[text] {
+			added[text] = true
 			dense = append(dense, c)
 		}
 	}

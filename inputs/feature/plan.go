@@ -33,16 +33,23 @@ type Plan struct {
 	linear  []Input
 	series  []Input
 	outputs []*Output
-	names   map[string]bool // of outputs
+	byText  map[textForm]*Output // the outputs by what they are of
+	names   map[string]bool      // of outputs
 	reads   []read
 	seen    map[string]Column // by declaration: the columns whose reads are known
 	bound   atomic.Pointer[binding]
 }
 
+// textForm is the text of a column, and the form that it has in an output.
+type textForm struct {
+	column string
+	form   Form
+}
+
 // New checks columns, reads their vocabulary files and plans their computation.
 // The error names the column.
 func New(c Columns) (*Plan, error) {
-	p := &Plan{columns: c, names: map[string]bool{}, seen: map[string]Column{}}
+	p := &Plan{columns: c, byText: map[textForm]*Output{}, names: map[string]bool{}, seen: map[string]Column{}}
 	for _, part := range []struct {
 		name    string
 		columns []Column
@@ -217,10 +224,9 @@ func (p *Plan) idOutputs(c Categorical, comb Combiner) (ids, weights string) {
 
 // output returns the output of a column, a new one where there is none yet.
 func (p *Plan) output(c Column, form Form) *Output {
-	for _, o := range p.outputs {
-		if o.Form == form && o.Column.String() == c.String() {
-			return o
-		}
+	of := textForm{c.String(), form}
+	if o := p.byText[of]; o != nil {
+		return o
 	}
 	base := c.Name() + form.suffix()
 	name := base
@@ -229,7 +235,7 @@ func (p *Plan) output(c Column, form Form) *Output {
 	}
 	p.names[name] = true
 	o := &Output{Name: name, Form: form, Column: c}
-	p.outputs = append(p.outputs, o)
+	p.outputs, p.byText[of] = append(p.outputs, o), o
 	return o
 }
 
