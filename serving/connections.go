@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
 // keepAliveGrace is how long a draining server still answers on open connections of the REST port: its replies ask clients to
@@ -17,39 +19,39 @@ const keepAliveGrace = 500 * time.Millisecond
 // client that sends a byte now and then would hold up the end.
 const arrivalGrace = 5 * time.Second
 
-// connections counts the open connections of an HTTP server.
+// refuseEvery is how often connections are looked for then whose requests have not come whole.
+const refuseEvery = 100 * time.Millisecond
+
+// connections are the open connections of an HTTP server.
 type connections struct {
-	mu     sync.Mutex
-	open   int
-	unused map[net.Conn]struct{} // nothing has come on them yet
-	none   chan struct{}         // closed when there is none; nil while nobody waits
+	mu   sync.Mutex
+	open map[net.Conn]bool // true: nothing has come yet
+	none chan struct{}     // closed when there is none; nil while nobody waits
 }
 
 // setState is an http.Server's ConnState.
 func (c *connections) setState(conn net.Conn, now http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.unused, conn)
 	switch now {
-	case http.StateNew:
-		c.open++
-		if c.unused == nil {
-			c.unused = map[net.Conn]struct{}{}
-		}
-		c.unused[conn] = struct{}{}
 	case http.StateClosed, http.StateHijacked:
-		c.open--
-		if c.open == 0 && c.none != nil {
+		delete(c.open, conn)
+		if len(c.open) == 0 && c.none != nil {
 			close(c.none)
 			c.none = nil
 		}
+	default:
+		if c.open == nil {
+			c.open = map[net.Conn]bool{}
+		}
+		c.open[conn] = now == http.StateNew
 	}
 }
 
 // wait returns when there is no connection, or when ctx ends.
 func (c *connections) wait(ctx context.Context) {
 	c.mu.Lock()
-	if c.open == 0 {
+	if len(c.open) == 0 {
 		c.mu.Unlock()
 		return
 	}
@@ -68,8 +70,27 @@ func (c *connections) wait(ctx context.Context) {
 func (c *connections) closeUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for conn := range c.unused {
-		_ = conn.Close()
+	for conn, unused := range c.open {
+		if unused {
+			_ = conn.Close()
+		}
+	}
+}
+
+// refuse reads no more from connections that are not in use, until ctx ends: their requests have not come whole, or were refused before that.
+func (c *connections) refuse(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		for conn := range c.open {
+			if !admission.ConnPlace(conn).InUse() {
+				_ = conn.SetReadDeadline(time.Now())
+			}
+		}
+		c.mu.Unlock()
+		select {
+		case <-time.After(refuseEvery):
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -94,6 +115,9 @@ func (s *Server) stopREST(ctx context.Context) bool {
 	defer end()
 	s.connections.wait(last)
 	s.connections.closeUnused()
+	stopped, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.ending, func() { s.connections.refuse(stopped) })()
 	err := s.rest.Shutdown(ctx)
 	if err == nil || errors.Is(err, net.ErrClosed) { // Serve has not noticed yet that the port is closed already
 		return true

@@ -13,8 +13,11 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 )
 
 // slow is a model whose runs wait for a token.
@@ -201,5 +204,60 @@ func TestDrainRefusesWhatArrives(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDrainEndsWhatIsRefused: the bodies of requests that are refused, requests without their headers and streams that wait for a message
+// do not hold up the end.
+func TestDrainEndsWhatIsRefused(t *testing.T) {
+	quick := func(context.Context, string) (Model, error) { return modeltest.New(), nil }
+	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: quick, Drain: 40 * time.Second, Listen: Listen{Host: "127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.arrivalGrace, s.handshakeTimeout = 10*time.Millisecond, time.Hour
+	ctx, stop := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	<-s.Available()
+	at := s.Addresses()
+	for _, begun := range []string{
+		"POST /v1/models/other:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+		"POST /v1/models/other:predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+		"POST /v1/models/m:predict HTTP/1.1\r\nHo",
+	} {
+		conn, err := net.Dial("tcp", at.REST)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, begun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := grpc.NewClient(at.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	for s.places.Open() < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("a stream that waits: %v", err)
 	}
 }

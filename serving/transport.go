@@ -76,8 +76,8 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	if !s.o.NoProfiler {
 		limits.RegisterProfiler(gate, s.profiler)
 	}
-	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage, MaxCalls: healthCalls}, g})
-	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, MaxCalls: healthCalls}, s.health)
+	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage, Ending: s.draining, MaxCalls: healthCalls}, g})
+	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, Ending: s.ending, MaxCalls: healthCalls}, s.health)
 	return g
 }
 
@@ -96,7 +96,7 @@ func (s *Server) metrics() (value func(name string) int64) {
 }
 
 // endStreams ends streams, such as health watches, when the server drains: they
-// would never end by themselves.
+// would never end by themselves. Those that wait for a message end by their Ending.
 func (s *Server) endStreams(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, stop := context.WithCancel(stream.Context())
 	defer stop()

@@ -18,9 +18,10 @@ import (
 // limits apply to all services of a server. A reply has a minute to be taken.
 type Limited struct {
 	grpc.ServiceRegistrar
-	Limit    int           // bytes of a message, also decompressed
-	Timeout  time.Duration // in which a message must come; 0: any time
-	MaxCalls int           // calls of a connection that go on, or whose reply waits, at the same time; 0: any number
+	Limit    int             // bytes of a message, also decompressed
+	Timeout  time.Duration   // in which a message must come; 0: any time
+	Ending   context.Context // ends when a server that ends waits for messages no more; nil: never
+	MaxCalls int             // calls of a connection that go on, or whose reply waits, at the same time; 0: any number
 }
 
 // smallDeparture is the time in which replies of a Limited must be taken.
@@ -118,7 +119,7 @@ func (b Limited) receive(ctx context.Context, m any) error {
 	if !ok || !isMessage {
 		return status.Error(codes.Internal, "the transport does not tell the size of a message")
 	}
-	wait := StartWait(ctx, b.Timeout, nil)
+	wait := StartWait(ctx, b.Timeout, b.Ending)
 	return wait.Done(b.read(from, into))
 }
 

@@ -59,6 +59,9 @@ func (p *Place) End() {
 	p.below.End()
 }
 
+// InUse reports whether the connection is in use.
+func (p *Place) InUse() bool { return p != nil && p.uses.Load() > 0 }
+
 // Keep is Begin once for all: the connection is of somebody who is known.
 func (p *Place) Keep() {
 	if p != nil && !p.kept.Load() && p.kept.CompareAndSwap(false, true) {
