@@ -13,7 +13,7 @@ type Account struct {
 	mu       sync.Mutex
 	requests int64 // how many requests share the account
 	received int64 // their bytes, decompressed
-	inflated int64 // of those, what compression made beyond Ratio
+	inflated int64 // of these, the ones beyond Ratio for each compressed byte
 	expand   int64 // requests that have values which stand for many
 	padding  struct{ rows, elements int }
 	others   int64 // bytes sized by the requests, held by other accounts
@@ -78,7 +78,7 @@ func (a *Account) Received(n int) {
 	a.received += int64(n)
 }
 
-// Unpacked notes that of the bytes received all come of so many compressed ones. What is beyond Ratio times those allows no more than itself.
+// Unpacked notes that all bytes received came of so many compressed ones. Those beyond Ratio times as many allow themselves, and no multiple.
 func (a *Account) Unpacked(packed int) {
 	if a == nil {
 		return

@@ -18,7 +18,7 @@ const (
 	Base      = 32 << 20
 	Factor    = 8
 	Expansion = 64 << 20
-	// Ratio is how many bytes a compressed one may become that count as bytes of the request. Texts and numbers become fewer; what a few
+	// Ratio is how many bytes of a request Factor holds for, for each compressed one. Texts and numbers seldom become more; what the few
 	// bytes of a bomb become is not multiplied.
 	Ratio = 32
 )
