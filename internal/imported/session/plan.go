@@ -221,10 +221,25 @@ func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls boo
 				stack = append(stack, in.Node)
 			}
 		}
-		if controls {
-			stack = append(stack, n.Control...)
+		if !controls {
+			continue
+		}
+		for _, before := range n.Control {
+			if !r.isFed(before) { // else there is nothing to wait for
+				stack = append(stack, before)
+			}
 		}
 	}
+}
+
+// isFed reports whether all outputs of a node are fed, so that it is not run.
+func (r *reach) isFed(n *graph.Node) bool {
+	for i := range n.Outputs {
+		if !r.fed[n.Out(i)] {
+			return false
+		}
+	}
+	return len(n.Outputs) > 0
 }
 
 // run computes the fetches.
