@@ -38,6 +38,7 @@ type departing struct {
 	once  sync.Once
 
 	mu    sync.Mutex
+	ended bool
 	timer *time.Timer // nil: there is no limit, or it is over
 }
 
@@ -60,16 +61,12 @@ func (d Departure) follow(place *Place, data mem.BufferSlice) (out mem.BufferSli
 		return nil
 	}
 	t.left.Store(int64(len(out)))
-	if place == nil {
+	if !place.depart(of) {
 		runtime.AddCleanup(t, (*departing).over, of)
 		return out
 	}
-	place.depart(of)
 	if d.Within > 0 {
-		left := weak.Make(t)
-		of.mu.Lock()
-		of.timer = time.AfterFunc(d.Within, func() { of.late(left) })
-		of.mu.Unlock()
+		of.watch(weak.Make(t))
 	}
 	return out
 }
@@ -130,6 +127,15 @@ func (p *tracked) Put(b *[]byte) {
 	}
 }
 
+// watch begins the limit, unless the connection was closed meanwhile.
+func (d *departing) watch(left weak.Pointer[tracker]) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.ended {
+		d.timer = time.AfterFunc(d.Within, func() { d.late(left) })
+	}
+}
+
 // more gives the limit anew: the client has taken a piece.
 func (d *departing) more() {
 	d.mu.Lock()
@@ -143,6 +149,7 @@ func (d *departing) more() {
 func (d *departing) over() {
 	d.once.Do(func() {
 		d.mu.Lock()
+		d.ended = true
 		if d.timer != nil {
 			d.timer.Stop()
 			d.timer = nil
@@ -155,9 +162,16 @@ func (d *departing) over() {
 	})
 }
 
+// waits reports whether the message is still on its way.
+func (d *departing) waits() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.ended
+}
+
 // late closes the connection of a client that does not take its message, unless the transport has forgotten the message.
 func (d *departing) late(left weak.Pointer[tracker]) {
-	if !forgotten(left) {
+	if !forgotten(left) && d.waits() {
 		d.place.cut("a connection is closed whose client does not take its reply")
 	}
 	d.over()

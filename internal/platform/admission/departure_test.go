@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"google.golang.org/grpc/mem"
 )
@@ -66,6 +67,38 @@ func TestDepartureOfForgottenReplies(t *testing.T) {
 			t.Error("a message is not gone with its connection")
 		}
 		runtime.KeepAlive(data)
+	})
+}
+
+// A reply to a connection that is closed already waits for nobody, and one that was taken while it was looked for closes nothing.
+func TestDepartureWithoutAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(10, nil)
+		all := crowdOf(t, p, "10.0.0.1", 2)
+		all[0].close()
+		data, gone := following(all[0], 100)
+		if all[0].owes.Load() != 0 {
+			t.Error("a connection that is closed owes a reply")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if closedOf(all) != 0 || *gone != 0 {
+			t.Errorf("closed: %d, gone: %d, expected 0 and 0", closedOf(all), *gone)
+		}
+		if data.Free(); *gone != 1 {
+			t.Errorf("a message that was dropped is gone %d times, expected 1", *gone)
+		}
+		of := &departing{place: all[1]}
+		taken := &tracker{of: of}
+		of.over()
+		of.late(weak.Make(taken))
+		of.watch(weak.Make(taken))
+		if closedOf(all) != 0 || of.timer != nil {
+			t.Error("the watch goes on of a message that was taken")
+		}
+		runtime.KeepAlive(taken)
+		all[1].close()
+		time.Sleep(time.Hour)
 	})
 }
 

@@ -16,7 +16,6 @@ type Place struct {
 	of    *Places
 	raw   net.Conn
 	from  origin
-	came  time.Time
 	below *Place // of the connection below, where that has one in other Places
 
 	heard atomic.Bool  // something came since it was last looked at
@@ -28,8 +27,10 @@ type Place struct {
 	writes  writes
 	mu      sync.Mutex
 	replies map[*departing]struct{} // those
+	closed  bool                    // nothing departs any more
 
 	// under the mutex of the Places
+	came    time.Time
 	at      *queue // nil: it has been left
 	element *list.Element
 	seenBy  *look
@@ -89,22 +90,29 @@ func (p *Place) close() {
 	p.of.mu.Unlock()
 	p.mu.Lock()
 	dropped := p.replies
-	p.replies = nil
+	p.replies, p.closed = nil, true
 	p.mu.Unlock()
 	for d := range dropped {
 		d.over()
 	}
 }
 
-// depart notes a reply that is on its way.
-func (p *Place) depart(d *departing) {
+// depart notes a reply that is on its way; false where there is no connection that it could leave by.
+func (p *Place) depart(d *departing) bool {
+	if p == nil {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
 	if p.replies == nil {
 		p.replies = map[*departing]struct{}{}
 	}
 	p.replies[d] = struct{}{}
 	p.owes.Store(int64(len(p.replies)))
+	return true
 }
 
 // departed notes that the reply is on its way no more.

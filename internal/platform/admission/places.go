@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"log/slog"
 	"net"
 	"sync"
@@ -88,7 +87,7 @@ func (l *placed) Accept() (net.Conn, error) {
 // take gives a connection a place, for which it may close another one. Where the others are too new, it waits for them to have had their
 // moment.
 func (p *Places) take(c net.Conn) (*Place, bool) {
-	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c), came: time.Now()}
+	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c)}
 	place.writes.ended.L = &place.writes.mu
 	leaves, ok, wait := p.room(place, true)
 	if wait > 0 {
@@ -113,7 +112,9 @@ func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait 
 	if p.open >= p.most {
 		l := &look{now: time.Now(), fair: p.fair}
 		if leaves = p.fresh.victim(place.from, l); leaves == nil || leaves.owes.Load() > 0 {
-			leaves = cmp.Or(p.known.victim(place.from, l), leaves)
+			if known := p.known.victim(place.from, l); leaves == nil || known != nil && known.owes.Load() == 0 {
+				leaves = known
+			}
 		}
 		if leaves == nil && canWait && l.young >= p.spare { // for fewer all others would wait in vain
 			return nil, false, l.next
@@ -127,6 +128,7 @@ func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait 
 		p.leave(leaves)
 	}
 	p.open++
+	place.came = time.Now() // its moment begins here, however long it has waited
 	p.fresh.add(place)
 	if !p.looking {
 		p.looking = true

@@ -230,15 +230,16 @@ func TestPlacesAreKeptForAMoment(t *testing.T) {
 		begun := time.Now()
 		all := crowdOf(t, p, "10.0.0.1", 32)
 		time.Sleep(fairMoment / 2)
-		crowdOf(t, p, "10.0.0.1", 1)
+		late := crowdOf(t, p, "10.0.0.1", 1)
 		if took := time.Since(begun); took != fairMoment || closedOf(all) != 1 {
 			t.Errorf("%d of 32 are closed after %v, expected 1 after %v", closedOf(all), took, fairMoment)
 		}
 		for _, place := range all[1:] {
 			place.Begin()
 		}
+		time.Sleep(fairMoment * 3 / 4) // the moment of the late one began when it got its place
 		begun = time.Now()
-		if _, ok := p.take(&peerConn{from: all[0].raw.RemoteAddr()}); ok || time.Since(begun) > 0 {
+		if _, ok := p.take(&peerConn{from: all[0].raw.RemoteAddr()}); ok || time.Since(begun) > 0 || closedOf(late) > 0 {
 			t.Errorf("where all but one are in use: got in: %t after %v, expected a refusal at once", ok, time.Since(begun))
 		}
 		for _, q := range []*queue{&p.fresh, &p.known} {
@@ -271,6 +272,34 @@ func TestPlacesOfWaitingReplies(t *testing.T) {
 		t.Errorf("%d are closed, expected the first besides, whose reply was taken", closedOf(all))
 	}
 	waiting.Free()
+}
+
+// Where all connections owe replies, one that never had a call goes before one that had.
+func TestPlacesThatAllOweReplies(t *testing.T) {
+	p := impatient(2, nil)
+	all := crowdOf(t, p, "10.0.0.1", 2)
+	all[0].Begin()
+	all[0].End()
+	for _, place := range all {
+		data, _ := following(place, 100)
+		defer data.Free()
+	}
+	crowdOf(t, p, "10.0.0.2", 1)
+	if !all[1].raw.(*peerConn).closed || closedOf(all) != 1 {
+		t.Errorf("%d are closed, expected the second, which never had a call", closedOf(all))
+	}
+}
+
+// A client that is slow to read why it is refused reads it.
+func TestRefusalsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, client := net.Pipe()
+		(&refusals{text: HTTPRefusal(NoRoom)}).refuse(near)
+		time.Sleep(2 * lingering)
+		if text, err := io.ReadAll(client); string(text) != string(HTTPRefusal(NoRoom)) || err != nil {
+			t.Errorf("got %q and %v", text, err)
+		}
+	})
 }
 
 // A connection for which there is no room reads why, also if it has sent something that nobody reads.

@@ -56,13 +56,13 @@ func (r *refusals) refuse(c net.Conn) {
 	go func() {
 		defer r.now.Add(-1)
 		defer func() { _ = c.Close() }()
-		_ = c.SetDeadline(time.Now().Add(lingering))
-		if _, err := c.Write(r.text); err != nil {
+		if _, err := c.Write(r.text); err != nil { // a new connection has room for it
 			return
 		}
 		if half, ok := c.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
+		_ = c.SetReadDeadline(time.Now().Add(lingering))
 		_, _ = io.Copy(io.Discard, io.LimitReader(c, 1<<20))
 	}()
 }

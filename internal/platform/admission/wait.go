@@ -16,8 +16,11 @@ type Wait struct {
 	limit time.Duration
 	timer *time.Timer                   // nil: there is no limit
 	stop  func() bool                   // ends the wait for the end of the server; nil: there is none
-	over  atomic.Pointer[status.Status] // why the wait was ended; nil: it was not
+	over  atomic.Pointer[status.Status] // why the wait was ended; nil: it goes on
 }
+
+// came is why a wait is over whose message has come.
+var came = status.New(codes.OK, "")
 
 // ErrEnding is what calls and requests get whose message has not come when a server ends.
 var ErrEnding = status.Error(codes.Unavailable, "the server is ending, and the request has not come whole: send it again")
@@ -51,8 +54,8 @@ func (w *Wait) More() {
 	}
 }
 
-// Done ends the wait and returns err, which reading the message came to, or what made it fail: DEADLINE_EXCEEDED for the limit, UNAVAILABLE for
-// the end of the server.
+// Done ends the wait and returns err, which reading the message came to. Where the call was ended meanwhile, its client has been told why: that
+// is the error then, DEADLINE_EXCEEDED for the limit, UNAVAILABLE for the end of the server.
 func (w *Wait) Done(err error) error {
 	if w.timer != nil {
 		w.timer.Stop()
@@ -60,8 +63,8 @@ func (w *Wait) Done(err error) error {
 	if w.stop != nil {
 		w.stop()
 	}
-	if why := w.over.Load(); err != nil && why != nil {
-		return why.Err()
+	if !w.over.CompareAndSwap(nil, came) {
+		return w.over.Load().Err()
 	}
 	return err
 }

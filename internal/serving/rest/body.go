@@ -42,9 +42,11 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 	if r.ContentLength > o.MaxBody {
 		return tooLarge(o.MaxBody)
 	}
+	inTime := func() bool { return true }
 	if o.Ending != nil && r.ContentLength != 0 {
 		rc := http.NewResponseController(w)
-		defer context.AfterFunc(o.Ending, func() { _ = rc.SetReadDeadline(time.Now()) })()
+		inTime = context.AfterFunc(o.Ending, func() { _ = rc.SetReadDeadline(time.Now()) })
+		defer inTime()
 	}
 	body, left := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody)), r.ContentLength
 	var packed *counter // nil: the body is not compressed
@@ -73,6 +75,9 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 		case int64(len(s.text)) > o.MaxBody:
 			return tooLarge(o.MaxBody)
 		case err == io.EOF:
+			if !inTime() { // the deadline, now or soon, would take the request for one whose client has gone
+				return admission.ErrEnding
+			}
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			s.place = admission.PlaceOf(r.Context())
 			s.place.Begin()

@@ -79,9 +79,6 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 		}
 		if len(row) != len(s.names) {
 			line, _ := r.FieldPos(0)
-			if strings.HasPrefix(kept[0], "sep=") {
-				return nil, fmt.Errorf("%s: line %d has %d cells, and the first line, %.40q, is for spreadsheets: remove it", path, line, len(row), kept[0])
-			}
 			if len(s.names) == 1 && strings.HasPrefix(kept[0], "#") {
 				return nil, fmt.Errorf("%s: line %d has %d cells, and the first line, %.40q, is a comment: remove the lines above the names", path, line, len(row), kept[0])
 			}

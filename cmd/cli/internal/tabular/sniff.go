@@ -69,7 +69,16 @@ func formOf(ctx context.Context, path, label string) (Form, error) {
 	if lines := bytes.TrimRight(head, "\r"); bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(lines, '\r') >= 0 {
 		return Form{}, fmt.Errorf("%s has lines that end by a carriage return alone: convert it, for example by tr '\\r' '\\n'", path)
 	}
+	if first, _, _ := strings.Cut(string(head[:min(len(head), 10)]), "\n"); isForSpreadsheets(first) {
+		return Form{}, fmt.Errorf("%s: the first line, %s, is for spreadsheets: remove it", path, strings.TrimSpace(first))
+	}
 	return textForm(head, whole, label), nil
+}
+
+// isForSpreadsheets reports whether a line names the delimiter, as "sep=;" does.
+func isForSpreadsheets(line string) bool {
+	line = strings.Trim(line, "\"\r")
+	return len(line) == len("sep=;") && strings.HasPrefix(line, "sep=")
 }
 
 // headOf returns the beginning of a file, unpacked, and whether it is all.
@@ -315,14 +324,14 @@ func parseNumber(cell, decimal string) (float64, bool) {
 	return v, err == nil
 }
 
-// hasDecimalPoint reports whether a number has points that do not group three digits each.
+// hasDecimalPoint reports whether a number has points that do not group three digits each. No group is the first one that begins with 0.
 func hasDecimalPoint(cell string) bool {
 	whole, _, _ := strings.Cut(cell, ",")
 	parts := strings.Split(strings.TrimLeft(whole, "+-"), ".")
 	if len(parts) == 1 {
 		return false
 	}
-	return len(parts[0]) < 1 || len(parts[0]) > 3 || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 || strings.ContainsAny(s, "eE+-") })
+	return len(parts[0]) < 1 || len(parts[0]) > 3 || parts[0][0] == '0' || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 || strings.ContainsAny(s, "eE+-") })
 }
 
 // plainNumeral reports whether a cell has digits, and none of the letters that only Go's own numerals have.

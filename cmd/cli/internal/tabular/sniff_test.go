@@ -66,7 +66,8 @@ func TestRefused(t *testing.T) {
 		{"UTF-16", "t.csv", "\xff\xfea\x00,\x00b\x00", "iconv -f utf-16"},
 		{"workbook", "t.csv", "PK\x03\x04\xff\xfe\x00", "save the sheet as CSV"},
 		{"lines of carriage returns", "t.csv", "a,b\r1,2\r3,4\r", `tr '\r' '\n'`},
-		{"line for spreadsheets", "t.csv", "sep=,\na,b,c\n1,2,3\n", "the first line, \"sep=\", is for spreadsheets: remove it"},
+		{"line for spreadsheets", "t.csv", "sep=,\na,b,c\n1,2,3\n", "the first line, sep=,, is for spreadsheets: remove it"},
+		{"line for spreadsheets, two columns", "t.csv", "sep=;\r\na;b\r\n1;2\r\n", "the first line, sep=;, is for spreadsheets: remove it"},
 		{"Latin-1", "t.csv", "a,b\nM\xfcnchen,1\n", "is not UTF-8"},
 		{"Latin-1 at the end", "t.csv", "a,b\n1,caf\xe9", "is not UTF-8"},
 		{"Latin-1 below the part that is sniffed", "t.csv", "a,b\n" + strings.Repeat("1,x\n", 70_000) + "1,caf\xe9\n", "line 70002 is not UTF-8"},
@@ -137,11 +138,11 @@ func TestNamesAgain(t *testing.T) {
 	}
 }
 
-// TestPointsBesideCommas: in a file with decimal commas, points group three digits each, and a column that has other points and no commas is read
+// TestPointsBesideCommas: in a file with decimal commas, points group three digits each, and a column that has other points, or 0 before one, and no commas is read
 // with decimal points.
 func TestPointsBesideCommas(t *testing.T) {
-	p := read(t, "t.csv", "a;b;c;d;e;y\n1,5;0.25;1.234;1.234,5;1,1;k\n2,5;-2.5;12.000;2,5;1,2;l\n3,5;1000;1;3,5;1,3;k\n", tabular.Options{Label: "y"})
-	for i, want := range []string{" 1.5 3.5", "number -2.5 1000", " 1 12000", " 2.5 1234.5"} {
+	p := read(t, "t.csv", "a;b;c;d;e;f;y\n1,5;0.25;1.234;1.234,5;0.123;1,1;k\n2,5;-2.5;12.000;2,5;1.234;1,2;l\n3,5;1000;1;3,5;-0.456;1,3;k\n", tabular.Options{Label: "y"})
+	for i, want := range []string{" 1.5 3.5", "number -2.5 1000", " 1 12000", " 2.5 1234.5", "number -0.456 1.234"} {
 		c := p.Columns[i]
 		if got := fmt.Sprintf("%s %g %g", c.Reading, c.Min, c.Max); got != want {
 			t.Errorf("column %s: got %q, expected %q", c.Name, got, want)
