@@ -28,7 +28,10 @@ func crossEntropyLoss(x *site) []*value {
 
 // likelihood takes logarithms with the classes last. The loss of a class that is to be ignored is 0, and has no weight in the mean.
 func (x *site) likelihood(logs *value) *value {
-	target, rank, d := x.cast(x.at(1), tensor.Int32), logs.rank(), logs.dtype
+	target, rank, d := x.at(1), logs.rank(), logs.dtype
+	if target.dtype != tensor.Int32 {
+		target = x.cast(target, tensor.Int64)
+	}
 	shape := x.shape(target)
 	flat := func(v *value) *value { return x.reshape(v, -1) }
 	classes := x.size(logs, rank-1)
@@ -36,8 +39,8 @@ func (x *site) likelihood(logs *value) *value {
 	rows := x.op(ops.Reshape, nil, logs, x.pack(x.i32(-1), classes))
 	var ignored *value
 	if at := x.attr("ignore_index"); at != nil {
-		ignored = x.op(ops.Equal, nil, target, x.i32(x.int("ignore_index", 0)))
-		target = x.op(ops.SelectV2, nil, ignored, x.i32(0), target)
+		ignored = x.op(ops.Equal, nil, x.cast(target, tensor.Int64), constant(tensor.Scalar(int64(x.int("ignore_index", 0)))))
+		target = x.op(ops.SelectV2, nil, ignored, x.scalar(target.dtype, 0), target)
 	}
 	zero := x.scalar(d, 0)
 	loss := x.op(ops.Neg, nil, x.op(ops.GatherV2, graph.Attrs{"batch_dims": int64(1)}, rows, target, x.i32(1)))

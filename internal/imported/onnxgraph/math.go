@@ -238,7 +238,7 @@ func (x *site) converted(v *value, to tensor.DType) *value {
 	case wide[to] != tensor.Invalid:
 		refuse("to elements of 4 bits")
 	case v.dtype == to:
-		return v
+		return x.wider(v)
 	case v.dtype == tensor.String && to != tensor.Bool:
 		as := to
 		if to != tensor.Float64 && to != tensor.Int32 && to != tensor.Int64 {

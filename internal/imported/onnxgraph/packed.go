@@ -133,11 +133,16 @@ func gatherBlocks(x *site) *value {
 		t := x.constantAt(0)
 		data = x.unpacked(t, bits, t.Shape[axis]*8/bits)
 		if zero == nil {
-			zero = constant(x.filled(scale, byte(int(1)<<(bits-1))))
+			zero = x.op(ops.BroadcastTo, nil, x.scalar(tensor.Uint8, float64(int(1)<<(bits-1))), x.shape(scale))
 		} else {
-			zero = x.unpacked(x.constantAt(3), bits, scale.dims()[axis])
+			blocks := scale.dims()[axis]
+			if blocks < 0 {
+				refuse("scales of shape %v: expected a number of blocks that is known, for zero points that are packed", scale.dims())
+			}
+			zero = x.unpacked(x.constantAt(3), bits, blocks)
 		}
 	}
+	at = x.wrapped(at, x.size(data, from))
 	rows := func(v *value) *value {
 		if v == nil {
 			return nil
@@ -149,18 +154,4 @@ func gatherBlocks(x *site) *value {
 		to += at.rank() - 1
 	}
 	return x.decoded(rows(data), rows(scale), rows(zero), to, block, scale.dtype)
-}
-
-// filled is a tensor of bytes of the shape of v, which must be known.
-func (x *site) filled(v *value, b byte) *tensor.Tensor {
-	dims := v.dims()
-	if slices.Contains(dims, -1) {
-		refuse("scales of shape %v: expected a shape that is known", dims)
-	}
-	x.t.pay(tensor.NumElements(dims))
-	t := tensor.New(tensor.Uint8, dims...)
-	for i := range t.Bytes {
-		t.Bytes[i] = b
-	}
-	return t
 }

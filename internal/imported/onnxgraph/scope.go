@@ -190,6 +190,7 @@ func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error
 	if out = do(x); out == nil {
 		out = []*value{}
 	}
+	x.keepFour(out)
 	var unread []string
 	for name := range x.n.Attrs {
 		if !x.read[name] {

@@ -341,7 +341,19 @@ func rangeOf(x *site) *value {
 		}
 		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
 	}
-	return x.cast(x.op(ops.Range, nil, in...), d)
+	return x.cast(x.op(ops.Range, nil, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
+}
+
+// limit is where a range ends: at its start where steps lead away from the limit, which TensorFlow refuses. From 0 upwards there is nothing
+// to ask: limits are sizes.
+func (x *site) limit(start, limit, step *value) *value {
+	from, known := constantOf(start)
+	by, too := constantOf(step)
+	if known && too && from == 0 && by > 0 {
+		return limit
+	}
+	zero := x.scalar(step.dtype, 0)
+	return x.op(ops.SelectV2, nil, x.op(ops.Less, nil, step, zero), x.op(ops.Minimum, nil, start, limit), x.op(ops.Maximum, nil, start, limit))
 }
 
 // steps are the numbers from 0 to n-1, as a column or a row.

@@ -80,7 +80,8 @@ func (x *site) fitted(u *value, axis int, n *value) *value {
 
 // cutAndPut takes elements of an axis from a place on, and puts zeros before and behind them.
 func (x *site) cutAndPut(u *value, axis int, from, take, before, behind *value) *value {
-	rank := u.rank()
+	rank, dims := u.rank(), slices.Clone(u.dims())
+	dims[axis] = -1
 	var begin, size, pads []*value
 	for i := range rank {
 		if i == axis {
@@ -90,7 +91,7 @@ func (x *site) cutAndPut(u *value, axis int, from, take, before, behind *value) 
 		begin, size, pads = append(begin, x.i32(0)), append(size, x.i32(-1)), append(pads, x.i32(0), x.i32(0))
 	}
 	y := x.op(ops.Slice, nil, u, x.pack(begin...), x.pack(size...))
-	return x.op(ops.PadV2, nil, y, x.reshape(x.pack(pads...), rank, 2), constant(tensor.New(u.dtype)))
+	return x.sized(x.op(ops.PadV2, nil, y, x.reshape(x.pack(pads...), rank, 2), constant(tensor.New(u.dtype))), dims)
 }
 
 // inverseOfHalf are the n real numbers whose transform begins so; n is even where it is not stated.

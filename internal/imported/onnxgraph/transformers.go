@@ -40,15 +40,15 @@ func attention(x *site) []*value {
 	}
 	flat, few := x.rank(0) == 3, x.int("kv_num_heads", 0)
 	q, k, v := x.heads(x.at(0), x.int("q_num_heads", 0)), x.heads(x.at(1), few), x.heads(x.at(2), few)
+	depth, keys := q.dims(), k.dims()
+	if len(depth) != 4 || depth[3] < 1 || len(keys) != 4 {
+		refuse("queries of shape %v, keys of shape %v", depth, keys)
+	}
 	if x.has(4) && x.has(5) {
 		k, v = x.concat(2, x.at(4), k), x.concat(2, x.at(5), v)
 	}
 	out := []*value{nil, k, v}
-	depth := q.dims()
-	if len(depth) != 4 || depth[3] < 1 || len(k.dims()) != 4 {
-		refuse("queries of shape %v, keys of shape %v", depth, k.dims())
-	}
-	if h, n := depth[1], k.dims()[1]; h != n {
+	if h, n := depth[1], keys[1]; h != n {
 		k, v = x.shared(k, h, n), x.shared(v, h, n)
 	}
 	root := math.Sqrt(x.float("scale", float32(1/math.Sqrt(float64(depth[3])))))

@@ -50,6 +50,33 @@ func different(i int) int { return primes[i%len(primes)] + 79*(i/len(primes)) }
 // wide are the types that elements of 4 bits have here: nothing computes with those.
 var wide = map[tensor.DType]tensor.DType{tensor.Int4: tensor.Int8, tensor.Uint4: tensor.Uint8}
 
+// movers are the operators that put elements to other places and take those of 4 bits.
+var movers = map[string]bool{"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true, "Transpose": true, "Pad": true}
+
+// keepFour notes that what an operator has moved has 4 bits, as its input has.
+func (x *site) keepFour(out []*value) {
+	if x.n.Domain != "" || !movers[x.n.Op] || !x.has(0) || x.in[0].four == tensor.Invalid {
+		return
+	}
+	for i, v := range out {
+		if v.four == tensor.Invalid {
+			w := *v
+			w.four = x.in[0].four
+			out[i] = x.add(&w)
+		}
+	}
+}
+
+// wider returns elements of 4 bits as what they are computed as; others stay.
+func (b *builder) wider(v *value) *value {
+	if v.four == tensor.Invalid {
+		return v
+	}
+	w := *v
+	w.four = tensor.Invalid
+	return b.add(&w)
+}
+
 func constant(t *tensor.Tensor) *value {
 	v := &value{dtype: t.DType, t: t}
 	if d, ok := wide[t.DType]; ok {

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,6 +41,11 @@ func TestNewerOperators(t *testing.T) {
 		{"TensorScatter", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3, 1), elements([]float32{7, 8, 9, 10}, 2, 2, 1), elements([]int64{1, 0}, 2)}, elements([]float32{1, 7, 8, 9, 10, 6}, 2, 3, 1)},
 		{"TensorScatter", map[string]any{"mode": "circular"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]float32{7, 8}, 1, 2, 1), elements([]int64{2}, 1)}, elements([]float32{8, 2, 7}, 1, 3, 1)},
 		{"DFT", map[string]any{"inverse": 1, "onesided": 1}, []*tensor.Tensor{elements([]float32{10, 0, -2, 2, -2, 0}, 1, 3, 2)}, elements([]float32{1, 2, 3, 4}, 1, 4, 1)},
+		{"DFT", nil, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]int64{2})}, elements([]float32{3, 0, -1, 0}, 1, 2, 2)},
+		{"Range", nil, []*tensor.Tensor{elements([]int64{5}), elements([]int64{1}), elements([]int64{1})}, elements([]int64{}, 0)},
+		{"Range", nil, []*tensor.Tensor{elements([]int64{1}), elements([]int64{5}), elements([]int64{-1})}, elements([]int64{}, 0)},
+		{"Range", nil, []*tensor.Tensor{elements([]int64{5}), elements([]int64{0}), elements([]int64{-2})}, elements([]int64{5, 3, 1}, 3)},
+		{"NegativeLogLikelihoodLoss", map[string]any{"ignore_index": 1 << 32}, []*tensor.Tensor{elements([]float32{-1, -2, -3, -4}, 2, 2), elements([]int64{0, 1}, 2)}, elements([]float32{2.5})},
 		{"NegativeLogLikelihoodLoss", map[string]any{"ignore_index": 9}, []*tensor.Tensor{elements([]float32{-1, -2, -3, -4}, 2, 2), elements([]int64{9, 1}, 2)}, elements([]float32{4})},
 		{"CenterCropPad", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3), elements([]int64{3, 2}, 2)}, elements([]float32{1, 2, 4, 5, 0, 0}, 3, 2)},
 		{"MaxPool", map[string]any{"kernel_shape": []int{2}, "strides": []int{2}, "pads": []int{1, 1}, "ceil_mode": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5}, 1, 1, 5)}, elements([]float32{1, 3, 5}, 1, 1, 3)},
@@ -49,8 +55,57 @@ func TestNewerOperators(t *testing.T) {
 		{"Attention", map[string]any{"is_causal": 1, "left_window_size": 1}, cached([]int64{3}), elements([]float32{4.5, 7.5}, 1, 1, 2, 1)},
 		{"Attention", map[string]any{"right_window_size": 0}, cached([]int64{2}), elements([]float32{3, 4.5}, 1, 1, 2, 1)},
 		{"Attention", nil, cached([]int64{0}), elements([]float32{0, 0}, 1, 1, 2, 1)},
+		{"Attention", nil, append(cached([]int64{0})[:4], elements([]float32{1}, 1, 1, 1, 1), elements([]float32{0}, 1, 1, 1, 1)), elements([]float32{4.5, 4.5}, 1, 1, 2, 1)},
 	} {
 		t.Run(c.op, func(t *testing.T) { newerOperator(t, c.op, c.attrs, c.in, c.want) })
+	}
+}
+
+// TestFourBits: elements of 4 bits stay such where they are moved, and are bytes where they are cast to these.
+func TestFourBits(t *testing.T) {
+	numbers, bytes := tensor.New(tensor.Float32, 2, 16), tensor.New(tensor.Uint8, 2, 16)
+	for i := range bytes.Bytes {
+		bytes.Bytes[i] = byte(i % 16)
+		tensor.Values[float32](numbers)[i] = float32(i % 16)
+	}
+	four := onnx.Node{Op: "QuantizeLinear", Inputs: []string{"numbers", "one"}, Outputs: []string{"four"}, Attrs: map[string]any{"output_dtype": 21}}
+	given := map[string]*tensor.Tensor{"numbers": numbers, "one": tensor.Scalar(float32(1))}
+	at, scale := elements([]int64{-1}, 1), elements([]float32{1, 2}, 2, 1)
+	rows := tensor.New(tensor.Float32, 1, 16)
+	for i := range 16 {
+		tensor.Values[float32](rows)[i] = 2 * float32(i)
+	}
+	gather := onnx.Node{Op: "GatherBlockQuantized", Domain: "com.microsoft", Inputs: []string{"moved", "x0", "scale"}, Outputs: []string{"y"}, Attrs: map[string]any{"block_size": 16}}
+	packed := &tensor.Tensor{DType: tensor.Uint8, Shape: []int{2, 8}, Bytes: make([]byte, 16)}
+	middle := tensor.New(tensor.Float32, 1, 16)
+	for i := range packed.Bytes {
+		packed.Bytes[i] = byte(2*i%16 | (2*i%16+1)<<4)
+	}
+	for i := range 16 {
+		tensor.Values[float32](middle)[i] = 2 * float32(i-8)
+	}
+	for name, c := range map[string]struct {
+		nodes []onnx.Node
+		inits map[string]*tensor.Tensor
+		in    *tensor.Tensor
+		want  *tensor.Tensor
+	}{
+		"moved": {[]onnx.Node{four, {Op: "Transpose", Inputs: []string{"four"}, Outputs: []string{"turned"}}, {Op: "Transpose", Inputs: []string{"turned"}, Outputs: []string{"moved"}}, gather},
+			map[string]*tensor.Tensor{"scale": scale}, at, rows},
+		"packed": {[]onnx.Node{gather}, map[string]*tensor.Tensor{"moved": packed, "scale": scale}, at, middle},
+		"cast": {[]onnx.Node{four, {Op: "Cast", Inputs: []string{"four"}, Outputs: []string{"bytes"}, Attrs: map[string]any{"to": 2}}, {Op: "Add", Inputs: []string{"bytes", "x0"}, Outputs: []string{"y"}}},
+			map[string]*tensor.Tensor{}, tensor.New(tensor.Uint8, 1), bytes},
+		"an output": {[]onnx.Node{four, {Op: "Cast", Inputs: []string{"four"}, Outputs: []string{"y"}, Attrs: map[string]any{"to": 2}}, {Op: "Identity", Inputs: []string{"x0"}, Outputs: []string{"unused"}}},
+			map[string]*tensor.Tensor{}, tensor.New(tensor.Uint8, 1), bytes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := onnx.Model{Opsets: map[string]int{"": 21, "com.microsoft": 1}, Graph: onnx.Graph{Name: "g", Nodes: c.nodes, Outputs: []onnx.Value{{Name: "y", DType: c.want.DType, Unranked: true}}}}
+			maps.Copy(c.inits, given)
+			for name, v := range c.inits {
+				m.Graph.Initializers = append(m.Graph.Initializers, onnx.Initializer{Name: name, Tensor: v})
+			}
+			runONNX(t, m, []*tensor.Tensor{c.in}, func(int) []onnx.Dim { return []onnx.Dim{{Symbol: "n"}} }, c.want)
+		})
 	}
 }
 
@@ -63,17 +118,24 @@ func cached(length []int64) []*tensor.Tensor {
 // newerOperator runs a model of one operator with inputs of open sizes.
 func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.Tensor, want *tensor.Tensor) {
 	node := onnx.Node{Op: op, Outputs: []string{"y"}, Attrs: attrs}
-	m := onnx.Model{Opsets: map[string]int{"": 28}, Graph: onnx.Graph{Name: "g", Outputs: []onnx.Value{{Name: "y", DType: want.DType, Unranked: true}}}}
 	for i, v := range in {
 		if v == nil {
 			node.Inputs = append(node.Inputs, "")
 			continue
 		}
-		name := fmt.Sprintf("x%d", i)
-		node.Inputs = append(node.Inputs, name)
-		m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: name, DType: v.DType, Dims: dimsLike(v, op, i)})
+		node.Inputs = append(node.Inputs, fmt.Sprintf("x%d", i))
 	}
-	m.Graph.Nodes = []onnx.Node{node}
+	m := onnx.Model{Opsets: map[string]int{"": 28}, Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{node}, Outputs: []onnx.Value{{Name: "y", DType: want.DType, Unranked: true}}}}
+	runONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], op, i) }, want)
+}
+
+// runONNX runs a model with inputs x0, x1 and so on, of some sizes, and output y.
+func runONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) []onnx.Dim, want *tensor.Tensor) {
+	for i, v := range in {
+		if v != nil {
+			m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: fmt.Sprintf("x%d", i), DType: v.DType, Dims: dims(i)})
+		}
+	}
 	data, err := m.Marshal()
 	if err != nil {
 		t.Fatal(err)

@@ -180,6 +180,8 @@ node { name: "late" op: "Neg" input: "m/read" input: "^rule" ` + typ + `}`
 			t.Error("the rule has lost its attributes")
 		}
 	}
+	want(t, flat(t, `node { name: "v" op: "VariableV2" `+dtype+`} node { name: "n" op: "CountUpTo" input: "v" `+typ+`} node { name: "y" op: "Neg" input: "n" `+typ+`}`, "y"),
+		"VarHandleOp v/handle()", "ReadVariableOp v(v/handle)", "ResourceCountUpTo n(v/handle)", "Neg y(n)") // the number before it is counted
 	_, err = inline.Flatten(parse(t, `node { name: "c" op: "Const" } node { name: "rule" op: "ApplyGradientDescent" input: "c" input: "c" input: "c" `+typ+`}
 node { name: "v" op: "VariableV2" `+dtype+`} node { name: "y" op: "Pack" input: "rule" input: "v" }`), []string{"y"})
 	if err == nil || !strings.Contains(err.Error(), "expected a variable as input 0") {

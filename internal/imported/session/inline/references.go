@@ -37,6 +37,12 @@ func onResource(op string) *ops.Def {
 	return ops.Find("Resource" + op) // an optimizer's rule, on several variables
 }
 
+// givesReference reports whether the result of an update is a reference to the variable, and not a value of its own, as that of CountUpTo.
+func givesReference(op string) bool {
+	on := onResource(op)
+	return on != nil && len(ops.Find(op).Outputs()) == 1 && ops.Find(op).Outputs()[0].Ref
+}
+
 // updatesReference reports whether an op updates its first input, which is a reference.
 func updatesReference(op string) bool {
 	d := ops.Find(op)
@@ -56,7 +62,7 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	if len(r.handles) == 0 {
 		return nil
 	}
-	r.handles = follow(gd.Node, r.handles, func(n *nodeDef) bool { return onResource(n.GetOp()) != nil || n.GetOp() == "RefIdentity" })
+	r.handles = follow(gd.Node, r.handles, func(n *nodeDef) bool { return givesReference(n.GetOp()) || n.GetOp() == "RefIdentity" })
 	r.shares = follow(gd.Node, r.handles, func(n *nodeDef) bool { return passes(n.GetOp()) })
 	if err := r.order(gd.Node); err != nil {
 		return err
@@ -229,6 +235,11 @@ func (r *references) update(n *nodeDef) error {
 	}
 	handle := w.Input[0]
 	w.Input = append(w.Input, after...)
+	if !givesReference(n.GetOp()) {
+		w.Name = n.GetName()
+		r.out = append(r.out, w)
+		return nil
+	}
 	r.out = append(r.out, w, r.read(n.GetName(), handle, dtype, []string{"^" + w.Name}))
 	return nil
 }
