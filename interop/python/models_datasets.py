@@ -84,3 +84,20 @@ def dataset_counts():
         return {"v": v.read_value(), "n": pairs.reduce(tf.constant(0, I), lambda a, _: a + 1), "c": D.from_tensor_slices(x).batch(3).cardinality()}
 
     return kept(Served(serving_default=(count, {"x": ((None,), F)}, [[np.ones(3, "float32")], [f32(2)], [f32(0)]])), v)
+
+
+def dataset_ragged():
+    def rows(x):
+        n = tf.size(x)
+        r = tf.RaggedTensor.from_nested_row_splits(x, [tf.stack([0, 1, 3]), tf.stack([0, n // 3, n // 2, n])])
+        again = D.from_tensors(r).unbatch().batch(1).unbatch().batch(5).map(lambda t: tf.reduce_sum(t.to_tensor(-1.0)))
+        sliced = D.from_tensor_slices((r[0], tf.range(1.0))).map(lambda t, w: tf.reduce_sum(t) + w)
+        sparse = D.from_tensor_slices(tf.sparse.from_dense(tf.stack([x, -2 * x]))).map(tf.sparse.reduce_sum)
+        fold = lambda a, b: a * 0.6 + b
+        return {"again": again.reduce(0.0, fold), "sliced": sliced.reduce(0.0, fold), "sparse": sparse.reduce(0.0, fold)}
+
+    def batched(x):
+        d = D.range(4).map(lambda i: x[:tf.cast(i, tf.int32)]).ragged_batch(3).map(lambda t: tf.reduce_sum(t.to_tensor(-1.0)))
+        return {"y": d.reduce(0.0, lambda a, b: a * 0.6 + b)}
+
+    return Served(rows=(rows, {"x": ((None,), F)}, [[f32(7)], [f32(3)]]), batched=(batched, {"x": ((None,), F)}, [[f32(5)], [f32(0)]]))

@@ -87,6 +87,13 @@ func (b *batching) Close() { b.in.Close() }
 func stack(p *Pass, rows []Element) (Element, error) {
 	out := make(Element, len(rows[0]))
 	for k := range out {
+		if all, ok := rows[0][k].Resource.(Stacker); ok {
+			var err error
+			if out[k].Resource, err = stackOthers(p, all, rows, k); err != nil {
+				return nil, fmt.Errorf("component %d: %w", k, err)
+			}
+			continue
+		}
 		first := rows[0][k].T
 		for i, r := range rows {
 			t := r.component(k)
@@ -111,6 +118,27 @@ func stack(p *Pass, rows []Element) (Element, error) {
 		out[k].T = all
 	}
 	return out, nil
+}
+
+// Stacker is what is no tensor and can be batched.
+type Stacker interface {
+	// Stack makes one of several, of which the first is the receiver.
+	Stack(all []any) (any, error)
+}
+
+// stackOthers makes one component of those of rows that are no tensors.
+func stackOthers(p *Pass, first Stacker, rows []Element, k int) (any, error) {
+	if err := p.Room.take(len(rows) * valueHeader); err != nil {
+		return nil, err
+	}
+	defer p.Room.give(len(rows) * valueHeader)
+	all := make([]any, len(rows))
+	for i, r := range rows {
+		if k < len(r) {
+			all[i] = r[k].Resource
+		}
+	}
+	return first.Stack(all)
 }
 
 // component returns the tensor of a component, nil where there is none.

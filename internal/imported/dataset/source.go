@@ -47,26 +47,51 @@ func Slices(e Element) (Dataset, error) {
 	return &source{int64(n), func(i int64) (Element, error) { return row(e, int(i)), nil }}, nil
 }
 
+// Array is what has rows and is no tensor, such as a vector of ragged tensors.
+type Array interface {
+	// Rows returns how many there are.
+	Rows() int
+	// Row returns one of them.
+	Row(i int) Value
+}
+
+// rows returns how many rows a component has; false: it has none.
+func (v Value) rows() (n int, ok bool) {
+	if a, ok := v.Resource.(Array); ok {
+		return a.Rows(), true
+	}
+	if v.T == nil || len(v.T.Shape) == 0 {
+		return 0, false
+	}
+	return v.T.Shape[0], true
+}
+
 // commonRows returns how many rows all components have.
 func commonRows(e Element) (int, error) {
 	if len(e) == 0 {
 		return 0, fmt.Errorf("expected a component")
 	}
+	first, _ := e[0].rows()
 	for i, v := range e {
+		n, ok := v.rows()
 		switch {
-		case v.T == nil || len(v.T.Shape) == 0:
+		case !ok:
 			return 0, fmt.Errorf("component %d: expected a tensor of at least one dimension: scalars have no slices", i)
-		case v.T.Shape[0] != e[0].T.Shape[0]:
-			return 0, fmt.Errorf("component %d has %d slices, component 0 has %d: expected as many", i, v.T.Shape[0], e[0].T.Shape[0])
+		case n != first:
+			return 0, fmt.Errorf("component %d has %d slices, component 0 has %d: expected as many", i, n, first)
 		}
 	}
-	return e[0].T.Shape[0], nil
+	return first, nil
 }
 
 // row returns row i of each component.
 func row(e Element, i int) Element {
 	out := make(Element, len(e))
 	for k, v := range e {
+		if a, ok := v.Resource.(Array); ok {
+			out[k] = a.Row(i)
+			continue
+		}
 		out[k].T = v.T.Row(i)
 	}
 	return out

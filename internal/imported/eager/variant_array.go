@@ -3,6 +3,7 @@ package eager
 import (
 	"fmt"
 
+	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -71,4 +72,31 @@ func (c call) stackedVariants(picked []Value) error {
 	}
 	c.out[0] = Value{Resource: a}
 	return nil
+}
+
+// Rows returns how many variants there are.
+func (a *variantArray) Rows() int { return len(a.all) }
+
+// Row returns one of them.
+func (a *variantArray) Row(i int) dataset.Value { return dataset.Value(a.all[i]) }
+
+// MemoryBytes is what they take, in bytes.
+func (a *variantArray) MemoryBytes() int {
+	n := tensorHeader
+	for _, v := range a.all {
+		n += listHeader + weight(v)
+	}
+	return n
+}
+
+// Stack makes a vector of ragged tensors, as batches have them.
+func (r *raggedVariant) Stack(all []any) (any, error) {
+	a := &variantArray{shape: []int{len(all)}, all: make([]Value, len(all))}
+	for i, v := range all {
+		if _, ok := v.(*raggedVariant); !ok {
+			return nil, fmt.Errorf("expected ragged tensors, element %d of the batch is none", i)
+		}
+		a.all[i].Resource = v
+	}
+	return a, nil
 }

@@ -16,10 +16,10 @@ var mathOperators = operators{
 
 	"PRelu": one(prelu),
 
-	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "BitCast": one(bitCast), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
+	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "BitCast": one(bitCast).but("4 bits"), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
 	"Cast": one(castTo).but("8-bit floats, and to 4 bits"), "CastLike": one(castLike).but("8-bit floats, and to 4 bits"),
 	"Max": folded(ops.Maximum), "Min": folded(ops.Minimum), "Sum": folded(ops.AddV2), "Mean": one(meanOf),
-	"Identity": one(identity), "Dropout": as(dropout),
+	"Identity": one(identity), "Dropout": as(dropout).but("training"),
 }
 
 // stated are the operators that definitions of ops name: those of the same inputs and meaning.
@@ -284,11 +284,17 @@ func prelu(x *site) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, u, zero), x.each(ops.Mul, nil, u, slope), u)
 }
 
-// bitCast gives the bits of elements another type of the same size.
+// bitCast gives the bits of elements another type of the same size. A truth is a byte.
 func bitCast(x *site) *value {
 	u, to := x.at(0), x.dtype("to", tensor.Invalid)
-	if to.Size() != u.dtype.Size() || u.four != tensor.Invalid || wide[to] != tensor.Invalid || to == tensor.Bool || u.dtype == tensor.Bool {
+	if to.Size() != u.dtype.Size() || to.Size() == 0 || u.four != tensor.Invalid || wide[to] != tensor.Invalid {
 		refuse("from %v to %v: expected types of numbers of one size", u.dtype, to)
+	}
+	if u.dtype == tensor.Bool {
+		u = x.cast(u, tensor.Uint8)
+	}
+	if to == tensor.Bool {
+		return x.cast(x.op(ops.Bitcast, graph.Attrs{"type": tensor.Uint8}, u), to)
 	}
 	return x.op(ops.Bitcast, graph.Attrs{"type": to}, u)
 }

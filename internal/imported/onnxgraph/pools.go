@@ -11,9 +11,9 @@ import (
 
 // poolOperators summarize windows of images.
 var poolOperators = operators{
-	"MaxPool":           as(maxPool).but("the indices of padded, dilated or partial windows, and of volumes"),
-	"AveragePool":       one(averagePool),
-	"LpPool":            one(lpPool),
+	"MaxPool":           as(maxPool).but("the indices of padded, dilated or partial windows, and of volumes; auto_pad SAME_LOWER or with dilations, of images whose sizes are open"),
+	"AveragePool":       one(averagePool).but("auto_pad SAME_LOWER, with dilations or with count_include_pad, of images whose sizes are open"),
+	"LpPool":            one(lpPool).but("auto_pad of images whose sizes are open"),
 	"GlobalAveragePool": one(global(ops.Mean)), "GlobalMaxPool": one(global(ops.Max)), "GlobalLpPool": one(globalLpPool),
 }
 
@@ -36,7 +36,7 @@ func (x *site) begun(y, u *value, w windowed) *value {
 		return y
 	}
 	for i := range w.n {
-		if dims := u.dims(); dims != nil && dims[i+1] >= 0 || w.after[i] < 1 {
+		if dims := u.dims(); dims != nil && dims[i+1] >= 0 || w.after[i] < 1 && w.strides[i] <= w.extent(i) {
 			continue
 		}
 		most := x.op(ops.TruncateDiv, nil, x.op(ops.AddV2, nil, x.size(u, i+1), x.i32(w.before[i]+w.strides[i]-1)), x.i32(w.strides[i]))
@@ -84,9 +84,6 @@ func (w windowed) partial() windowed {
 	}
 	w.after = slices.Clone(w.after)
 	for i := range w.n {
-		if w.strides[i] > w.extent(i) {
-			refuse("ceil_mode with strides that are larger than the window")
-		}
 		w.after[i] += w.strides[i] - 1
 	}
 	w.ceil = false
