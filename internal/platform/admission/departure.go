@@ -16,7 +16,7 @@ import (
 // Departure is how a message leaves for a client. gRPC has a call's reply wait for its client as long as the connection lives: a client
 // that opens no window for it, or reads nothing, would hold its memory for good.
 type Departure struct {
-	Within time.Duration // for the client to take the next 16 MiB, or what is left; else its connection is closed. 0: any time
+	Within time.Duration // for the client to take the next 16 MiB, or what is left, of this reply or of others beside it; else its connection is closed. 0: any time
 	Gone   func()        // is called once when all was sent, or dropped; it may be nil
 }
 
@@ -40,6 +40,8 @@ type departing struct {
 	mu    sync.Mutex
 	ended bool
 	timer *time.Timer // nil: there is no limit, or it is over
+	wrote int64       // by the connection when the limit began
+	again int64       // how often it was given anew for what others took
 }
 
 // tracker is what the buffers of a message refer to. The transport may forget one, as that of a call which its client gave up: the tracker
@@ -132,6 +134,7 @@ func (d *departing) watch(left weak.Pointer[tracker]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.ended {
+		d.wrote = d.place.writes.bytes.Load()
 		d.timer = time.AfterFunc(d.Within, func() { d.late(left) })
 	}
 }
@@ -141,8 +144,24 @@ func (d *departing) more() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && d.timer.Stop() {
+		d.wrote, d.again = d.place.writes.bytes.Load(), 0
 		d.timer.Reset(d.Within)
 	}
+}
+
+// shares gives the limit anew where the client has taken as much of the connection as it has to: replies leave in turn, so each may need
+// the time of all that wait.
+func (d *departing) shares() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.place.writes.bytes.Load()
+	if d.ended || now-d.wrote < lastPiece || d.again >= d.place.owes.Load() {
+		return false
+	}
+	d.wrote = now
+	d.again++
+	d.timer.Reset(d.Within)
+	return true
 }
 
 // over ends the watch.
@@ -171,6 +190,9 @@ func (d *departing) waits() bool {
 
 // late closes the connection of a client that does not take its message, unless the transport has forgotten the message.
 func (d *departing) late(left weak.Pointer[tracker]) {
+	if d.shares() {
+		return
+	}
 	if !forgotten(left) && d.waits() {
 		d.place.cut("a connection is closed whose client does not take its reply")
 	}

@@ -50,6 +50,32 @@ func TestDepartureByPieces(t *testing.T) {
 	})
 }
 
+// Replies leave in turn: one that waits for two others has three times the time as long as the client takes what it has to of the connection.
+func TestDepartureBesideOthers(t *testing.T) {
+	for _, taken := range []int{lastPiece, lastPiece - 1} {
+		synctest.Test(t, func(t *testing.T) {
+			place := crowdOf(t, NewPlaces(10, nil), "10.0.0.1", 1)[0]
+			var waiting []mem.BufferSlice
+			for range 3 {
+				data, _ := following(place, lastPiece)
+				waiting = append(waiting, data)
+			}
+			lasted := 0
+			for ; lasted < 10 && closedOf([]*Place{place}) == 0; lasted++ {
+				place.writes.begin()
+				place.writes.end(taken)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+			}
+			if want := map[bool]int{true: 4, false: 1}[taken == lastPiece]; lasted != want {
+				t.Errorf("%d bytes taken a minute: closed after %d minutes, expected %d", taken, lasted, want)
+			}
+			runtime.KeepAlive(waiting)
+			place.close()
+		})
+	}
+}
+
 // What the transport forgets closes no connection: its call was given up by a client that may have others.
 func TestDepartureOfForgottenReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -205,8 +205,9 @@ func (c *tcpConn) Read(b []byte) (int, error) {
 func (c *tcpConn) Write(b []byte) (int, error) {
 	w := &c.remote.place.writes
 	w.begin()
-	defer w.end()
-	return c.TCPConn.Write(b)
+	n, err := c.TCPConn.Write(b)
+	w.end(n)
+	return n, err
 }
 
 // Close implements net.Conn.
@@ -239,8 +240,9 @@ func (c *conn) Read(b []byte) (int, error) {
 func (c *conn) Write(b []byte) (int, error) {
 	w := &c.remote.place.writes
 	w.begin()
-	defer w.end()
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b)
+	w.end(n)
+	return n, err
 }
 
 // Close implements net.Conn.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -72,12 +73,12 @@ func TestPlaces(t *testing.T) {
 type peerConn struct {
 	net.Conn
 	from   net.Addr
-	closed bool
+	closed atomic.Bool
 }
 
 func (c *peerConn) RemoteAddr() net.Addr       { return c.from }
 func (c *peerConn) Read(b []byte) (int, error) { return 1, nil }
-func (c *peerConn) Close() error               { c.closed = true; return nil }
+func (c *peerConn) Close() error               { c.closed.Store(true); return nil }
 
 // impatient returns places of connections that may be closed at once.
 func impatient(most int, log *slog.Logger) *Places {
@@ -102,7 +103,7 @@ func crowdOf(t *testing.T, p *Places, address string, n int) (all []*Place) {
 
 func closedOf(all []*Place) (n int) {
 	for _, p := range all {
-		if p.raw.(*peerConn).closed {
+		if p.raw.(*peerConn).closed.Load() {
 			n++
 		}
 	}
@@ -115,7 +116,7 @@ func TestPlacesOfManyAddresses(t *testing.T) {
 	few := crowdOf(t, p, "10.0.0.1", 2)
 	many := crowdOf(t, p, "10.0.0.2", 8)
 	one := crowdOf(t, p, "10.0.0.3", 1)
-	if closedOf(few) != 0 || closedOf(many) != 1 || !many[0].raw.(*peerConn).closed || p.Open() != 10 {
+	if closedOf(few) != 0 || closedOf(many) != 1 || !many[0].raw.(*peerConn).closed.Load() || p.Open() != 10 {
 		t.Errorf("closed %d of few and %d of many, %d are open", closedOf(few), closedOf(many), p.Open())
 	}
 	crowdOf(t, p, "10.0.0.2", 20) // they displace each other
@@ -150,7 +151,7 @@ func TestPlacesInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	all = append(all, crowdOf(t, p, "10.0.0.1", 1)...)
-	if !all[2].raw.(*peerConn).closed || closedOf(all) != 1 {
+	if !all[2].raw.(*peerConn).closed.Load() || closedOf(all) != 1 {
 		t.Errorf("%d are closed, expected the third, which was silent and had no call", closedOf(all))
 	}
 	for _, i := range []int{0, 1, 3, 4} {
@@ -172,7 +173,7 @@ func TestPlacesInUse(t *testing.T) {
 	all[4].Keep()
 	all[4].End()
 	crowdOf(t, p, "10.0.0.1", 1)
-	if all[4].raw.(*peerConn).closed {
+	if all[4].raw.(*peerConn).closed.Load() {
 		t.Error("the connection of somebody who is known is closed")
 	}
 }
@@ -207,7 +208,7 @@ func TestPlaceOf(t *testing.T) {
 		t.Error("the place is not found, or one is that there is not")
 	}
 	PlaceOf(ctx).Begin()
-	if _, ok := below.take(&peerConn{from: place.raw.RemoteAddr()}); !ok || place.raw.(*conn).Conn.(*peerConn).closed {
+	if _, ok := below.take(&peerConn{from: place.raw.RemoteAddr()}); !ok || place.raw.(*conn).Conn.(*peerConn).closed.Load() {
 		t.Errorf("got in by a spare place: %t, expected so, and that nothing is closed", ok)
 	}
 	if text, err := place.conn().RemoteAddr().(*address).MarshalText(); string(text) != "10.0.0.1:1" || err != nil {
@@ -262,13 +263,13 @@ func TestPlacesOfWaitingReplies(t *testing.T) {
 	data, _ := following(all[0], 100)
 	waiting, _ := following(all[2], 100)
 	all = append(all, crowdOf(t, p, "10.0.0.1", 1)...)
-	if !all[1].raw.(*peerConn).closed || closedOf(all) != 1 {
+	if !all[1].raw.(*peerConn).closed.Load() || closedOf(all) != 1 {
 		t.Errorf("%d are closed, expected the second, which was idle", closedOf(all))
 	}
 	all[3].Begin()
 	data.Free()
 	crowdOf(t, p, "10.0.0.1", 1)
-	if !all[0].raw.(*peerConn).closed || closedOf(all) != 2 {
+	if !all[0].raw.(*peerConn).closed.Load() || closedOf(all) != 2 {
 		t.Errorf("%d are closed, expected the first besides, whose reply was taken", closedOf(all))
 	}
 	waiting.Free()
@@ -285,7 +286,7 @@ func TestPlacesThatAllOweReplies(t *testing.T) {
 		defer data.Free()
 	}
 	crowdOf(t, p, "10.0.0.2", 1)
-	if !all[1].raw.(*peerConn).closed || closedOf(all) != 1 {
+	if !all[1].raw.(*peerConn).closed.Load() || closedOf(all) != 1 {
 		t.Errorf("%d are closed, expected the second, which never had a call", closedOf(all))
 	}
 }

@@ -16,7 +16,8 @@ const (
 
 // writes are those of a connection.
 type writes struct {
-	n atomic.Uint64 // begun and ended; odd while one goes on
+	n     atomic.Uint64 // begun and ended; odd while one goes on
+	bytes atomic.Int64  // of those that have ended
 
 	// of the goroutine that reads
 	at    uint64
@@ -33,7 +34,9 @@ type writes struct {
 
 func (w *writes) begin() { w.n.Add(1) }
 
-func (w *writes) end() {
+// end notes that n bytes of a write were taken.
+func (w *writes) end(n int) {
+	w.bytes.Add(int64(n))
 	w.n.Add(1)
 	if w.waiting.Load() {
 		w.mu.Lock()
