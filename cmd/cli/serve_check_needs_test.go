@@ -13,7 +13,7 @@ import (
 func TestNeeds(t *testing.T) {
 	for want, g := range map[string]session.Gap{
 		"enable_control_flow_v2":   {Op: "StackPopV2"},
-		"without queues":         {Op: "FIFOQueueV2"},
+		"without queues":           {Op: "FIFOQueueV2"},
 		"without py_function":      {Op: "EagerPyFunc"},
 		"a kernel of the op":       {Op: "FractionalMaxPool"},
 		"does not know":            {Op: "NoSuchOp"},
