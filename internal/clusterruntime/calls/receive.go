@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The next 16 MiB of a message, or what is left of it, may take so long to come, and those of a reply to be taken.
+// The next 16 MiB of a message, or what is left of it, have that time to come. The next 16 MiB of a reply have that time to be taken.
 const (
 	arrival   = time.Minute
 	departure = time.Minute

@@ -179,7 +179,7 @@ func melWeights(x *site) *value {
 		return v
 	}
 	bands, length, rate, low, high := int(number(0)), int(number(1)), number(2), number(3), number(4)
-	if bands < 1 || bands > 1<<16 || length < 1 || length > 1<<24 || rate <= 0 || !(low >= 0) || !(high >= low) || high > 1e9 {
+	if bands < 1 || bands > 1<<16 || length < 1 || length > 1<<24 || !(rate > 0) || !(low >= 0) || !(high >= low) || high > 1e9 {
 		refuse("%d bands of %d samples at %v a second from %v to %v", bands, length, rate, low, high)
 	}
 	bins := length/2 + 1

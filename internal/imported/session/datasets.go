@@ -27,7 +27,7 @@ var requestOps = setOf(
 	ops.AnonymousMemoryCache, ops.DummyMemoryCache, ops.AnonymousSeedGenerator, ops.AnonymousRandomSeedGenerator, ops.DummySeedGenerator,
 )
 
-// iteratorOps are those of requestOps whose order counts: they begin and go on with passes.
+// iteratorOps are more of these ops. Their order counts: they begin a pass or go on with it.
 var iteratorOps = setOf(
 	ops.AnonymousIterator, ops.AnonymousIteratorV2, ops.AnonymousIteratorV3, ops.MakeIterator, ops.DeleteIterator,
 	ops.IteratorGetNext, ops.IteratorGetNextSync, ops.IteratorGetNextAsOptional,

@@ -73,7 +73,7 @@ func (d Departure) follow(place *Place, data mem.BufferSlice) (out mem.BufferSli
 	return out
 }
 
-// add appends a buffer in pieces of which the client has to take each in time.
+// add appends a buffer in pieces. The client has to take each in time.
 func (t *tracker) add(out mem.BufferSlice, b mem.Buffer) mem.BufferSlice {
 	text := b.ReadOnlyData()
 	if len(text) == 0 {
