@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -46,7 +47,7 @@ type SavedModelOptions struct {
 	// NoLoadCheck loads a version whose ops are known. Else kernels must also take its element types and attributes, and each
 	// signature makes a dry run.
 	NoLoadCheck bool
-	Log         *slog.Logger // of ops on the host, and of dry runs whose made-up values the model refused, once for each version; nil: nowhere
+	Log         *slog.Logger // of ops on the host, and of dry runs whose made-up values the model refused or which did not end, once for each version; nil: nowhere
 }
 
 // SavedModels loads SavedModels.
@@ -98,6 +99,10 @@ func (o SavedModelOptions) dryRunFailed(dir string) func(string, error) {
 		return nil
 	}
 	return func(signature string, err error) {
-		o.Log.Info("a dry run's made-up values were refused; nothing is missing", "model", dir, "signature", signature, "error", statustext.Convert(err).Message())
+		text := "a dry run's made-up values were refused; nothing is missing"
+		if errors.Is(err, session.ErrUnchecked) {
+			text = "a signature was not checked: its dry run took too long, so it may need what is missing"
+		}
+		o.Log.Info(text, "model", dir, "signature", signature, "error", statustext.Convert(err).Message())
 	}
 }

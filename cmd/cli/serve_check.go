@@ -35,8 +35,9 @@ type missingPart struct {
 
 // dryRun is how a signature's dry run went.
 type dryRun struct {
-	Key   string `json:"key"`
-	Error string `json:"error,omitempty"` // of values that were made up: requests may do better
+	Key       string `json:"key"`
+	Error     string `json:"error,omitempty"`     // of values that were made up: requests may do better
+	Unchecked bool   `json:"unchecked,omitempty"` // it did not end: nobody knows whether something is missing
 }
 
 // checkModel loads the version in path, or the newest in that folder, as a server would, prints what that shows, and fails where a
@@ -47,13 +48,17 @@ func (a *app) checkModel(ctx context.Context, path string, f *serveFlags, dev de
 		return err
 	}
 	c := modelCheck{Path: dir, Missing: []missingPart{}, Signatures: []dryRun{}}
-	failed := map[string]string{}
+	failed := map[string]error{}
 	s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","),
-		Check: session.Check{Failed: func(signature string, err error) { failed[signature] = statustext.Of(err) }}})
+		Check: session.Check{Failed: func(signature string, err error) { failed[signature] = err }}})
 	if err == nil {
 		c.Served = true
 		for _, key := range slices.Sorted(maps.Keys(s.Signatures())) {
-			c.Signatures = append(c.Signatures, dryRun{key, failed[key]})
+			run := dryRun{Key: key, Unchecked: errors.Is(failed[key], session.ErrUnchecked)}
+			if err := failed[key]; err != nil {
+				run.Error = statustext.Of(err)
+			}
+			c.Signatures = append(c.Signatures, run)
 		}
 		err = s.Close()
 	}
@@ -119,9 +124,12 @@ func (c modelCheck) String() string {
 	}
 	for _, s := range c.Signatures {
 		fmt.Fprintf(&b, "signature %s: ", printable.Text(s.Key))
-		if s.Error == "" {
+		switch {
+		case s.Error == "":
 			b.WriteString("answers a dry run\n")
-		} else {
+		case s.Unchecked:
+			fmt.Fprintf(&b, "not checked: %s\n", printable.Text(s.Error))
+		default:
 			fmt.Fprintf(&b, "nothing is missing, but the dry run's made-up values were refused: %s\n", printable.Text(s.Error))
 		}
 	}

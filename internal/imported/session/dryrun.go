@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,12 @@ import (
 // Check says how Load finds out whether a model can answer.
 type Check struct {
 	Off    bool          // only missing ops are looked for
-	Time   time.Duration // for the dry runs of all signatures; 0: 10 s
+	Time   time.Duration // for the dry runs of all signatures, but an equal share of it for each where others took it all; 0: 10 s
 	Memory int64         // most bytes that a dry run may hold; 0: 1 GiB
 	// Feeds returns values that a signature is known to take, which are tried before those that are made up; nil: none are known.
 	Feeds func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor
-	// Failed gets the error of a signature's dry run where that did not succeed, though nothing is missing: values
-	// that were made up need not be ones that the model takes. Nil: nobody wants to know.
+	// Failed gets the error of a signature's dry run where that did not succeed. If nothing is missing, values that were made up need not
+	// be ones that the model takes; ErrUnchecked says that there was no time to find out. Nil: nobody wants to know.
 	Failed func(signature string, err error)
 }
 
@@ -49,6 +50,9 @@ func (c *Check) setDefaults() {
 	}
 }
 
+// ErrUnchecked says that a dry run did not end in its time: nobody knows whether the signature can answer.
+var ErrUnchecked = errors.New("the dry run did not end")
+
 // dryRun runs each signature once, on values that are made up, and fails where something proves missing. It changes no variable,
 // table or state of random numbers. plans are of the signatures, in the order of their names.
 func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) error {
@@ -56,25 +60,16 @@ func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) e
 	if check.Off {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(ctx, check.Time)
-	defer stop()
 	memory := budget.NewServer(budget.Limits{Server: check.Memory, Request: check.Memory})
 	defer memory.Close()
 	defer s.memory.Store(nil)
 	var refused []error
-	known := check.Feeds(s.sigs)
+	known, began := check.Feeds(s.sigs), time.Now()
 	for i, key := range slices.Sorted(maps.Keys(s.sigs)) {
-		t := trial{s: s, p: plans[i], memory: memory, known: known[key]}
-		err := t.isolate(inner)
-		if err == nil {
-			err = t.run(ctx)
-		}
-		t.close()
-		switch {
-		case errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):
+		t := trial{s: s, p: plans[i], memory: memory, known: known[key], time: check.share(len(plans), time.Since(began))}
+		err := t.do(ctx, inner)
+		if errors.Is(err, eager.ErrUnsupported) || errors.Is(err, errPlacement) {
 			refused = append(refused, fmt.Errorf("signature %q: %w", key, err))
-		case err != nil && !t.divided():
-			refused = append(refused, s.undecided(plans[i], err))
 		}
 		if err != nil {
 			check.Failed(key, err)
@@ -83,15 +78,10 @@ func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) e
 	return errors.Join(refused...)
 }
 
-// undecided is the error of a plan for which nobody knows whether programs take its doubtful nodes; nil where it has none.
-func (s *Session) undecided(p *plan, cause error) error {
-	missing := gaps{}
-	for _, n := range p.nodes {
-		if err := s.doubtful[n]; err != nil {
-			missing.add(n, n.Name, err)
-		}
-	}
-	return missing.err(cause)
+// share is the time of one of n dry runs after others have taken some: what they left, and at least an equal part of all, so that slow
+// ones keep no other from being checked.
+func (c *Check) share(n int, taken time.Duration) time.Duration {
+	return max(c.Time-taken, c.Time/time.Duration(n))
 }
 
 // trial is the dry run of one signature.
@@ -101,6 +91,22 @@ type trial struct {
 	copied bool
 	memory *budget.Server
 	known  []map[string]*tensor.Tensor // values that the model takes
+	time   time.Duration
+}
+
+// do makes the dry run, and leaves nothing behind. Its error wraps eager.ErrUnsupported or errPlacement where something is missing.
+func (t *trial) do(ctx context.Context, inner []function) error {
+	defer t.close()
+	err := t.isolate(inner)
+	if err == nil {
+		ctx, stop := context.WithTimeout(ctx, t.time)
+		defer stop()
+		err = t.run(ctx)
+	}
+	if err != nil && !errors.Is(err, eager.ErrUnsupported) && !errors.Is(err, errPlacement) {
+		err = cmp.Or(t.undecided(err), err)
+	}
+	return err
 }
 
 // isolate sees to it that the run leaves nothing behind: what updates variables or tables, or draws random numbers, works on copies.
@@ -120,11 +126,13 @@ func (t *trial) isolate(inner []function) (err error) {
 			}
 		}
 	}
-	t.p, err = t.s.newPlan(t.p.names())
-	if err == nil {
-		t.p.env, t.copied = &copied, true
+	p, err := t.s.newPlan(t.p.names())
+	if err != nil {
+		return err
 	}
-	return err
+	p.env = &copied
+	t.p, t.copied = p, true
+	return nil
 }
 
 func drawsAny(nodes []*graph.Node) bool {
@@ -138,11 +146,40 @@ func (t *trial) close() {
 	}
 }
 
-// divided reports whether the run came as far as to divide the nodes into stages.
-func (t *trial) divided() bool {
+// undecided is the error of a run that failed before anybody knew whether programs take its doubtful nodes; nil where it has none.
+func (t *trial) undecided(cause error) error {
+	missing := gaps{}
+	for _, n := range t.p.nodes {
+		if err := t.s.doubtful[n]; err != nil && !t.decided(n) {
+			missing.add(n, n.Name, err)
+		}
+	}
+	return missing.err(cause)
+}
+
+// decided reports whether a node is part of a program, or of no stage.
+func (t *trial) decided(n *graph.Node) bool {
 	t.p.mu.Lock()
 	defer t.p.mu.Unlock()
-	return len(t.p.variants) > 0
+	for _, v := range t.p.variants {
+		if !v.awaits(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// awaits reports whether a node is in a stage that has no program yet.
+func (v *variant) awaits(n *graph.Node) bool {
+	for _, s := range v.stages {
+		c, ok := s.(*compiledStage)
+		if ok && slices.ContainsFunc(c.nodes, func(i int) bool { return v.p.nodes[i] == n }) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return len(c.specials) == 0
+		}
+	}
+	return false
 }
 
 // feeds makes values to try; the account pays for them.
@@ -172,7 +209,7 @@ func (t *trial) run(ctx context.Context) (first error) {
 		case err == nil, errors.Is(err, eager.ErrUnsupported), errors.Is(err, errPlacement):
 			return err
 		case ctx.Err() != nil:
-			return fmt.Errorf("the dry run did not end within %v: %w", t.s.options.Check.Time, err)
+			return fmt.Errorf("%w within %v: %w", ErrUnchecked, t.time.Round(time.Millisecond), err)
 		case first == nil:
 			first = err
 		}

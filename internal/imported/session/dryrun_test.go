@@ -255,6 +255,48 @@ func text(t *testing.T, v ...string) *tensor.Tensor {
 	return x
 }
 
+// TestSlowSignaturesHideNothing: one that does not end is reported as not checked, and others that need what is missing are refused, also
+// if only a run shows it. So is one with a node that perhaps no program does, if something that does not end comes before that in its run.
+func TestSlowSignaturesHideNothing(t *testing.T) {
+	endless := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("k", "5") + loopNode("k", `ret { key: "j" value: "i" }`) + `
+		node { name: "y" op: "AddV2" input: "loop" input: "x" ` + numeric + ` }`
+	const algorithm = `
+		node { name: "shape" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "shape" value { shape { dim { size: 1 } } } } }
+		node { name: "key" op: "Const" attr { key: "dtype" value { type: DT_UINT64 } } attr { key: "value" value { tensor { dtype: DT_UINT64 tensor_shape { dim { size: 1 } } uint64_val: 1 } } } }
+		node { name: "counter" op: "Const" attr { key: "dtype" value { type: DT_UINT64 } } attr { key: "value" value { tensor { dtype: DT_UINT64 tensor_shape { dim { size: 2 } } uint64_val: 1 } } } }
+		node { name: "two" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 2 } } } }
+		node { name: "drawn" op: "StatelessRandomUniformV2" input: "shape" input: "key" input: "counter" input: "two" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "Tshape" value { type: DT_INT32 } } }`
+	const product = `
+		node { name: "rows" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: -1 } dim { size: -1 } } } } }
+		node { name: "twice" op: "Einsum" input: "rows" attr { key: "T" value { type: DT_FLOAT } } attr { key: "N" value { i: 1 } } attr { key: "equation" value { s: "ab->aab" } } }
+		node { name: "steps" op: "Cast" input: "loop" attr { key: "SrcT" value { type: DT_INT64 } } attr { key: "DstT" value { type: DT_FLOAT } } }
+		node { name: "sum" op: "AddV2" input: "twice" input: "steps" attr { key: "T" value { type: DT_FLOAT } } }`
+	for name, c := range map[string]struct {
+		text       string
+		signatures map[string][2]string
+		missing    string // "": nothing
+		unchecked  []string
+	}{
+		"others that answer":      {endless + algorithm, map[string][2]string{"a": {"x:0", "y:0"}, "b": {"x:0", "x:0"}}, "", []string{"a"}},
+		"another that shows it":   {endless + algorithm, map[string][2]string{"a": {"x:0", "y:0"}, "b": {"shape:0", "drawn:0"}, "c": {"x:0", "y:0"}}, `signature "b"`, []string{"a", "c"}},
+		"the same after the loop": {endless + product, map[string][2]string{"a": {"rows:0", "sum:0"}}, `signature "a"`, nil},
+		"all reasons":             {endless + algorithm + product, map[string][2]string{"a": {"rows:0", "sum:0"}, "b": {"x:0", "y:0"}, "c": {"shape:0", "drawn:0"}}, `signature "c"`, []string{"b"}},
+	} {
+		var unchecked []string
+		_, err := modelOfText(t.Context(), t, c.text, c.signatures, session.Check{Time: 50 * time.Millisecond, Failed: func(key string, err error) {
+			if errors.Is(err, session.ErrUnchecked) {
+				unchecked = append(unchecked, key)
+			}
+		}})
+		if (err == nil) != (c.missing == "") || err != nil && (!errors.Is(err, eager.ErrUnsupported) || !strings.Contains(err.Error(), c.missing)) {
+			t.Errorf("%s: got %v, expected that %q is missing", name, err, c.missing)
+		}
+		if !slices.Equal(unchecked, c.unchecked) {
+			t.Errorf("%s: %q were not checked, expected %q", name, unchecked, c.unchecked)
+		}
+	}
+}
+
 // TestKnownFeeds: values that the model is known to take are tried first.
 func TestKnownFeeds(t *testing.T) {
 	for _, known := range []bool{false, true} {

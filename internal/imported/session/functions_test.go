@@ -13,7 +13,6 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
-	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -32,26 +31,39 @@ func constant(name, value string) string {
 // loopModel is a model that runs body, a function of i and n, on 0 and its input, which is "x" or "k", the constant 5, while i < n; it returns i.
 func loopModel(t *testing.T, start, body string) (*session.Session, error) {
 	t.Helper()
-	gd := &graph_go_proto.GraphDef{}
-	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("zero", "0") + ` node ` + constant("k", "5") + `
+	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("k", "5") + loopNode(start, body) + `
+		node { name: "y" op: "AddV2" input: "loop" input: "x" ` + numeric + ` }`
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	return modelOfText(ctx, t, text, map[string][2]string{savedmodel.DefaultSignature: {"x:0", "y:0"}}, session.Check{Time: 50 * time.Millisecond})
+}
+
+// loopNode is node loop with its functions, and node zero.
+func loopNode(start, body string) string {
+	return `node ` + constant("zero", "0") + `
 		node { name: "loop" op: "While" input: "zero" input: "` + start + `" attr { key: "cond" value { func { name: "cond" } } } attr { key: "body" value { func { name: "body" } } } ` + pair + ` }
-		node { name: "y" op: "AddV2" input: "loop" input: "x" ` + numeric + ` }
 		library {
 			function { signature { name: "cond" input_arg { name: "i" type: DT_INT64 } input_arg { name: "n" type: DT_INT64 } output_arg { name: "r" type: DT_BOOL } }
 				node_def { name: "less" op: "Less" input: "i" input: "n" ` + numeric + ` } ret { key: "r" value: "less:z:0" } }
 			function { signature { name: "body" input_arg { name: "i" type: DT_INT64 } input_arg { name: "n" type: DT_INT64 } output_arg { name: "j" type: DT_INT64 } output_arg { name: "m" type: DT_INT64 } } ` + body + `
 				ret { key: "m" value: "n" } } }`
+}
+
+// modelOfText loads a graph that is written as text; of each signature there are the tensors that it takes and returns.
+func modelOfText(ctx context.Context, t *testing.T, text string, signatures map[string][2]string, c session.Check) (*session.Session, error) {
+	t.Helper()
+	gd := &graph_go_proto.GraphDef{}
 	if err := prototext.Unmarshal([]byte(text), gd); err != nil {
 		t.Fatal(err)
 	}
 	info := func(name string) map[string]*pb.TensorInfo {
-		return map[string]*pb.TensorInfo{"t": {Encoding: &pb.TensorInfo_Name{Name: name}, Dtype: types_go_proto.DataType_DT_INT64}}
+		return map[string]*pb.TensorInfo{"t": {Encoding: &pb.TensorInfo_Name{Name: name}}}
 	}
-	sig := map[string]*pb.SignatureDef{savedmodel.DefaultSignature: {Inputs: info("x:0"), Outputs: info("y:0")}}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	s, err := session.Load(ctx, &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}},
-		session.Options{Check: session.Check{Time: 50 * time.Millisecond}})
+	sig := map[string]*pb.SignatureDef{}
+	for key, names := range signatures {
+		sig[key] = &pb.SignatureDef{Inputs: info(names[0]), Outputs: info(names[1])}
+	}
+	s, err := session.Load(ctx, &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}, session.Options{Check: c})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
