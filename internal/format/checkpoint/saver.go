@@ -118,10 +118,14 @@ func (s *Saver) adoptExisting() error {
 		listed = append(listed, s.abs(p))
 	}
 	s.kept = slices.DeleteFunc(s.kept, func(e Entry) bool { return !slices.Contains(listed, e.Prefix) })
+	own := func(p string) bool { return !slices.Contains(listed, p) && filepath.Dir(p) == filepath.Clean(s.path) }
 	for _, p := range st.deleting {
-		if p := s.abs(p); !slices.Contains(listed, p) && filepath.Dir(p) == filepath.Clean(s.path) {
+		if p := s.abs(p); own(p) {
 			s.deleting = append(s.deleting, p)
 		}
+	}
+	if p := s.abs(st.spared); st.spared != "" && own(p) {
+		s.spare = spared{prefix: p, unlisted: true}
 	}
 	return s.deleteExpired()
 }
@@ -236,13 +240,16 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 // list appends a new checkpoint to the list and returns the ones to delete.
 // Where the list cannot be written, it stays as it was.
 func (s *Saver) list(e Entry) error {
-	kept, lastPreserved, deleting := s.kept, s.lastPreserved, s.deleting
+	kept, lastPreserved, deleting, spare := s.kept, s.lastPreserved, s.deleting, s.spare
 	s.kept = append(without(kept, e.Prefix), e)
+	if e.Prefix == spare.prefix {
+		s.spare.unlisted = false
+	}
 	s.deleting = slices.DeleteFunc(slices.Clone(deleting), func(p string) bool { return p == e.Prefix })
 	s.expire()
 	err := s.writeState()
 	if err != nil {
-		s.kept, s.lastPreserved, s.deleting = kept, lastPreserved, deleting
+		s.kept, s.lastPreserved, s.deleting, s.spare = kept, lastPreserved, deleting, spare
 	}
 	return err
 }
@@ -329,6 +336,9 @@ func (s *Saver) relative(prefix string) string {
 // writeState replaces the list, durably.
 func (s *Saver) writeState() error {
 	st := state{lastPreserved: toSeconds(s.lastPreserved)}
+	if s.spare.unlisted {
+		st.spared = s.relative(s.spare.prefix)
+	}
 	for _, e := range s.kept {
 		st.latest = s.relative(e.Prefix)
 		st.all = append(st.all, st.latest)

@@ -9,7 +9,7 @@ type spared struct {
 }
 
 // Spare keeps a checkpoint, such as that of the best evaluation, however many are newer. It is one at a time: the one
-// before is deleted if its turn has come. A Saver does not remember it for the next one of the directory.
+// before is deleted if its turn has come. The next Saver of the directory keeps one that is off the list until it spares another.
 func (s *Saver) Spare(prefix string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,7 +18,7 @@ func (s *Saver) Spare(prefix string) error {
 		return nil
 	}
 	listed := slices.ContainsFunc(s.kept, func(e Entry) bool { return e.Prefix == prefix })
-	// One that an earlier run left off the list may be there for Options.KeepEveryNHours, too.
+	// One that is off the list, and not this Saver's, may be there for Options.KeepEveryNHours.
 	s.spare = spared{prefix: prefix, unlisted: prefix != "" && !listed && s.opts.KeepEveryNHours == 0 && s.opts.MaxToKeep > 0}
 	if !before.unlisted {
 		return nil

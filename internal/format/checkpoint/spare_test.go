@@ -50,3 +50,57 @@ func TestSpare(t *testing.T) {
 	mustSave(t, s, 8, 9)
 	check("which then goes", 7, 8, 9)
 }
+
+// TestSpareIsRemembered: whatever Options.KeepEveryNHours says, a checkpoint that an ended process spared goes when the next one spares another, also if that
+// does so at once, and stays where none does.
+func TestSpareIsRemembered(t *testing.T) {
+	for _, hours := range []float64{0, 10000} {
+		for next, want := range map[string][]int64{"": {1, 5, 6}, "model.ckpt-1": {1, 5, 6}, "model.ckpt-4": {4, 5, 6}, "model.ckpt-5": {5, 6}} {
+			dir := t.TempDir()
+			o := Options{MaxToKeep: 2, KeepEveryNHours: hours}
+			s := newSaver(t, dir, o)
+			mustSave(t, s, 1)
+			if err := s.Spare(filepath.Join(dir, "model.ckpt-1")); err != nil {
+				t.Fatal(err)
+			}
+			mustSave(t, s, 2, 3, 4, 5)
+			s = newSaver(t, dir, o) // nobody told the one before that it ends
+			if next != "" {
+				if err := s.Spare(filepath.Join(dir, next)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mustSave(t, s, 6)
+			all, err := All(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for _, e := range all {
+				got = append(got, e.Step)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%v hours, %q spared in the next run: checkpoints %v, expected %v", hours, next, got, want)
+			}
+		}
+	}
+}
+
+// TestSparedIsSavedAgain: a spared checkpoint that is on the list again, as after a rollback, is not deleted because another is spared.
+func TestSparedIsSavedAgain(t *testing.T) {
+	dir := t.TempDir()
+	s := newSaver(t, dir, Options{MaxToKeep: 2})
+	mustSave(t, s, 1)
+	if err := s.Spare(filepath.Join(dir, "model.ckpt-1")); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, 2, 3, 1)
+	if err := s.Spare(filepath.Join(dir, "model.ckpt-3")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Open(filepath.Join(dir, "model.ckpt-1")); err != nil {
+		t.Error(err)
+	} else if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}

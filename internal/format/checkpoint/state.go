@@ -20,9 +20,13 @@ type state struct {
 	// deleting lists checkpoints whose deletion was about to begin when the list
 	// was written. It is kept in comments, which TensorFlow skips.
 	deleting []string
+	spared   string // a checkpoint that is off the list only because it is spared, "" for none; a comment too
 }
 
-const deletingComment = "# deleting "
+const (
+	deletingComment = "# deleting "
+	sparedComment   = "# spared "
+)
 
 // format writes the message as protocol buffer text, as TensorFlow does.
 func (s *state) format() []byte {
@@ -39,6 +43,9 @@ func (s *state) format() []byte {
 	}
 	for _, p := range s.deleting {
 		fmt.Fprintf(&b, "%s%s\n", deletingComment, quote(p))
+	}
+	if s.spared != "" {
+		fmt.Fprintf(&b, "%s%s\n", sparedComment, quote(s.spared))
 	}
 	return []byte(b.String())
 }
@@ -89,6 +96,11 @@ func parseState(text []byte) (*state, error) {
 		if quoted, ok := strings.CutPrefix(line, deletingComment); ok {
 			if p, _, err := nextValue(quoted); err == nil {
 				s.deleting = append(s.deleting, p)
+			}
+		}
+		if quoted, ok := strings.CutPrefix(line, sparedComment); ok {
+			if p, _, err := nextValue(quoted); err == nil {
+				s.spared = p
 			}
 		}
 	}
