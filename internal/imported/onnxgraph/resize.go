@@ -138,11 +138,14 @@ func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
 	stays, same := slices.Repeat([]bool{true}, len(axes)), slices.Repeat([]bool{true}, len(axes))
 	for p, k := range x.at(3).known {
 		in := x.at(0).known[p]
+		if !k.Known && !in.Known && x.at(3).knownTwice() && x.at(0).knownTwice() {
+			continue // the model has no place for such sizes
+		}
 		if k.T == nil || !in.Known || k.T.Len() != len(axes) {
 			return slices.Repeat([]int{openSize}, len(axes)), x.at(3)
 		}
 		list := intsOf(k.T)
-		if p == 0 {
+		if sizes == nil {
 			sizes = list
 		}
 		for i, n := range list {

@@ -25,11 +25,12 @@ type value struct {
 }
 
 // probes is what is known of a value under several assumptions of the sizes that the model leaves open.
-type probes [4]infer.Value
+type probes [8]infer.Value
 
-// openSizes are those assumptions: the size of the i-th open dimension. All but the first can be halved five times, as networks do that
+// openSizes are those assumptions: the size of the i-th open dimension. The second to fourth can be halved five times, as networks do that
 // join images of several sizes. The second one is wider than the first one in the third, and narrower in the fourth, so that images which a
-// model brings to one of few sizes come to different ones.
+// model brings to one of few sizes come to different ones. The others are odd, small or large: what a model fills up to a multiple, or cuts
+// at a limit, is one number under the rest of them, and no constant.
 var openSizes = [len(probes{})]func(i int) int{
 	func(int) int { return 1 },
 	func(int) int { return 64 },
@@ -40,6 +41,10 @@ var openSizes = [len(probes{})]func(i int) int{
 		}
 		return 32 * different(2*i+1)
 	},
+	func(i int) int { return 21 + 2*i },
+	func(i int) int { return 151 + 6*i },
+	func(i int) int { return 334 + 14*i },
+	func(i int) int { return 8209 + 10*i },
 }
 
 // primes are what open sizes are made of.
