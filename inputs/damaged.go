@@ -27,7 +27,7 @@ var ErrTooManyDamaged = errors.New("too many damaged rows")
 type Damaged struct {
 	// Max is how many rows may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
 	Max int64
-	// Log is told of the first 10 rows, of each thousand, and of the number where the data ends; nil: slog.Default().
+	// Log is told of the first 3 rows, of each thousand, and of the number where the data ends; nil: slog.Default().
 	Log *slog.Logger
 	// Total, where it is set, counts the rows of several data sets, and logs them.
 	Total *Damaged
@@ -54,8 +54,9 @@ func (d *Damaged) First() error {
 }
 
 const (
-	damagedEach  = 10   // rows that are logged one by one
-	damagedEvery = 1000 // how often the count is logged after them
+	damagedEach    = 3    // rows that are logged one by one
+	damagedEvery   = 1000 // how often the count is logged after them
+	damagedExplain = 100  // rows of which it is found out what is wrong with each
 )
 
 // leaveOut counts a row of a source. Places ascend within it, so that the last one tells which rows were counted before.
@@ -117,7 +118,7 @@ func (d *Damaged) ended() {
 }
 
 // brief reports whether there were so many rows that finding out what is wrong with each takes too long.
-func (d *Damaged) brief() bool { return d != nil && d.Count() >= 10*damagedEach }
+func (d *Damaged) brief() bool { return d != nil && d.Count() >= damagedExplain }
 
 // empty is the error of files without a row that can be read.
 func (d *Damaged) empty(files string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -83,7 +84,8 @@ func (a *app) rowsOnce(ctx context.Context, cfg *config.Config, in inputs.Spec, 
 	case in.Format != "" && !in.Ends():
 		return nil, usage(errors.New("what a model takes from data needs rows that have an end, and train.input has none: set its count or take"))
 	}
-	j := &job{app: a, cfg: cfg}
+	// Training reads the same rows, and says which it leaves out.
+	j := &job{app: a, cfg: cfg, skipped: skippedRows{"train": {Log: slog.New(slog.DiscardHandler)}}}
 	input, err := j.inputRepeated(in, "train", 1)
 	if err != nil {
 		return nil, err

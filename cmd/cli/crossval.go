@@ -142,6 +142,9 @@ func (c *crossval) check() error {
 	if err := checkOutput(c.flags.predictions); err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--output", "--predictions", 1))
 	}
+	if err := checkFolder("--predictions", c.flags.predictions); err != nil {
+		return err
+	}
 	if err := c.checkRows(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/describe"
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
@@ -54,9 +55,9 @@ rows, whole, as a model server's REST API takes them.`,
 	f.addSources(cmd)
 	cmd.Flags().StringVar(&f.section, "section", "train", "which input of the config: train, eval or predict")
 	cmd.Flags().IntVar(&f.rows, "rows", 5, "number of rows of the config's input to show")
-	cmd.Flags().BoolVar(&f.request, "request", false, "print a predict request of the rows, for a model with raw serving input")
+	cmd.Flags().BoolVar(&f.request, "request", false, "print a request of the rows: to predict, or, for a model of feature columns, to classify or regress")
 	cmd.Flags().StringVar(&f.label, "label", "", "name of the column to predict (default: the label of the config's input, where it has one)")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json or html")
+	cmd.Flags().StringVar(&f.format, "format", "", "text, json or html (default: as the name of --out ends, else text)")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "file to write instead of the terminal")
 	completeValues(cmd, "section", "train", "eval", "predict")
 	completeValues(cmd, "format", "text", "json", "html")
@@ -68,6 +69,10 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 	switch {
 	case f.rows < 0:
 		return usage(fmt.Errorf("--rows %d: expected a number >= 0", f.rows))
+	case f.format == "":
+		f.format = formOfOutput(f.out)
+	}
+	switch {
 	case f.format != "text" && f.format != "json" && f.format != "html":
 		return usage(fmt.Errorf("--format %s: expected text, json or html", f.format))
 	case f.path == "" && len(args) == 0:
@@ -78,7 +83,11 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 		return usage(fmt.Errorf("unexpected argument %q", args[1]))
 	case f.path == "" && f.request:
 		return usage(errors.New("--request needs --config, which says how rows are read"))
-	case f.path != "":
+	}
+	if err := checkFolder("--out", f.out); err != nil {
+		return err
+	}
+	if f.path != "" {
 		cfg, err := f.load()
 		if err != nil {
 			return err
@@ -90,6 +99,17 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 		return err
 	}
 	return a.writeDescription(p, err, f)
+}
+
+// formOfOutput is the form that a file's name asks for.
+func formOfOutput(name string) string {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".html", ".htm":
+		return "html"
+	case ".json":
+		return "json"
+	}
+	return "text"
 }
 
 // profileOf passes once over an input of the config.

@@ -68,6 +68,9 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	if _, err := os.Stat(f.out); err == nil && !f.force {
 		return usage(fmt.Errorf("%s exists: give another name by --out, or overwrite it by --force", f.out))
 	}
+	if err := checkFolder("--out", f.out); err != nil {
+		return err
+	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return a.initImages(path, f)
 	}

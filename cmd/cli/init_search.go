@@ -291,6 +291,7 @@ func (s *modelSearch) fewer(candidates int) {
 	}
 	s.folds = max(fit, fewFolds)
 	s.tried[0].mean(s.folds)
+	fmt.Fprintf(s.report, "models are compared on %d folds, since more would take too long; there the first has %s %.5g\n", s.folds, s.d.metric(), s.tried[0].score)
 }
 
 // climb tries models near the best one, and forests near the best of them, as long as one is better and time is left.

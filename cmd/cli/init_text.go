@@ -14,7 +14,21 @@ type part struct {
 }
 
 // text is the config of the chosen model.
-func (d *draft) text() string { return d.config(d.model, part{}) }
+func (d *draft) text() string { return d.config(d.model, part{}) + d.predictText() + d.sweepText() }
+
+// predictText says how columns that the model does not read come before its predictions.
+func (d *draft) predictText() string {
+	if d.p.Form.Format == "jsonl" || d.p.Form.Format == "csv" && !d.p.Form.Header {
+		return ""
+	}
+	for i, r := range d.reasons {
+		c := d.p.Columns[i]
+		if tells := !c.Exact || int64(c.Distinct) > c.Rows/2; r != "" && tells { // rows apart, as ids do
+			return fmt.Sprintf("\n# Columns of the file that goestimator predict writes before the predictions:\n# predict: {columns: %s}\n", yamlList([]string{c.Name}))
+		}
+	}
+	return ""
+}
 
 // config is the config of a model, with comments.
 func (d *draft) config(m candidate, on part) string {
@@ -124,7 +138,8 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	}
 	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
 	if m.network() {
-		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(d.netSteps(m)/5, 1), max(d.netSteps(m)/10, 1))
+		every := max(d.netSteps(m)/20, 1) // checkpoints are evaluated, too: at the same steps
+		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", 4*every, 2*every)
 	}
 }
 

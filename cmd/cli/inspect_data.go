@@ -39,7 +39,7 @@ func (a *app) inspectData(ctx context.Context, cfg *config.Config, f dataFlags) 
 		return err
 	}
 	if f.request {
-		return a.printRequest(ctx, ds, f.rows)
+		return a.printRequest(ctx, cfg, ds, f.rows)
 	}
 	if f.format == "text" && f.out == "" {
 		if _, err := fmt.Fprint(a.stdout, columnTable(ds.Schema())); err != nil {

@@ -80,6 +80,11 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err != nil {
 		return usage(err)
 	}
+	if stdoutFormat(f.output) == nil {
+		if err := checkFolder("--output", f.output); err != nil {
+			return err
+		}
+	}
 	if _, err := a.predictInput(cfg, f.input); err != nil {
 		return usage(err)
 	}

@@ -37,7 +37,7 @@ func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 		}
 		at := slices.IndexFunc(in.Columns, func(c inputs.ColumnSpec) bool { return c.Name == name })
 		if at < 0 && len(in.Columns) > 0 {
-			if in.Format != "parquet" && in.Format != "arrow" {
+			if !namesColumns(*in) {
 				return nil, fmt.Errorf("predict.columns: no column %s among the input's: expected one of %s; one that the model does not read has role: ignore", name, columnNames(in.Columns))
 			}
 			at = len(in.Columns)
@@ -48,6 +48,15 @@ func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 		}
 	}
 	return p, nil
+}
+
+// namesColumns reports whether the files of an input name their columns, so that those are found that its list leaves out.
+func namesColumns(in inputs.Spec) bool {
+	switch in.Format {
+	case "parquet", "arrow":
+		return true
+	}
+	return in.Format == "csv" && in.Header
 }
 
 // read makes a column one that is read.

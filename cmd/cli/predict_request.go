@@ -6,17 +6,22 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// predictRequest is the body of a predict call of TensorFlow Serving's REST API, row by row.
+// predictRequest is the body of a predict call of TensorFlow Serving's REST API, row by row, or of one to classify or regress, whose
+// signatures parse examples.
 type predictRequest struct {
-	rows    [][]requestValue
-	longest map[string]int // list of a ragged column, by its name
+	examples bool // for classify and regress
+	rows     [][]requestValue
+	longest  map[string]int // list of a ragged column, by its name
 }
 
 // requestValue is the value of a column in a row.
@@ -27,14 +32,20 @@ type requestValue struct {
 	fill   string // of a ragged column: the value that stands for none; else ""
 }
 
-// printRequest prints the features of rows as the body of a predict call.
-func (a *app) printRequest(ctx context.Context, ds inputs.Dataset, rows int) error {
-	q := predictRequest{longest: map[string]int{}}
+// printRequest prints the features of rows as the body of a call that the config's model takes.
+func (a *app) printRequest(ctx context.Context, cfg *config.Config, ds inputs.Dataset, rows int) error {
+	q := predictRequest{examples: parsesExamples(cfg), longest: map[string]int{}}
 	if err := eachRow(ctx, ds, rows, q.add); err != nil {
 		return err
 	}
 	_, err := a.stdout.Write(q.body())
 	return err
+}
+
+// parsesExamples reports whether a config's model is exported with signatures that parse examples.
+func parsesExamples(cfg *config.Config) bool {
+	planned := slices.Contains(canned.Names(), cfg.Model.Name)
+	return cfg.Export.ServingInput == "parsing" || cfg.Export.ServingInput != "raw" && planned
 }
 
 // add adds the features of a row.
@@ -50,7 +61,7 @@ func (q *predictRequest) add(r row) error {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
 		v := requestValue{column: c.Name, json: json}
-		if c.Offsets != nil {
+		if c.Offsets != nil && !q.examples {
 			v.length, v.fill = shape[0], fillOf(c.Tensor.DType)
 			q.longest[c.Name] = max(q.longest[c.Name], v.length)
 		}
@@ -60,9 +71,12 @@ func (q *predictRequest) add(r row) error {
 	return nil
 }
 
-// body is the request. The lists of a ragged column are made equally long, as the raw serving input expects.
+// body is the request. The lists of a ragged column are made equally long where a raw serving input expects it.
 func (q *predictRequest) body() []byte {
 	b := []byte(`{"instances":[`)
+	if q.examples {
+		b = []byte(`{"examples":[`)
+	}
 	for i, values := range q.rows {
 		b = appendComma(b, i)
 		b = append(b, '{')

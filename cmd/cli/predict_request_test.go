@@ -44,4 +44,16 @@ func TestPredictRequest(t *testing.T) {
 	if got := string(q.body()); got != want {
 		t.Errorf("got %s, expected %s", got, want)
 	}
+	q = predictRequest{examples: true, longest: map[string]int{}}
+	for i := range 2 {
+		if err := q.add(row{n: i, i: i, columns: columns}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const examples = `{"examples":[` +
+		`{"x":[1,NaN],"text":"a<é","large":1,"words":[],"ids":[5,6],"steps":[0.5]},` +
+		`{"x":[Infinity,-Infinity],"text":{"b64":"/wA="},"large":18446744073709551615,"words":["b","c"],"ids":[7],"steps":[]}]}` + "\n"
+	if got := string(q.body()); got != examples {
+		t.Errorf("got %s, expected %s", got, examples)
+	}
 }

@@ -74,6 +74,9 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 			return usage(errors.New("model_dir is not set: give it in the config, by --set model_dir=DIR or by --model-dir"))
 		}
 	}
+	if err := checkFolder("--out", f.out); err != nil {
+		return err
+	}
 	run, err := report.Collect(f.dir)
 	if err != nil {
 		return err

@@ -56,6 +56,9 @@ the sweep, unless the first three do.`,
 }
 
 func (a *app) sweep(ctx context.Context, cfg *config.Config, f sweepFlags) error {
+	if err := checkFolder("--html", f.html); err != nil {
+		return err
+	}
 	if f.dir == "" {
 		f.dir = cfg.ModelDir + "_sweep"
 	}

@@ -69,6 +69,9 @@ func (a *app) tuneRate(ctx context.Context, cfg *config.Config, f rateFlags) err
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
+	if err := checkFolder("--html", f.html); err != nil {
+		return err
+	}
 	own, err := alone(cfg)
 	if err != nil {
 		return err

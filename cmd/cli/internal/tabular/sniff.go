@@ -255,7 +255,7 @@ func regularity(rows [][]string) float64 {
 }
 
 // hasHeader reports whether the first row holds names: it has the label, or texts over numbers, or no text that its column
-// has again.
+// has again. Rows that repeat the first one as a whole say nothing: names come again where files were joined.
 func hasHeader(rows [][]string, label string) bool {
 	if len(rows) == 0 {
 		return false
@@ -264,13 +264,14 @@ func hasHeader(rows [][]string, label string) bool {
 	if label != "" && slices.Contains(first, label) {
 		return true
 	}
+	below := slices.DeleteFunc(slices.Clone(rows[1:]), func(r []string) bool { return len(first) > 2 && slices.Equal(r, first) })
 	votes := 0
 	for i, cell := range first {
 		if _, numeric := parseNumber(cell, ""); numeric || isMark(cell) && cell != "" {
 			return false
 		}
 		seen, numbers, cells := 0, 0, 0
-		for _, r := range rows[1:] {
+		for _, r := range below {
 			if i >= len(r) || r[i] == "" || isMark(r[i]) {
 				continue
 			}

@@ -23,6 +23,8 @@ func TestForm(t *testing.T) {
 		{"no header", "1,x\n2,y\n3,x\n", "", `"," false . [column1 column2] 3`},
 		{"names only by the label", "x,y\nx,y\ny,x\n", "y", `"," true . [x y] 2`},
 		{"texts without header", "red,yes\nblue,no\nred,no\nblue,yes\n", "", `"," false . [column1 column2] 4`},
+		{"names again", "a,b,c\nx,u,p\ny,v,q\na,b,c\nx,w,r\n", "", `"," true . [a b c] 3`},
+		{"a first row of values again", "x,u,p\ny,u,q\nx,u,p\nx,w,p\n", "", `"," false . [column1 column2 column3] 4`},
 		{"quoted line breaks", "a,b\n1,\"x\ny\"\n2,\"u, \"\"v\"\"\nw\"\n", "", `"," true . [a b] 2`},
 		{"decimal commas", "a;b\n1,5;x\n2,5;y\n", "", `";" true , [a b] 2`},
 		{"decimal commas without header", "1,5;2,5\n3,5;4,5\n", "", `";" false , [column1 column2] 2`},
