@@ -1,6 +1,9 @@
 package inputs
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
@@ -46,6 +49,14 @@ func (c *blockColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) 
 		c.int32s = arrow.Int32Traits.CastFromBytes(c.bytes)
 	case tensor.Bool:
 		clear(c.bytes)
+	}
+}
+
+// putFloats writes the values of the present row, little-endian float32, and leaves n as it is.
+func (c *blockColumn) putFloats(data []byte) {
+	dst := c.float32s[c.n:]
+	for ; len(data) >= 4; data, dst = data[4:], dst[1:] {
+		dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(data))
 	}
 }
 

@@ -100,11 +100,12 @@ func (p *exampleParser) count(block []byte, most int64) (rows int64, n int, whol
 	})
 }
 
-// eachRecord calls f with at most that many records of a block, until it returns false. It returns how many it took, and their bytes.
+// eachRecord calls f with at most that many records of a block of recordFrames, which has checked their lengths, until it returns false. It
+// returns how many it took, and their bytes.
 func eachRecord(block []byte, most int64, f func(record []byte) bool) (rows int64, at int, whole bool) {
 	for at < len(block) && rows < most {
-		n, ok := tfrecord.Size(block[at:])
-		if !ok || !f(block[at:at+int(n)]) {
+		n, ok := tfrecord.CheckedSize(block[at:])
+		if !ok || n > int64(len(block)-at) || !f(block[at:at+int(n)]) {
 			return rows, at, false
 		}
 		at += int(n)
@@ -156,20 +157,25 @@ func (p *exampleParser) row(record []byte) bool {
 	if !ok || !p.find(example) {
 		return false
 	}
-	for i := range p.targets {
-		if p.lists[i] != nil {
-			ok = p.list(i, example)
-		} else {
-			ok = p.dense(&p.targets[i], &p.columns[i], example, p.found[i])
-		}
-		if !ok {
+	for i := range p.found {
+		if p.found[i].written {
+			p.columns[i].n += p.targets[i].size
+		} else if !p.value(i, example) {
 			return false
 		}
 	}
 	return true
 }
 
-// find finds the fields' features in an example.
+// value writes the value of a field that find has not written.
+func (p *exampleParser) value(i int, example []byte) bool {
+	if p.lists[i] != nil {
+		return p.list(i, example)
+	}
+	return p.dense(&p.targets[i], &p.columns[i], example, &p.found[i])
+}
+
+// find finds the fields' features in an example, and writes the values of those that lie as in the examples before and as in memory.
 func (p *exampleParser) find(example []byte) bool {
 	clear(p.found)
 	features, ok := tfexample.ReadPlain(example)
@@ -181,7 +187,11 @@ func (p *exampleParser) find(example []byte) bool {
 		at := len(example) - len(rest)
 		if e := p.order.entry(k, rest); e != nil {
 			if e.field >= 0 {
-				p.found[e.field] = foundFeature{e.kind, at + e.list, at + len(e.head), at + e.size}
+				p.found[e.field].set(e.kind, at+e.list, at+len(e.head), at+e.size)
+				p.found[e.field].written = e.floats
+			}
+			if e.floats {
+				p.columns[e.field].putFloats(rest[len(e.head):e.size])
 			}
 			features.Rest = rest[e.size:]
 			continue
@@ -190,11 +200,17 @@ func (p *exampleParser) find(example []byte) bool {
 		if !ok {
 			return false
 		}
-		entry := rest[:len(rest)-len(features.Rest)]
-		i, x := p.format.names.Find(name), found(kind, list, len(entry))
-		p.order.learn(k, entry, i, x)
+		end, values := len(example)-len(features.Rest), 0
+		if data, ok := tfexample.Only(list); ok {
+			values = end - len(data)
+		}
+		i := p.format.names.Find(name)
 		if i >= 0 {
-			p.found[i] = x.behind(at)
+			p.found[i].set(kind, end-len(list), values, end)
+		}
+		if p.order.learns(k, values-at) {
+			floats := i >= 0 && kind == tfexample.Floats && p.columns[i].float32s != nil && end-values == 4*p.targets[i].size
+			p.order.learn(orderedEntry{string(example[at:values]), end - at, end - len(list) - at, kind, i, floats})
 		}
 	}
 	return true
@@ -207,7 +223,7 @@ func (p *exampleParser) list(i int, example []byte) bool {
 }
 
 // dense writes the value of another column.
-func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at foundFeature) bool {
+func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at *foundFeature) bool {
 	if at.kind == tfexample.None {
 		if t.fallback == nil {
 			return false
@@ -235,9 +251,7 @@ func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at
 func putPacked(t *blockTarget, c *blockColumn, kind tfexample.Kind, data []byte) (taken, ok bool) {
 	switch {
 	case kind == tfexample.Floats && c.float32s != nil && len(data) == 4*t.size:
-		for dst := c.float32s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
-			dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(data))
-		}
+		c.putFloats(data)
 	case kind == tfexample.Floats && c.float64s != nil && len(data) == 4*t.size:
 		for dst := c.float64s[c.n:]; len(data) > 0; data, dst = data[4:], dst[1:] {
 			dst[0] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data)))

@@ -23,11 +23,12 @@ const (
 
 // orderedEntry is an entry of the features. What it has before its values holds all lengths: where it is the same, the rest lies alike.
 type orderedEntry struct {
-	head  string // up to the values
-	size  int    // of the entry
-	list  int    // where its list begins
-	kind  tfexample.Kind
-	field int // -1: it is no field's
+	head   string // up to the values
+	size   int    // of the entry
+	list   int    // where its list begins
+	kind   tfexample.Kind
+	field  int  // -1: it is no field's
+	floats bool // its values are those of the field's column
 }
 
 // entry returns entry k, where rest begins with one that lies alike; else nil.
@@ -47,46 +48,35 @@ func (o *exampleOrder) entry(k int, rest []byte) *orderedEntry {
 	return nil
 }
 
-// learn adds entry k of an example, whose bytes are given, if it is the next one.
-func (o *exampleOrder) learn(k int, entry []byte, field int, x foundFeature) {
-	head := entry[:x.values]
-	if x.values == 0 || k != len(o.entries) || k == mostOrdered || len(head) > longestHead || o.given == mostOrders {
-		return
-	}
-	if k == 0 {
+// learns reports whether entry k is to be remembered as the order's next one; its values are so many bytes behind its beginning, if it has such.
+func (o *exampleOrder) learns(k, values int) bool {
+	return k == len(o.entries) && o.given < mostOrders && k < mostOrdered && values > 0 && values <= longestHead
+}
+
+// learn remembers the order's next entry.
+func (o *exampleOrder) learn(e orderedEntry) {
+	if len(o.entries) == 0 {
 		o.trust = mostTrust
 	}
-	o.entries = append(o.entries, orderedEntry{string(head), len(entry), x.list, x.kind, field})
+	o.entries = append(o.entries, e)
 }
 
-// foundFeature is where the parts of a feature lie in bytes that hold it.
+// foundFeature is where the parts of a feature lie in bytes that hold it, fewer than longestFramed.
 type foundFeature struct {
-	kind   tfexample.Kind // None: there is none
-	list   int
-	values int // of a list that tfexample.Only reads; else 0
-	end    int
+	kind    tfexample.Kind // None: there is none
+	written bool           // its values are in the column's present row
+	list    int32
+	values  int32 // of a list that tfexample.Only reads; else 0
+	end     int32
 }
 
-// found returns where the list of a feature lies that ends the bytes, up to end.
-func found(kind tfexample.Kind, list []byte, end int) foundFeature {
-	x := foundFeature{kind: kind, list: end - len(list), end: end}
-	if data, ok := tfexample.Only(list); ok {
-		x.values = end - len(data)
-	}
-	return x
-}
-
-// behind returns x in bytes that have n before those of x.
-func (x foundFeature) behind(n int) foundFeature {
-	x.list, x.end = x.list+n, x.end+n
-	if x.values > 0 {
-		x.values += n
-	}
-	return x
+// set says where a feature lies. Fields are set one by one: a copy of the whole would wait for its parts to be stored.
+func (x *foundFeature) set(kind tfexample.Kind, list, values, end int) {
+	x.kind, x.written, x.list, x.values, x.end = kind, false, int32(list), int32(values), int32(end)
 }
 
 // in returns the feature that lies there in an example, and counts its values.
-func (x foundFeature) in(example []byte) feature {
+func (x *foundFeature) in(example []byte) feature {
 	list := example[x.list:x.end]
 	return feature{x.kind, list, tfexample.Count(context.Background(), x.kind, list)}
 }

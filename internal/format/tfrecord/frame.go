@@ -10,11 +10,19 @@ import (
 // Size returns the bytes of the record that b begins with, its header and checksum included. ok is false where b has no whole header, or
 // one whose checksum or length is wrong.
 func Size(b []byte) (n int64, ok bool) {
+	if len(b) < HeaderSize || binary.LittleEndian.Uint32(b[8:]) != maskedcrc.Of(b[:8]) {
+		return 0, false
+	}
+	return CheckedSize(b)
+}
+
+// CheckedSize is Size for a header whose checksum has been checked already.
+func CheckedSize(b []byte) (n int64, ok bool) {
 	if len(b) < HeaderSize {
 		return 0, false
 	}
 	size := binary.LittleEndian.Uint64(b)
-	if size > math.MaxInt64-HeaderSize-footerSize || binary.LittleEndian.Uint32(b[8:]) != maskedcrc.Of(b[:8]) {
+	if size > math.MaxInt64-HeaderSize-footerSize {
 		return 0, false
 	}
 	return HeaderSize + int64(size) + footerSize, true
