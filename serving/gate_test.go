@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -162,10 +163,22 @@ func reflected(ctx context.Context, conn *grpc.ClientConn) (names []string, err 
 	return names, errors.Join(err, stream.CloseSend())
 }
 
+// healthWith asks for a server's health with a header.
+func healthWith(t *testing.T, address, header string) error {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = grpc_health_v1.NewHealthClient(conn).Check(metadata.AppendToOutgoingContext(testContext(t), "x", header), &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
+	return err
+}
+
 // Headers that no client needs are not received.
 func TestLongHeaders(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
-	for size, want := range map[int]int{maxHeaders / 2: http.StatusOK, 2 * maxHeaders: http.StatusRequestHeaderFieldsTooLarge} {
+	for size, want := range map[int]int{admission.MaxHeaders / 2: http.StatusOK, 2 * admission.MaxHeaders: http.StatusRequestHeaderFieldsTooLarge} {
 		r, err := http.NewRequestWithContext(testContext(t), http.MethodGet, "http://"+s.Addresses().REST+"/readyz", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -177,6 +190,9 @@ func TestLongHeaders(t *testing.T) {
 		}
 		if resp.Body.Close(); resp.StatusCode != want {
 			t.Errorf("%d bytes: %s, expected %d", size, resp.Status, want)
+		}
+		if err := healthWith(t, s.Addresses().GRPC, strings.Repeat("x", size)); (err == nil) != (want == http.StatusOK) {
+			t.Errorf("%d bytes over gRPC: got %v", size, err)
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

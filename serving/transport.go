@@ -42,7 +42,6 @@ const streamWindow = 1 << 20
 
 // Limits of calls before their token is checked.
 const (
-	maxHeaders      = 64 << 10         // bytes of headers of a request, on all ports
 	maxSmallMessage = 4 << 10          // bytes of a message to the services of health and reflection
 	healthTimeout   = 10 * time.Second // in which a message to the service of health must come
 	healthCalls     = 100              // calls to it that a connection has going on
@@ -54,7 +53,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
 		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
-		grpc.MaxHeaderListSize(maxHeaders), grpc.ConnectionTimeout(s.handshakeTimeout),
+		grpc.MaxHeaderListSize(admission.MaxHeaders), grpc.ConnectionTimeout(s.handshakeTimeout),
 		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
 		// Clients may keep connections through proxies alive; connections of hosts that are gone are closed.
@@ -153,7 +152,7 @@ func (s *Server) newREST() *http.Server {
 	return &http.Server{
 		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.setState, ConnContext: admission.ConnContext,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
-		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeaders,
+		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: admission.MaxHeaders,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 }

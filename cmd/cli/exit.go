@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/runconfig"
@@ -57,7 +59,7 @@ func (a *app) fail(err error) int {
 	case code == exitUsage && !a.logs.json: // a line for each mistake of a config
 		a.complain(strings.Join(errorLines(err), "\n  "))
 	default:
-		a.complain(oneLine(err))
+		a.complain(advised(oneLine(err), diskspace.Advice(err)))
 	}
 	return code
 }
@@ -85,15 +87,23 @@ func exitCode(err error) int {
 	return estimator.ExitCode(err)
 }
 
+// advised adds what a user can do to the text of an error that does not say it.
+func advised(text, advice string) string {
+	if advice == "" || strings.Contains(text, advice) {
+		return text
+	}
+	return text + ": " + advice
+}
+
 // oneLine joins the lines of an error.
 func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
 
-// errorLines are the lines of an error, which may quote untrusted names.
+// errorLines are the lines of an error, which may quote untrusted names, each once: what fails to be written fails to be closed, too.
 func errorLines(err error) []string {
 	var lines []string
 	for line := range strings.Lines(statustext.Of(err)) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, printable.Text(line))
+		if line = printable.Text(strings.TrimSpace(line)); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
 	return lines

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/codec"
 	"github.com/goestimator/goestimator/internal/clusterruntime/transport"
+	"github.com/goestimator/goestimator/internal/platform/admission"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 )
@@ -24,8 +25,6 @@ const (
 	maxStreams = 1 << 14
 	// maxConnections are the connections of a server.
 	maxConnections = 1 << 12
-	// maxHeaders are the bytes of the headers of a call.
-	maxHeaders = 64 << 10
 	// handshake is the time in which a connection must begin as HTTP/2 does.
 	handshake = 10 * time.Second
 	// drainTime is how long steps that run may take when a server ends, where the configuration does not say.
@@ -71,7 +70,7 @@ func (s *Server) options() []grpc.ServerOption {
 		// A client whose machine vanished is noticed within two minutes: its steps end.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(admission.MaxHeaders),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(handshake), grpc.WaitForHandlers(true),
 		grpc.ForceServerCodecV2(codec.Codec{}), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.WriteBufferSize(buffer), grpc.ReadBufferSize(buffer),

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/goestimator/goestimator/internal/format/bundle"
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
 // ErrNone is wrapped where a directory holds no checkpoint.
@@ -62,12 +63,12 @@ func damaged(err error) bool {
 
 // saveError adds to the error of a failed save what the user can do.
 func saveError(prefix string, err error) error {
-	hint := ""
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = ": free some space and start again"
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		hint = ": choose a model_dir that can be written to"
+	hint := diskspace.Advice(err)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		hint = "choose a model_dir that can be written to"
+	}
+	if hint != "" {
+		hint = ": " + hint
 	}
 	return fmt.Errorf("save checkpoint %s: %w%s; the checkpoints before it are untouched", prefix, err, hint)
 }

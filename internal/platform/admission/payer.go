@@ -25,9 +25,13 @@ type Payer struct {
 	Cost    func(data mem.BufferSlice, m proto.Message) int // what reading a message takes
 }
 
-// waitingCost is what a call takes whose message has not come yet: its headers, of up to 64 KiB, its stream and its goroutine.
+// waitingCost is what a call takes whose message has not come yet: its headers, of up to [MaxHeaders], its stream and its goroutine.
 // A client that opens calls on many connections and sends no message has no more memory than others.
 const waitingCost = 64 << 10
+
+// MaxHeaders are the bytes of the headers of a call or request. In memory they take up to four times as much: what a call that waits is
+// counted as covers them. TensorFlow's servers refuse longer ones, too, as gRPC's C++ library does.
+const MaxHeaders = 16 << 10
 
 // Receiver is the transport of a call that takes the memory for its message itself, of the payer's account, while it receives it.
 type Receiver interface {
