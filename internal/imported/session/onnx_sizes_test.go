@@ -136,3 +136,33 @@ func TestFourBitsInGraphs(t *testing.T) {
 		})
 	}
 }
+
+// TestResizedIntegers: what is behind the point is cut off, or with antialias rounded after each axis, within the limits of the type.
+func TestResizedIntegers(t *testing.T) {
+	const signed, unsigned = tensor.Int8, tensor.Uint8
+	for name, c := range map[string]struct {
+		d        tensor.DType
+		rows     int
+		in, want []byte
+		scales   []float32
+		attrs    map[string]any
+	}{
+		"negative":  {signed, 1, []byte{0xfd, 3}, []byte{0xfd, 0xff, 1, 3}, []float32{1, 1, 1, 2}, map[string]any{"mode": "linear"}},
+		"positive":  {unsigned, 1, []byte{0, 3}, []byte{0, 0, 2, 3}, []float32{1, 1, 1, 2}, map[string]any{"mode": "linear"}},
+		"limits":    {unsigned, 1, []byte{0, 255, 255, 0, 0, 0, 255, 255}, []byte{0, 128, 255, 255, 128, 0, 0, 0, 37, 218, 255, 255}, []float32{1, 1, 1, 1.5}, map[string]any{"mode": "cubic", "antialias": 1}},
+		"antialias": {unsigned, 2, []byte{0, 255, 255, 0, 3, 7, 9, 100}, []byte{67, 91}, []float32{1, 1, .5, .5}, map[string]any{"mode": "linear", "antialias": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := &tensor.Tensor{DType: c.d, Shape: []int{1, 1, c.rows, len(c.in) / c.rows}, Bytes: c.in}
+			m := onnx.Model{Opsets: map[string]int{"": 18}, Graph: onnx.Graph{Initializers: []onnx.Initializer{{Name: "s", Tensor: elements(c.scales, 4)}},
+				Nodes: []onnx.Node{{Op: "Resize", Inputs: []string{"x0", "", "s"}, Outputs: []string{"y"}, Attrs: c.attrs}}, Outputs: []onnx.Value{{Name: "y", DType: c.d, Unranked: true}}}}
+			sizes := func(int) (dims []onnx.Dim) {
+				for _, n := range x.Shape {
+					dims = append(dims, onnx.Dim{Size: n})
+				}
+				return dims
+			}
+			runONNX(t, m, []*tensor.Tensor{x}, sizes, &tensor.Tensor{DType: c.d, Shape: []int{1, 1, 1, len(c.want)}, Bytes: c.want})
+		})
+	}
+}
