@@ -84,7 +84,7 @@ func (a attended) sees(x *site) *value {
 // maskBias is what a mask adds to scores [batch, heads, queries, keys]: nothing where it is 1, and low where it is 0. A vector has for each row
 // the number of keys that count.
 func (x *site) maskBias(mask, batch, keys *value, d tensor.DType, low float64) *value {
-	mask = x.cast(mask, tensor.Int32)
+	mask = x.narrow(mask)
 	switch mask.rank() {
 	case 1:
 		for p, k := range mask.known { // there may be three times as many, and two more
@@ -210,7 +210,7 @@ func groupQueryAttention(x *site) []*value {
 	if !x.has(3) || !x.has(4) {
 		refuse("no past keys and values")
 	}
-	total := x.plus(x.reshape(x.cast(x.at(5), tensor.Int32), -1), 1) // of each row
+	total := x.plus(x.reshape(x.narrow(x.at(5)), -1), 1) // of each row
 	first := x.op(ops.Maximum, nil, x.op(ops.Sub, nil, total, x.size(q, 2)), x.i32(0))
 	if x.flag("do_rotary", false) {
 		at := x.op(ops.AddV2, nil, x.op(ops.ExpandDims, nil, first, x.i32(1)), x.op(ops.Range, nil, x.i32(0), x.size(q, 2), x.i32(1)))
@@ -305,7 +305,7 @@ func runtimeRotary(x *site) *value {
 	}
 	y := x.heads(u, heads)
 	if at.length() == 1 {
-		at = x.op(ops.AddV2, nil, x.op(ops.Range, nil, x.i32(0), x.size(y, 2), x.i32(1)), x.cast(x.op(ops.Reshape, nil, at, x.ints()), tensor.Int32))
+		at = x.op(ops.AddV2, nil, x.op(ops.Range, nil, x.i32(0), x.size(y, 2), x.i32(1)), x.narrow(x.op(ops.Reshape, nil, at, x.ints())))
 	} else if at.rank() != 2 {
 		refuse("places of rank %d", at.rank())
 	}

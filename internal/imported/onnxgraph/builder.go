@@ -62,6 +62,7 @@ func (b *builder) capture(v, outer *value) *value {
 		return w
 	}
 	w := b.placeholder("captured", outer.dtype, outer.known)
+	w.four = outer.four
 	b.taken[v] = w
 	b.args, b.nodes = append(b.args, outer), append(b.nodes, w.out.Node)
 	return w

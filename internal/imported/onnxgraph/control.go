@@ -90,7 +90,7 @@ func branch(x *site) []*value {
 			refuse("a branch that makes a sequence")
 		}
 		a[i], b[i] = then.plain(then.own(a[i])), other.plain(other.own(b[i]))
-		if a[i].dtype != b[i].dtype {
+		if a[i].dtype != b[i].dtype || a[i].four != b[i].four {
 			refuse("branches whose results %d are %v and %v", i, a[i].dtype, b[i].dtype)
 		}
 		types = append(types, a[i].dtype)
@@ -102,7 +102,7 @@ func branch(x *site) []*value {
 	test := x.op(ops.Reshape, nil, cond, x.ints())
 	out := x.ops(ops.StatelessIf, attrs, append([]*value{test}, shared...)...)
 	for i := range out {
-		out[i].known = x.t.either(out[i].out.String(), a[i], b[i])
+		out[i].known, out[i].four = x.t.either(out[i].out.String(), a[i], b[i]), a[i].four
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func loop(x *site) []*value {
 		first, known = append(first, v), append(known, x.carriedAs(v, g.Inputs[i+2]))
 	}
 	lists := len(g.Outputs) - 1 - carried
-	for _, d := range x.stackTypes(g, 1+carried, func(x *site) []*value { return x.arguments(typesOf(first), known) }) {
+	for _, d := range x.stackTypes(g, 1+carried, func(x *site) []*value { return x.arguments(first, known) }) {
 		first, known = append(first, x.list(d)), append(known, probes{})
 	}
 	made := make([]*value, lists)
@@ -166,7 +166,11 @@ func loop(x *site) []*value {
 func (x *site) stackTypes(g *onnx.Graph, from int, in func(x *site) []*value) []tensor.DType {
 	var types []tensor.DType
 	for _, o := range g.Outputs[from:] {
-		types = append(types, o.DType)
+		d := o.DType
+		if w, four := wide[d]; four {
+			d = w
+		}
+		types = append(types, d)
 	}
 	if slices.Contains(types, tensor.Invalid) {
 		inner := x.inner()
@@ -215,12 +219,14 @@ func scan(x *site) []*value {
 	}
 	parts := func(x *site, at *value) (in []*value) {
 		for i, v := range each {
-			in = append(in, x.op(ops.GatherV2, nil, v, at, x.i32(axes[i])))
+			slice := x.op(ops.GatherV2, nil, v, at, x.i32(axes[i]))
+			slice.four = v.four
+			in = append(in, slice)
 		}
 		return in
 	}
 	types := x.stackTypes(g, states, func(x *site) []*value {
-		now := x.arguments(typesOf(first), known)
+		now := x.arguments(first, known)
 		return append(now[1:], parts(x, now[0])...)
 	})
 	for _, d := range types {

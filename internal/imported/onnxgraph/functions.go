@@ -20,10 +20,12 @@ func (x *site) inner() *site {
 }
 
 // arguments makes a placeholder for each value, of the same type; known says what is known of them.
-func (x *site) arguments(types []tensor.DType, known []probes) []*value {
+func (x *site) arguments(of []*value, known []probes) []*value {
 	var args []*value
-	for i, d := range types {
-		args = append(args, x.placeholder("argument", d, known[i]))
+	for i, v := range of {
+		a := x.placeholder("argument", v.dtype, known[i])
+		a.four = v.four
+		args = append(args, a)
 	}
 	return args
 }
@@ -82,17 +84,13 @@ func share(all ...*site) []*value {
 
 // loop runs a body while a condition holds. Both get the values as they are; the body returns them as they become, of the same types.
 func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*value) *value, body func(x *site, now []*value) []*value) []*value {
-	types := make([]tensor.DType, len(first))
-	for i, v := range first {
-		types[i] = v.dtype
-	}
 	test, step := x.inner(), x.inner()
-	testArgs, stepArgs := test.arguments(types, known), step.arguments(types, known)
+	testArgs, stepArgs := test.arguments(first, known), step.arguments(first, known)
 	more := cond(test, testArgs)
 	next := body(step, stepArgs)
 	for i, v := range next {
-		if v.dtype != types[i] {
-			refuse("value %d of the loop is %v and becomes %v", i, types[i], v.dtype)
+		if v.dtype != first[i].dtype || v.four != first[i].four {
+			refuse("value %d of the loop is %v and becomes %v", i, first[i].dtype, v.dtype)
 		}
 		next[i] = step.plain(step.own(v))
 		step.operand(next[i], ops.RoleValue) // may capture
@@ -104,7 +102,7 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 	attrs := graph.Attrs{"cond": graph.Func{Name: test.function("cond", testArgs, []*value{more})}, "body": graph.Func{Name: step.function("body", stepArgs, next)}}
 	out := x.ops(ops.StatelessWhile, attrs, append(append([]*value{}, first...), shared...)...)
 	for i := range first {
-		out[i].known = known[i]
+		out[i].known, out[i].four = known[i], first[i].four
 		for k := range out[i].known {
 			out[i].known[k].T = nil
 		}
@@ -127,6 +125,7 @@ func (b *builder) stacked(list, like *value) *value {
 		element = b.ints(dims...)
 	}
 	y := b.op(ops.TensorListStack, graph.Attrs{"element_dtype": like.dtype, "num_elements": int64(-1)}, list, element)
+	y.four = like.four
 	if rank := like.rank(); rank >= 0 && y.rank() < 0 {
 		dims := []onnx.Dim{{Size: -1}}
 		for _, n := range like.dims() {

@@ -21,14 +21,30 @@ var indexOperators = operators{
 func slice(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	starts, ends, axes := x.listOr("starts", 1), x.listOr("ends", 2), x.listOr("axes", 3)
-	n := starts.dims()
-	if len(n) != 1 || n[0] < 0 {
+	var steps *value
+	if x.has(4) {
+		steps = x.at(4)
+	}
+	n := -1
+	for _, v := range []*value{starts, ends, axes, steps} { // all have one length
+		if v != nil && n < 0 {
+			n = v.length()
+		}
+	}
+	if n < 0 {
 		refuse("the number of starts is not known")
 	}
-	if n[0] > max(rank, 0) {
-		refuse("%d starts for rank %d", n[0], rank)
+	if n > max(rank, 0) {
+		refuse("%d starts for rank %d", n, rank)
 	}
-	list := without(n[0])
+	listed := func(v *value) *value {
+		if v == nil || v.length() == n {
+			return v
+		}
+		return x.reshape(v, n)
+	}
+	starts, ends, steps = listed(starts), listed(ends), listed(steps)
+	list := without(n)
 	if axes != nil {
 		t := axes.fixed()
 		if t == nil {
@@ -36,12 +52,8 @@ func slice(x *site) *value {
 		}
 		list = intsOf(t)
 	}
-	if list = axesOf(list, rank); len(list) != n[0] {
-		refuse("axes %v of %d starts", list, n[0])
-	}
-	var steps *value
-	if x.has(4) {
-		steps = x.at(4)
+	if list = axesOf(list, rank); len(list) != n {
+		refuse("axes %v of %d starts", list, n)
 	}
 	mask, d := int64(0), starts.dtype
 	var begin, end, step []*value
@@ -134,7 +146,7 @@ func (x *site) linear(data, at *value, axis int) *value {
 	stride := x.i32(1)
 	var sum *value
 	for i := rank - 1; i >= 0; i-- {
-		coordinate := x.cast(at, tensor.Int32)
+		coordinate := x.narrow(at)
 		if i != axis {
 			shape := slices.Repeat([]int{1}, rank)
 			shape[i] = -1
@@ -225,7 +237,7 @@ func topK(x *site) []*value {
 	if x.version < 10 {
 		k = x.i32(x.int("k", 1))
 	} else {
-		k = x.op(ops.Reshape, nil, x.cast(x.at(1), tensor.Int32), x.ints())
+		k = x.op(ops.Reshape, nil, x.narrow(x.at(1)), x.ints())
 	}
 	perm := append(without(rank, axis), axis)
 	v := x.transpose(u, perm)
@@ -253,7 +265,7 @@ func oneHot(x *site) *value {
 	if at.dtype != tensor.Int32 && at.dtype != tensor.Uint8 && at.dtype != tensor.Int8 {
 		at = x.cast(at, tensor.Int64)
 	}
-	depth := x.op(ops.Reshape, nil, x.cast(x.at(1), tensor.Int32), x.ints())
+	depth := x.op(ops.Reshape, nil, x.narrow(x.at(1)), x.ints())
 	at = x.wrapped(at, depth)
 	axis := x.int("axis", -1)
 	if axis < -1 {

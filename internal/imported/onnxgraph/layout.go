@@ -5,6 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/tensor"
+	"math"
 )
 
 // toLast is the permutation that puts channels last; fromLast puts them first again.
@@ -176,6 +177,14 @@ func (b *builder) cast(v *value, to tensor.DType) *value {
 		return v
 	}
 	return b.each(ops.Cast, graph.Attrs{"SrcT": v.dtype, "DstT": to, "Truncate": false}, v)
+}
+
+// narrow returns integers as int32: those beyond are the limits of that, so that no length, place or index becomes another one that fits.
+func (b *builder) narrow(v *value) *value {
+	if v.dtype == tensor.Int64 {
+		v = b.op(ops.Maximum, nil, b.op(ops.Minimum, nil, v, constant(tensor.Scalar(int64(math.MaxInt32)))), constant(tensor.Scalar(int64(math.MinInt32))))
+	}
+	return b.cast(v, tensor.Int32)
 }
 
 // shape is the shape of a value, a vector of int32.

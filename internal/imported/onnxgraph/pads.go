@@ -61,7 +61,7 @@ func padNode(x *site) *value {
 
 // openPad pads by what a request says: numbers before each of the axes, and then those after it.
 func (x *site) openPad(u, pads *value, axes []int, mode string, by *value) *value {
-	pads = x.cast(pads, tensor.Int32)
+	pads = x.narrow(pads)
 	sides := func(at int) []*value { // of all axes
 		all := make([]*value, u.rank())
 		for i := range all {

@@ -16,7 +16,7 @@ var placingOperators = operators{"CenterCropPad": one(centerCropPad), "Col2Im": 
 func centerCropPad(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	axes := axesOf(x.intList("axes", without(rank)), rank)
-	to := x.cast(x.at(1), tensor.Int32)
+	to := x.narrow(x.at(1))
 	if n := to.length(); n != len(axes) {
 		refuse("%d sizes (-1: not known) for %d axes", n, len(axes))
 	}
@@ -148,7 +148,10 @@ func tensorScatter(x *site) *value {
 	size, count := x.size(u, 1), x.size(v, 1)
 	from := x.op(ops.BroadcastTo, nil, x.i32(0), x.pack(x.size(u, 0)))
 	if x.has(2) {
-		from = x.cast(x.reshape(x.at(2), -1), tensor.Int32)
+		if from = x.reshape(x.at(2), -1); how == "circular" {
+			from = x.op(ops.FloorMod, nil, from, x.cast(size, from.dtype))
+		}
+		from = x.narrow(from)
 	}
 	at := x.op(ops.Sub, nil, x.op(ops.ExpandDims, nil, x.op(ops.Range, nil, x.i32(0), size, x.i32(1)), x.i32(0)), x.op(ops.ExpandDims, nil, from, x.i32(1)))
 	if how == "circular" {

@@ -225,6 +225,11 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 		y = x.cast(y, tensor.Float32)
 	}
 	var outside []*value
+	whole := all[0].antialias && y.dtype != d && !d.Float()
+	if whole { // ONNX Runtime begins with the last axis, which tells where each axis is rounded
+		slices.Reverse(all)
+		slices.Reverse(at)
+	}
 	for i, r := range all {
 		if r.openOut != nil {
 			y = x.sized(x.alongOpenAxis(y, r, at[i]), slices.Repeat([]int{-1}, rank))
@@ -234,17 +239,30 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 		if y, mask = x.alongAxis(y, r, at[i]); mask != nil {
 			outside = append(outside, mask)
 		}
+		if whole {
+			y = x.rounded(y, d)
+		}
 	}
 	for _, m := range outside {
 		y = x.op(ops.SelectV2, nil, m, x.scalar(y.dtype, all[0].extrapolation), y)
 	}
-	if y.dtype != d && !d.Float() {
-		y = x.op(ops.Rint, nil, y)
-	}
-	if y = x.cast(y, d); last {
+	if y = x.cast(y, d); last { // what is behind the point is cut off, as ONNX Runtime does
 		return x.channelsFirst(y)
 	}
 	return y
+}
+
+// rounded are the nearest whole numbers, halves going up, within the limits of a type of 8 or 16 bits.
+func (x *site) rounded(y *value, d tensor.DType) *value {
+	y = x.op(ops.Floor, nil, x.plus(y, 0.5))
+	low, high := 0.0, math.Ldexp(1, 8*d.Size())-1
+	if d == tensor.Int8 || d == tensor.Int16 || d == tensor.Int32 {
+		low, high = -math.Ldexp(1, 8*d.Size()-1), math.Ldexp(1, 8*d.Size()-1)-1
+	}
+	if d.Size() > 2 { // float32 has no such limits
+		return y
+	}
+	return x.op(ops.Maximum, nil, x.op(ops.Minimum, nil, y, x.scalar(y.dtype, high)), x.scalar(y.dtype, low))
 }
 
 // resizedImages uses TensorFlow's ops for the two sizes of images; nil where they do something else.

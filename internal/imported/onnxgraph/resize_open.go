@@ -17,7 +17,7 @@ func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 	case r.out >= 0 && o.sizes == nil && o.scales == nil:
 		r.openOut = x.i32(r.out)
 	case o.sizes != nil:
-		r.openOut = x.cast(x.item(o.sizes, i), tensor.Int32)
+		r.openOut = x.narrow(x.item(o.sizes, i))
 	case o.scales != nil:
 		r.openScale = x.cast(x.item(o.scales, i), tensor.Float32)
 	default:

@@ -18,7 +18,7 @@ var signalOperators = operators{
 // window is a - b*cos(t) + c*cos(2t), where t goes once around.
 func window(a, b, c float64) func(x *site) *value {
 	return func(x *site) *value {
-		n := x.cast(x.op(ops.Reshape, nil, x.at(0), x.ints()), tensor.Int32)
+		n := x.narrow(x.op(ops.Reshape, nil, x.at(0), x.ints()))
 		around := x.cast(n, tensor.Float64)
 		if !x.flag("periodic", true) {
 			around = x.plus(around, -1)
@@ -118,7 +118,7 @@ func dft(x *site) *value {
 	backwards, oneSided := x.flag("inverse", false), x.flag("onesided", false)
 	var n *value
 	if x.has(1) {
-		n = x.cast(x.op(ops.Reshape, nil, x.at(1), x.ints()), tensor.Int32)
+		n = x.narrow(x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	}
 	perm := append(without(rank-1, axis), axis)
 	back := inverse(perm)
@@ -142,11 +142,11 @@ func stft(x *site) *value {
 	if u.rank() != 3 {
 		refuse("a signal of rank %d (-1: not known): expected 3", u.rank())
 	}
-	step := x.cast(x.op(ops.Reshape, nil, x.at(1), x.ints()), tensor.Int32)
+	step := x.narrow(x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	var size *value
 	switch {
 	case x.has(3):
-		size = x.cast(x.op(ops.Reshape, nil, x.at(3), x.ints()), tensor.Int32)
+		size = x.narrow(x.op(ops.Reshape, nil, x.at(3), x.ints()))
 	case x.has(2):
 		size = x.size(x.at(2), 0)
 	default:

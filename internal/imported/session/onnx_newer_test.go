@@ -136,6 +136,19 @@ func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.T
 
 // runONNX runs a model with inputs x0, x1 and so on, of some sizes, and output y.
 func runONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) []onnx.Dim, want *tensor.Tensor) {
+	t.Helper()
+	got, err := answerONNX(t, m, in, dims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := equalTensors(got, want); err != nil {
+		t.Error(err)
+	}
+}
+
+// answerONNX returns what such a model answers.
+func answerONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) []onnx.Dim) (*tensor.Tensor, error) {
+	t.Helper()
 	for i, v := range in {
 		if v != nil {
 			m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: fmt.Sprintf("x%d", i), DType: v.DType, Dims: dims(i)})
@@ -163,11 +176,9 @@ func runONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) [
 	}
 	got, err := s.Run(t.Context(), feeds, []string{sig.GetOutputs()["y"].GetName()})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := equalTensors(got[0], want); err != nil {
-		t.Error(err)
-	}
+	return got[0], nil
 }
 
 // dimsLike are open sizes, but for the parts of complex numbers, heads and their sizes, and vectors.
