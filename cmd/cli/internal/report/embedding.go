@@ -202,7 +202,7 @@ func (e Embedding) draw(id string) (chart, error) {
 	s := charts.NewScatter()
 	s.SetGlobalOptions(
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
-		charts.WithTitleOpts(opts.Title{Title: e.Table}),
+		charts.WithTitleOpts(opts.Title{Title: e.title()}),
 		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item", Formatter: "{b}"}),
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: axis(0), NameLocation: "middle", NameGap: 28, Scale: opts.Bool(true)}),
@@ -224,6 +224,12 @@ func (e Embedding) draw(id string) (chart, error) {
 	s.AddSeries(e.Table, data, style...)
 	s.Validate()
 	return marshal(id, e.Table, s.JSON())
+}
+
+// title is the part of a table's name that tells it from others, which has room above a chart: the column or the layer.
+func (e Embedding) title() string {
+	parts := strings.Split(e.Table, "/")
+	return parts[max(len(parts)-2, 0)]
 }
 
 // mostLabelled is how many points have their words beside them; those of more appear under the pointer.

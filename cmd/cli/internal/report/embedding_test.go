@@ -60,7 +60,7 @@ func TestEmbeddings(t *testing.T) {
 	if err := (&Run{Embeddings: got}).Write(&page); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(page.String(), "<h2>Embeddings</h2>") || !strings.Contains(page.String(), `"name":"w7"`) {
+	if !strings.Contains(page.String(), "<h2>Embeddings</h2>") || !strings.Contains(page.String(), `"name":"w7"`) || !strings.Contains(page.String(), `"text":"a \"b\""`) {
 		t.Error("the page has no embeddings")
 	}
 }
