@@ -39,6 +39,7 @@ func TestExamples(t *testing.T) {
 		{"networks", strings.Fields("-network two_tower"), []string{"precision_at_10 above 0.95: true"}},
 		{"networks", strings.Fields("-network dcn"), []string{"accuracy above 0.96: true"}},
 		{"transformer_classifier", nil, []string{"accuracy above 0.9: true"}},
+		{"own_server", nil, []string{"rent between 1040 and 1100: true"}},
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
 	bin := t.TempDir()

@@ -1,8 +1,6 @@
 // Package serving is the model server: it loads SavedModels, answers TensorFlow
 // Serving's gRPC and REST APIs on them, and drains before it ends.
 //
-// The parts are packages of their own: manager (which versions are loaded),
-// inference (what a request means), grpcapi and rest (the two APIs), batching,
-// monitoring, requestlog, security, tracing and warmup. A Server puts them together and
-// owns the ports.
+// New makes a Server of Options, Run serves until its context ends, and Reload takes another list of models. Package
+// serving/client is a client in Go.
 package serving

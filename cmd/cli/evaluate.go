@@ -37,6 +37,9 @@ per_class. --per-class adds that matrix to the metrics of a classifier.`,
 			if err != nil {
 				return err
 			}
+			if perClass && cfg.Model.Params["head"] == "multi_label" {
+				return usage(errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]"))
+			}
 			if perClass {
 				cfg = withConfusionMatrix(cfg)
 			}

@@ -26,7 +26,7 @@ func (a *app) initCommand() *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init {FILE --label COLUMN | DIR}",
-		Short: "write a config that trains a model of a table or of a folder of images",
+		Short: "write a config that trains a model of a table or of a folder of images or texts",
 		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, or the URL of an
 object such as s3://bucket/houses.csv): separators, types, missing
 values, categories, ids. Then it tries a few models on a part that it holds out, and
@@ -35,7 +35,8 @@ edited before "goestimator train". With --label alone it infers the task: words 
 few whole numbers are classes, other numbers are predicted as numbers.
 
 Of a folder that has a folder of images for each class (or such folders named train
-and test) it writes the config of a convolutional network.`,
+and test) it writes the config of a convolutional network. Of one with a folder of
+texts (.txt) for each class it makes a table, and a config for that.`,
 		Example: `  goestimator init houses.csv --label price
   goestimator init people.parquet --label income --out people.yaml
   goestimator init titanic3.csv --label survived --leave-out boat,body
@@ -61,8 +62,7 @@ and test) it writes the config of a convolutional network.`,
 }
 
 func (a *app) init(ctx context.Context, path string, f initFlags) error {
-	task := map[string]tabular.Task{"auto": "", "classification": tabular.Multiclass, "regression": tabular.Regression}
-	if _, known := task[f.task]; !known {
+	if _, known := tasks[f.task]; !known {
 		return usage(fmt.Errorf("--task %s: expected auto, classification or regression", f.task))
 	}
 	if _, err := os.Stat(f.out); err == nil && !f.force {
@@ -72,9 +72,37 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 		return err
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return a.initImages(path, f)
+		return a.initFolder(ctx, path, f)
 	}
-	p, err := tabular.Read(ctx, path, tabular.Options{Label: f.label, Task: task[f.task]})
+	return a.initTable(ctx, path, f)
+}
+
+// initFolder writes the config of a folder of images or texts.
+func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
+	if f.label != "" || f.task == "regression" || len(f.leaveOut) > 0 {
+		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: give neither --label nor --leave-out", dir))
+	}
+	texts, err := textsOf(dir)
+	if err != nil {
+		return err
+	}
+	if texts == nil {
+		return a.initImages(dir, f)
+	}
+	path, err := a.tableOfTexts(texts, dir, f)
+	if err != nil {
+		return err
+	}
+	f.label, f.task = classColumn, "classification"
+	return a.initTable(ctx, path, f)
+}
+
+// tasks are the values of --task.
+var tasks = map[string]tabular.Task{"auto": "", "classification": tabular.Multiclass, "regression": tabular.Regression}
+
+// initTable writes the config of a table.
+func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
+	p, err := tabular.Read(ctx, path, tabular.Options{Label: f.label, Task: tasks[f.task]})
 	var unknown *tabular.UnknownLabelError
 	switch {
 	case errors.As(err, &unknown):
@@ -121,9 +149,6 @@ func tableName(path string) string {
 
 // initImages writes the config of a folder of images.
 func (a *app) initImages(dir string, f initFlags) error {
-	if f.label != "" || f.task == "regression" || len(f.leaveOut) > 0 {
-		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: give neither --label nor --leave-out", dir))
-	}
 	t, err := imagesOf(dir)
 	if err != nil {
 		return err

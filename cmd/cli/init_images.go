@@ -70,7 +70,7 @@ func imagesOf(dir string) (*imageTable, error) {
 	case len(names) < 2:
 		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", t.train, names[0])
 	case len(files) < 20:
-		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp) in the folders of its classes: expected at least 20", t.train, len(files))
+		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files))
 	}
 	return t, t.measure(files)
 }

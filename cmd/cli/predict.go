@@ -76,6 +76,9 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if err := checkTop(cfg.Predict.TopK); err != nil {
 		return usage(err)
 	}
+	if cfg.Predict.TopK > 0 && cfg.Model.Params["head"] == "multi_label" {
+		return usage(errors.New("predict.top_k: the head multi_label says of each class by itself whether it holds: see probabilities, in the order of classes"))
+	}
 	files, passed, err := filesToPredict(f.input, f.output)
 	if err != nil {
 		return usage(err)

@@ -27,6 +27,7 @@ type Run struct {
 	Damage      error    // of event files that could be read in part only
 	ClassNames  []string // what the classes are called; nil: their numbers
 	Step        *StepTime
+	Embeddings  []Embedding // tables that run.projector wrote
 
 	Evaluation *assess.Result // what the model does on data; nil: it was not run
 	DataName   string         // of the data
@@ -48,6 +49,9 @@ func Collect(dir string) (*Run, error) {
 		return nil, err
 	}
 	if r.Step, err = readStepTime(filepath.Join(dir, "profile.json")); err != nil {
+		r.Damage = errors.Join(r.Damage, err)
+	}
+	if r.Embeddings, err = readEmbeddings(dir); err != nil {
 		r.Damage = errors.Join(r.Damage, err)
 	}
 	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))

@@ -16,6 +16,7 @@ type Numbers struct {
 	Metrics    []MetricRange  `json:"metrics"`
 	Time       []TimeShare    `json:"training_time,omitempty"`
 	Step       *StepTime      `json:"step_time,omitempty"`
+	Embeddings []Embedding    `json:"embeddings,omitempty"`
 	Evaluation *assess.Result `json:"evaluation,omitempty"`
 }
 
@@ -33,7 +34,7 @@ type MetricRange struct {
 
 // Numbers are those of the page that is written to out.
 func (r *Run) Numbers(out string) Numbers {
-	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Time: r.trainingTime(), Step: r.Step, Evaluation: r.Evaluation}
+	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Time: r.trainingTime(), Step: r.Step, Embeddings: r.Embeddings, Evaluation: r.Evaluation}
 }
 
 // metrics are the scalars of the evaluations, or, without any, of training.

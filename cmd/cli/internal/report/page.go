@@ -33,6 +33,11 @@ func (r *Run) Write(w io.Writer) error {
 		return err
 	}
 	step = append(r.timeSection(), step...)
+	embeddings, err := r.embeddingSection()
+	if err != nil {
+		return err
+	}
+	step = append(embeddings, step...)
 	damage := ""
 	if r.Damage != nil {
 		damage = r.Damage.Error()

@@ -50,7 +50,7 @@ func (p *Profile) Hints() []string {
 	if n := p.Duplicates; n > 0 && float64(n) > 0.01*float64(p.Compared) {
 		out = append(out, fmt.Sprintf("the rows: %d of %d are equal to an earlier one, so that held out rows may have been trained on", n, p.Compared))
 	}
-	return out
+	return append(out, p.kindHints()...)
 }
 
 // Relations are the relations of all columns to the label; of the label's own, zero. They are computed once.

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/frequent"
@@ -86,6 +87,9 @@ func (e *UnknownLabelError) Error() string {
 		if c := spelling.Distance(e.Label, n); c < cost {
 			near, cost = n, c
 		}
+	}
+	if several := strings.FieldsFunc(e.Label, func(r rune) bool { return strings.ContainsRune(",;|", r) }); len(several) > 1 && !slices.ContainsFunc(several, func(l string) bool { return !slices.Contains(e.Names, l) }) {
+		return fmt.Sprintf("%q are %d columns, expected one: make a config for each, and leave the others out of it (--leave-out); several labels of one model are in docs/tasks/tabular.md", e.Label, len(several))
 	}
 	if near != "" {
 		return fmt.Sprintf("no column %q; did you mean %q? The columns are %s", e.Label, near, list)

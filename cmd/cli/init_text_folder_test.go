@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// textFiles writes texts into the folders of two classes.
+func textFiles(t *testing.T, dir string, each int) {
+	t.Helper()
+	for class, word := range map[string]string{"good": "lovely, \"really\"\nlovely", "bad": "awful"} {
+		if err := os.MkdirAll(filepath.Join(dir, class), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range each {
+			text := fmt.Sprintf("the soup %d was %s and the bread too\r\n", i, word)
+			if i == 0 {
+				text += "\xff\x00 caf\xc3\xa9"
+			}
+			if err := os.WriteFile(filepath.Join(dir, class, fmt.Sprintf("%d.txt", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestInitTextFolder: of a folder with a folder of texts for each class init makes a table and a config that trains, also where the classes
+// lie in a folder for training.
+func TestInitTextFolder(t *testing.T) {
+	for _, below := range []string{"", "train"} {
+		work := t.TempDir()
+		dir, out := filepath.Join(work, "reviews [2021]"), filepath.Join(work, "config.yaml")
+		textFiles(t, filepath.Join(dir, below), 30)
+		if below != "" {
+			textFiles(t, filepath.Join(dir, "test"), 5)
+		}
+		args := []string{"init", dir, "--no-search", "--out", out, "--model-dir", filepath.Join(work, "model")}
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), args, &stdout, &stderr); code != 0 {
+			t.Fatalf("init: exit code %d: %s", code, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), "60 texts in the folders of 2 classes") || strings.Contains(stdout.String(), "is not used") != (below != "") {
+			t.Errorf("got %s", stdout.String())
+		}
+		stdout.Reset()
+		if code := Run(t.Context(), []string{"train", "--config", out}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "accuracy=1\n") {
+			t.Errorf("train: exit code %d: %s%s", code, stdout.String(), stderr.String())
+		}
+		stderr.Reset()
+		if code := Run(t.Context(), append(args[:len(args):len(args)], "--out", filepath.Join(work, "other.yaml")), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "reviews [2021].csv exists") {
+			t.Errorf("a table that exists: exit code %d: %s", code, stderr.String())
+		}
+	}
+}
+
+// TestInitTextFolderRefused: what is no folder of classes is refused, with what is expected.
+func TestInitTextFolderRefused(t *testing.T) {
+	long := t.TempDir()
+	textFiles(t, long, 12)
+	if err := os.WriteFile(filepath.Join(long, "good", "long.txt"), make([]byte, longestText+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one := t.TempDir()
+	textFiles(t, one, 12)
+	if err := os.RemoveAll(filepath.Join(one, "bad")); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{long: "long.txt has more than 1048576 bytes", one: "texts in one folder, good"} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("exit code %d: %s: expected %q", code, stderr.String(), want)
+		}
+	}
+}
