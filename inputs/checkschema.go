@@ -1,12 +1,9 @@
 package inputs
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"io"
-
-	pq "github.com/apache/arrow/go/v15/parquet/file"
 )
 
 // The Arrow library allocates lists of the length that a file's metadata claims
@@ -138,17 +135,4 @@ func checkMessage(buf []byte) (kind byte, body int64) {
 	}
 	message.vector(root, 4) // custom metadata
 	return kind, body
-}
-
-// parquetSchema returns the Arrow schema that a Parquet file may carry, as a stream.
-func parquetSchema(r *pq.Reader) []byte {
-	text := r.MetaData().KeyValueMetadata().FindValue("ARROW:schema")
-	if text == nil {
-		return nil
-	}
-	buf, err := base64.StdEncoding.DecodeString(*text)
-	if err != nil || len(buf) == 0 {
-		buf, _ = base64.RawStdEncoding.DecodeString(*text)
-	}
-	return buf
 }

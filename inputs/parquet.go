@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	pq "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
-	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	columns "github.com/goestimator/goestimator/internal/format/parquet"
 	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
@@ -84,52 +84,46 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 	if err != nil {
 		return nil, err
 	}
-	if s := parquetSchema(r); len(s) > 0 {
+	if s := columns.StoredSchema(r.MetaData().KeyValueMetadata()); len(s) > 0 {
 		if err := checkStream(bytes.NewReader(s), int64(len(s))); err != nil {
 			return nil, err
 		}
 	}
-	ar, err := pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, mem)
+	cr, err := columns.NewReader(r, mem)
 	if err != nil {
 		return nil, err
 	}
-	schema, err := ar.Schema()
-	if err != nil {
-		return nil, err
-	}
-	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want), pages: pageChecker{f, mem.size, int64(mem.limit)}, workers: workers}
-	return &recordFile{schema: schema, next: p.next, jump: p.jump, stop: p.close}, nil
+	p := &parquetFile{file: r, reader: cr, fields: parquetFields(cr.Schema(), want), pages: pageChecker{f, mem.size, int64(mem.limit)}, workers: workers}
+	return &recordFile{schema: cr.Schema(), next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
-// parquetLeaves returns the leaf columns below the wanted fields, all where none are named, and one where the file has none of them: its
-// rows count.
-func parquetLeaves(r *pq.Reader, want []string) []int {
-	var leaves []int
-	s := r.MetaData().Schema
-	for i := range s.NumColumns() {
-		if len(want) == 0 || slices.Contains(want, s.Column(i).ColumnPath()[0]) {
-			leaves = append(leaves, i)
+// parquetFields returns the wanted fields, all where none are named, and one where the file has none of them: its rows count.
+func parquetFields(s *arrow.Schema, want []string) []int {
+	var fields []int
+	for i, f := range s.Fields() {
+		if len(want) == 0 || slices.Contains(want, f.Name) {
+			fields = append(fields, i)
 		}
 	}
-	if len(leaves) == 0 && s.NumColumns() > 0 {
+	if len(fields) == 0 && s.NumFields() > 0 {
 		return []int{0}
 	}
-	return leaves
+	return fields
 }
 
 // parquetFile reads a Parquet file row group by row group.
 type parquetFile struct {
 	file    *pq.Reader
-	reader  *pqarrow.FileReader
-	leaves  []int
+	reader  *columns.Reader
+	fields  []int
 	pages   pageChecker
 	workers int                // columns to read at the same time
 	group   int                // the first one to read
 	table   *array.TableReader // of the row group before that
 }
 
-// next returns the next record. A row group is read as a whole, because otherwise
-// the library cannot read dictionaries that change within a column.
+// next returns the next record. A row group is read as a whole, so that each column
+// has one dictionary.
 func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	for {
 		if p.table != nil {
@@ -141,7 +135,7 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 			}
 			p.drop()
 		}
-		if p.group == p.file.NumRowGroups() || len(p.leaves) == 0 {
+		if p.group == p.file.NumRowGroups() || len(p.fields) == 0 {
 			return nil, io.EOF
 		}
 		table, err := p.read(ctx)
@@ -154,66 +148,39 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	}
 }
 
-// read returns the next row group. Its columns are read in goroutines of this package: a panic over damaged bytes in one of the library's, which
-// ReadRowGroups starts, would end the process.
+// read returns the next row group. Its columns are read in goroutines of this package, which turn a panic over damaged bytes into an error.
 func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
-	indices, err := p.reader.Manifest.GetFieldIndices(p.leaves)
-	if err != nil {
-		return nil, err
-	}
-	wanted := make(map[int]bool, len(p.leaves))
-	for _, leaf := range p.leaves {
-		wanted[leaf] = true
-		if err := p.check(leaf); err != nil {
-			return nil, err
+	for _, field := range p.fields {
+		for _, leaf := range p.reader.Leaves(field) {
+			if err := p.check(leaf); err != nil {
+				return nil, err
+			}
 		}
 	}
-	columns := make([]arrow.Column, len(indices))
-	read := make([]bool, len(indices))
+	read := make([]arrow.Array, len(p.fields))
 	defer func() {
-		for i := range columns {
-			if read[i] {
-				columns[i].Release()
+		for _, a := range read {
+			if a != nil {
+				a.Release()
 			}
 		}
 	}()
-	err = severally(len(indices), p.workers, func(i int) error {
-		c, err := p.column(ctx, indices[i], wanted)
-		if err == nil {
-			columns[i], read[i] = *c, true
+	err := severally(len(read), p.workers, func(i int) (err error) {
+		if err = ctx.Err(); err == nil {
+			read[i], err = p.reader.Column(p.group, p.fields[i])
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	fields := make([]arrow.Field, len(columns))
-	for i := range columns {
-		fields[i] = columns[i].Field()
+	fields := make([]arrow.Field, len(read))
+	for i := range read {
+		fields[i] = p.reader.Schema().Field(p.fields[i])
 	}
-	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
-}
-
-// column returns a field of the next row group.
-func (p *parquetFile) column(ctx context.Context, field int, wanted map[int]bool) (*arrow.Column, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	groups := []int{p.group}
-	r, err := p.reader.GetFieldReader(ctx, field, wanted, groups)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Release()
-	data, err := p.reader.ReadColumn(groups, r)
-	if err != nil {
-		return nil, err
-	}
-	defer data.Release()
-	if got, rows := int64(data.Len()), p.file.MetaData().RowGroup(p.group).NumRows(); got != rows { // the library drops some errors
-		return nil, fmt.Errorf("row group %d, column %q: %d rows can be read, expected %d", p.group, r.Field().Name, got, rows)
-	}
-	return arrow.NewColumn(*r.Field(), data), nil
+	rec := array.NewRecord(arrow.NewSchema(fields, nil), read, p.file.MetaData().RowGroup(p.group).NumRows())
+	defer rec.Release()
+	return array.NewTableFromRecords(rec.Schema(), []arrow.Record{rec}), nil
 }
 
 // check checks the pages of a leaf in the next row group.

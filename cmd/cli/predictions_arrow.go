@@ -10,8 +10,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
 	"github.com/goestimator/goestimator/inputs"
+	columns "github.com/goestimator/goestimator/internal/format/parquet"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -42,7 +43,7 @@ func newArrowPredictions(w io.WriteSeeker) predictionWriter {
 func newParquetPredictions(w io.WriteSeeker) predictionWriter {
 	return &columnar{out: w, open: func(w io.WriteSeeker, s *arrow.Schema) (recordWriter, error) {
 		props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))
-		return pqarrow.NewFileWriter(s, w, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+		return columns.NewWriter(w, s, props)
 	}}
 }
 

@@ -1,0 +1,199 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+)
+
+// field is a field of Arrow's that is made of one or more columns of the file, its leaves.
+type field struct {
+	arrow.Field
+	children []*field // of lists and maps one
+	leaf     int      // the column of the file, where there are no children
+	levels   file.LevelInfo
+}
+
+// leaves appends the columns of the file below f.
+func (f *field) leaves(to []int) []int {
+	if len(f.children) == 0 {
+		return append(to, f.leaf)
+	}
+	for _, c := range f.children {
+		to = c.leaves(to)
+	}
+	return to
+}
+
+// repeated reports whether f is a list, or has one below it.
+func (f *field) repeated() bool {
+	if f.isList() {
+		return true
+	}
+	for _, c := range f.children {
+		if c.repeated() {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *field) isList() bool { return len(f.children) > 0 && f.Type.ID() != arrow.STRUCT }
+
+// tree makes fields of the nodes of a file's schema.
+type tree struct{ schema *schema.Schema }
+
+// field returns the field of a node, whose parents have the given levels.
+func (t tree) field(n schema.Node, levels file.LevelInfo) (*field, error) {
+	if n.RepetitionType() != parquet.Repetitions.Repeated {
+		levels.Increment(n)
+		return t.once(n, levels)
+	}
+	// A repeated node outside of a list's or a map's form is a list of what is required.
+	before := levels.IncrementRepeated()
+	if g, ok := n.(*schema.GroupNode); ok && (isList(g) || isMap(g)) {
+		return nil, fmt.Errorf("group %q is repeated and a list or map: expected one or the other", n.Name())
+	}
+	item, err := t.once(n, levels)
+	if err != nil {
+		return nil, err
+	}
+	item.Nullable = false
+	return listOf(n, arrow.ListOf(item.Type), item, levels, before), nil
+}
+
+// once returns the field of a node as if it were not repeated; the levels are its own.
+func (t tree) once(n schema.Node, levels file.LevelInfo) (*field, error) {
+	switch n := n.(type) {
+	case *schema.GroupNode:
+		switch {
+		case isList(n):
+			return t.list(n, levels)
+		case isMap(n):
+			return t.mapping(n, levels)
+		}
+		return t.structure(n, levels)
+	case *schema.PrimitiveNode:
+		typ, err := leafType(n)
+		if err != nil {
+			return nil, err
+		}
+		return &field{Field: fieldOf(n, typ), leaf: t.schema.ColumnIndexByNode(n), levels: levels}, nil
+	}
+	return nil, fmt.Errorf("node %q is neither a group nor a column", n.Name())
+}
+
+func isList(g *schema.GroupNode) bool { return g.LogicalType().Equals(schema.NewListLogicalType()) }
+func isMap(g *schema.GroupNode) bool  { return g.LogicalType().Equals(schema.MapLogicalType{}) }
+
+// fieldOf returns the field of a node without children.
+func fieldOf(n schema.Node, t arrow.DataType) arrow.Field {
+	return arrow.Field{Name: n.Name(), Type: t, Nullable: n.RepetitionType() == parquet.Repetitions.Optional, Metadata: idOf(n)}
+}
+
+// idOf returns the number of a field in its file, where Arrow keeps it.
+func idOf(n schema.Node) arrow.Metadata {
+	return arrow.NewMetadata([]string{"PARQUET:field_id"}, []string{strconv.Itoa(int(n.FieldID()))})
+}
+
+// structure returns the struct of a group's nodes.
+func (t tree) structure(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
+	if n.NumFields() == 0 {
+		return nil, fmt.Errorf("group %q has no columns", n.Name())
+	}
+	out := &field{levels: levels, leaf: -1}
+	for i := range n.NumFields() {
+		c, err := t.field(n.Field(i), levels)
+		if err != nil {
+			return nil, err
+		}
+		out.children = append(out.children, c)
+	}
+	out.Field = fieldOf(n, out.structType())
+	return out, nil
+}
+
+// structType returns the struct of f's children.
+func (f *field) structType() arrow.DataType {
+	fields := make([]arrow.Field, len(f.children))
+	for i, c := range f.children {
+		fields[i] = c.Field
+	}
+	return arrow.StructOf(fields...)
+}
+
+// list returns the list of a group with Parquet's annotation for lists, in the forms that the format's rules for old files name too.
+func (t tree) list(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
+	repeated, err := onlyRepeated(n)
+	if err != nil {
+		return nil, err
+	}
+	before := levels.IncrementRepeated()
+	var item *field
+	g, isGroup := repeated.(*schema.GroupNode)
+	if isGroup && g.NumFields() == 1 && g.Name() != "array" && g.Name() != n.Name()+"_tuple" {
+		item, err = t.field(g.Field(0), levels)
+	} else if isGroup {
+		item, err = t.structure(g, levels)
+	} else {
+		item, err = t.once(repeated, levels)
+	}
+	if err != nil {
+		return nil, err
+	}
+	element := arrow.Field{Name: repeated.Name(), Type: item.Type, Nullable: true}
+	return listOf(n, arrow.ListOfField(element), item, levels, before), nil
+}
+
+// onlyRepeated returns the node that a list or a map consists of.
+func onlyRepeated(n *schema.GroupNode) (schema.Node, error) {
+	if n.NumFields() != 1 {
+		return nil, fmt.Errorf("list or map %q has %d nodes, expected 1", n.Name(), n.NumFields())
+	}
+	if n.Field(0).RepetitionType() != parquet.Repetitions.Repeated {
+		return nil, fmt.Errorf("node %q of list or map %q is not repeated", n.Field(0).Name(), n.Name())
+	}
+	return n.Field(0), nil
+}
+
+// listOf returns the field of a node that is a list or a map. levels are those of its items, before is the definition level of the closest list
+// above it.
+func listOf(n schema.Node, t arrow.DataType, item *field, levels file.LevelInfo, before int16) *field {
+	levels.RepeatedAncestorDefLevel = before
+	return &field{Field: fieldOf(n, t), children: []*field{item}, leaf: -1, levels: levels}
+}
+
+// mapping returns the map of a group with Parquet's annotation for maps. A map of keys alone is a list.
+func (t tree) mapping(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
+	repeated, err := onlyRepeated(n)
+	if err != nil {
+		return nil, err
+	}
+	pair, ok := repeated.(*schema.GroupNode)
+	if !ok || pair.NumFields() != 1 && pair.NumFields() != 2 {
+		return nil, fmt.Errorf("node %q of map %q is no group of a key and a value", repeated.Name(), n.Name())
+	}
+	if pair.Field(0).RepetitionType() != parquet.Repetitions.Required {
+		return nil, errors.New("keys of map " + strconv.Quote(n.Name()) + " are not required")
+	}
+	if pair.NumFields() == 1 {
+		return t.list(n, levels)
+	}
+	before := levels.IncrementRepeated()
+	item, err := t.structure(pair, levels)
+	if err != nil {
+		return nil, err
+	}
+	item.Name, item.Nullable = n.Name(), false
+	return listOf(n, mapType(item), item, levels, before), nil
+}
+
+// mapType returns the map of a struct of keys and values.
+func mapType(pair *field) arrow.DataType {
+	return arrow.MapOf(pair.children[0].Type, pair.children[1].Type)
+}

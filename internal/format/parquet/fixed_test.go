@@ -1,0 +1,64 @@
+package parquet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+// fixedLists returns a file of lists whose schema says that each has 2 items, as pyarrow writes it: null lists have none.
+func fixedLists(t *testing.T, lists string) []byte {
+	t.Helper()
+	field := func(typ arrow.DataType) *arrow.Schema {
+		return arrow.NewSchema([]arrow.Field{{Name: "x", Type: typ, Nullable: true}}, nil)
+	}
+	schema := field(arrow.ListOf(arrow.PrimitiveTypes.Int32))
+	rec, _, err := array.RecordFromJSON(memory.NewGoAllocator(), schema, strings.NewReader(lists))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := serialized(field(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.AppendKeyValueMetadata(storedKey, stored), w.Write(rec), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestNullsInFixedLists: null lists keep their places, at the ends too; a list of another size is an error.
+func TestNullsInFixedLists(t *testing.T) {
+	for lists, want := range map[string]string{
+		`[{"x": [1, 2]}, {"x": [3, null]}]`: "[[1 2] [3 (null)]]",
+		`[{"x": null}, {"x": [1, 2]}, {"x": null}, {"x": null}, {"x": [3, null]}, {"x": [5, 6]}]`: "[(null) [1 2] (null) (null) [3 (null)] [5 6]]",
+		`[{"x": [1, 2]}, {"x": null}]`: "[[1 2] (null)]",
+		`[{"x": null}]`:                "[(null)]",
+		`[{"x": [1, 2]}, {"x": [1]}]`:  `row group 0, column "x": "x": list 1 has 1 items, expected 2 as the schema of the file says`,
+		`[{"x": [1, 2]}, {"x": []}]`:   `row group 0, column "x": "x": list 1 has 0 items, expected 2 as the schema of the file says`,
+	} {
+		got, err := ours(fixedLists(t, lists))
+		text := ""
+		if err != nil {
+			text = err.Error()
+		} else {
+			text = fmt.Sprint(got.groups[0][0])
+		}
+		if text != want {
+			t.Errorf("%s: got %s, expected %s", lists, text, want)
+		}
+	}
+}
