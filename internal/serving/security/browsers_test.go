@@ -100,7 +100,6 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// A page that came without TLS is not the one of a server with TLS, whatever name both have.
 // TestSiteWithoutOrigin: where a browser says that a page of another site sent a request, but not which, links lead to the server, and nothing else does.
 func TestSiteWithoutOrigin(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"} {
@@ -113,6 +112,7 @@ func TestSiteWithoutOrigin(t *testing.T) {
 	}
 }
 
+// A page that came without TLS is not the one of a server with TLS, whatever name both have.
 func TestOriginUnderTLS(t *testing.T) {
 	for origin, want := range map[string]int{"https://models.example": http.StatusNoContent, "http://models.example": http.StatusForbidden, "": http.StatusNoContent} {
 		r := httptest.NewRequest(http.MethodPost, "https://models.example/v1/models/m:predict", strings.NewReader("{}"))
