@@ -222,8 +222,8 @@ func (r *wordRun) add(token uint32) {
 	if r.done == 0 && token>>30 != 0 {
 		n += len(r.w.suffix)
 	}
-	to := min(r.done+n, len(r.word))
-	text := r.word[min(r.done, to):to]
+	from, to := min(r.done, len(r.word)), min(r.done+n, len(r.word)) // a damaged model's pieces may be longer than the word
+	text := r.word[from:to]
 	if id == r.w.unknownID {
 		text = r.w.unknown
 	}
@@ -233,8 +233,8 @@ func (r *wordRun) add(token uint32) {
 	if r.done > 0 {
 		text = r.w.suffix + text
 	}
-	r.out = append(r.out, Subword{text, id, r.begin + r.done, r.begin + r.done + n})
-	r.done += n
+	r.out = append(r.out, Subword{text, id, r.begin + from, r.begin + to})
+	r.done = to
 }
 
 // finish writes the pieces of what remains of a word of that length.

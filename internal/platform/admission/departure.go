@@ -20,7 +20,7 @@ type Departure struct {
 	Gone   func()        // is called once when all was sent, or dropped; it may be nil
 }
 
-// WaitingReply is what a reply takes besides its bytes as long as it waits for its client: the headers of its call, of up to 64 KiB,
+// WaitingReply is what a reply takes besides its bytes as long as it waits for its client: the headers of its call, of up to [MaxHeaders],
 // and its stream.
 const WaitingReply = waitingCost
 
@@ -193,26 +193,60 @@ func (d *departing) late(left weak.Pointer[tracker]) {
 	if d.shares() {
 		return
 	}
-	if !forgotten(left) && d.waits() {
+	gone, wait := forgotten(left)
+	if wait > 0 {
+		d.ask(wait)
+		return
+	}
+	if !gone && d.waits() {
 		d.place.cut("a connection is closed whose client does not take its reply")
 	}
 	d.over()
 }
 
-// forgotten reports whether nothing refers to a tracker any more.
-func forgotten(t weak.Pointer[tracker]) bool {
+// ask has late called again after some time.
+func (d *departing) ask(wait time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.ended {
+		d.timer.Reset(wait)
+	}
+}
+
+// forgotten reports whether nothing refers to a tracker any more. Only a collection of garbage tells: if the last one was too short ago, it
+// returns when to ask again.
+func forgotten(t weak.Pointer[tracker]) (gone bool, wait time.Duration) {
 	asked := collections.begun.Load()
 	collections.Lock()
 	defer collections.Unlock()
 	if t.Value() != nil && collections.begun.Load() == asked {
+		if wait = time.Until(collections.next); wait > 0 && wait <= longestPause { // a longer one is of a clock that jumped
+			return false, wait
+		}
 		collections.begun.Add(1)
+		began := time.Now()
 		runtime.GC()
+		ended := time.Now()
+		collections.next = ended.Add(pauseAfter(ended.Sub(began)))
 	}
-	return t.Value() == nil
+	return t.Value() == nil, 0
 }
 
 // collections are those that forgotten asks for: many that ask at the same time share one.
 var collections struct {
 	sync.Mutex
 	begun atomic.Int64
+	next  time.Time // there is no other before
+}
+
+// The pauses between collections. They take a twentieth of the time, or clients could have the server collect garbage all the time, by large
+// calls that they give up one after the other.
+const (
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 10 * time.Second
+	pauseTimes    = 19 // as long as the collection took
+)
+
+func pauseAfter(took time.Duration) time.Duration {
+	return min(max(pauseTimes*took, shortestPause), longestPause)
 }

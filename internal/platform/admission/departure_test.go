@@ -96,6 +96,44 @@ func TestDepartureOfForgottenReplies(t *testing.T) {
 	})
 }
 
+// Replies that are given up one after the other, each just before its time is over, cost a collection of garbage each 0.1 s at most, and all are
+// found to be forgotten.
+func TestForgottenRepliesOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		place := crowdOf(t, NewPlaces(10, nil), "10.0.0.1", 1)[0]
+		const step = 10 * time.Millisecond
+		waiting := make([]mem.BufferSlice, 100)
+		for i := range waiting {
+			waiting[i], _ = following(place, 100)
+			time.Sleep(step)
+		}
+		time.Sleep(time.Minute - time.Duration(len(waiting))*step - step/2)
+		before := collections.begun.Load()
+		for i := range waiting {
+			waiting[i] = nil
+			time.Sleep(step)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := collections.begun.Load() - before; n < 1 || n > 12 {
+			t.Errorf("%d collections within a second, expected at most 12", n)
+		}
+		if n := place.owes.Load(); n != 0 || closedOf([]*Place{place}) != 0 {
+			t.Errorf("%d of %d replies are waited for, closed: %d", n, len(waiting), closedOf([]*Place{place}))
+		}
+		runtime.KeepAlive(waiting)
+		place.close()
+	})
+}
+
+func TestPauses(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: shortestPause, 10 * time.Millisecond: 190 * time.Millisecond, time.Minute: longestPause} {
+		if got := pauseAfter(took); got != want {
+			t.Errorf("after a collection of %v: %v, expected %v", took, got, want)
+		}
+	}
+}
+
 // A reply to a connection that is closed already waits for nobody, and one that was taken while it was looked for closes nothing.
 func TestDepartureWithoutAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

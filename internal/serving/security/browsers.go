@@ -11,7 +11,7 @@ import (
 )
 
 // Browsers refuses what web pages of other origins have a browser send that reaches the server. Requests without an
-// Origin, which are no page's, pass.
+// Origin pass, as of other programs and of links, unless the browser says that a page of another site sent what may change something.
 type Browsers struct {
 	// Loopback says that the server listens on loopback alone: a request that calls it by another name comes from a page
 	// whose name was made to lead there (DNS rebinding).
@@ -64,9 +64,13 @@ func hostname(host string) string {
 // SameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which no page can
 // set, tells it where a proxy has changed the Host.
 func SameOrigin(r *http.Request) bool {
-	given := strings.Join(r.Header.Values("Origin"), " ")
-	if given == "" || r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+	given, site := strings.Join(r.Header.Values("Origin"), " "), r.Header.Get("Sec-Fetch-Site")
+	if site == "same-origin" {
 		return true
+	}
+	if given == "" {
+		safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+		return safe || site == "" || site == "none"
 	}
 	origin, err := url.Parse(given) // not of two
 	if err != nil || origin.Host == "" {

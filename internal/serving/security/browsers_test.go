@@ -100,6 +100,18 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+// TestSiteWithoutOrigin: where a browser says that a page of another site sent a request, but not which, links lead to the server, and nothing else does.
+func TestSiteWithoutOrigin(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"} {
+		for site, own := range map[string]bool{"": true, "none": true, "same-origin": true, "same-site": false, "cross-site": false, "new-site": false} {
+			ok := own || method == "GET" || method == "HEAD" || method == "OPTIONS"
+			if got := (Browsers{}).ask(method, "Sec-Fetch-Site", site).Code; (got == http.StatusNoContent) != ok {
+				t.Errorf("%s of site %q: %d", method, site, got)
+			}
+		}
+	}
+}
+
 // A page that came without TLS is not the one of a server with TLS, whatever name both have.
 func TestOriginUnderTLS(t *testing.T) {
 	for origin, want := range map[string]int{"https://models.example": http.StatusNoContent, "http://models.example": http.StatusForbidden, "": http.StatusNoContent} {
