@@ -178,7 +178,8 @@ func (b *builder) list(f *field, n int64) (arrow.Array, error) {
 	}
 	if fixed, ok := f.Type.(*arrow.FixedSizeListType); ok {
 		buffers = buffers[:1]
-		spaced, err := b.spaced(values, ends, int64(fixed.Len()), buffers[0])
+		lists := fixedLists{b.mem, values, ends, int64(fixed.Len()), buffers[0]}
+		spaced, err := lists.spaced()
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", f.Name, err)
 		}
@@ -198,8 +199,6 @@ func only(chunks []arrow.Array, t arrow.DataType, mem memory.Allocator) (arrow.A
 	case 1:
 		return chunks[0], nil
 	}
-	for _, c := range chunks {
-		c.Release()
-	}
+	releaseAll(chunks)
 	return nil, errors.New("its dictionary changes within a row group")
 }

@@ -9,36 +9,70 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// spaced returns the items of lists of a fixed size with room below null lists, which Parquet stores without items. valid is nil where no list is
-// null.
-func (b *builder) spaced(items arrow.Array, ends []int32, size int64, valid *memory.Buffer) (arrow.Array, error) {
-	isNull := func(i int) bool { return valid != nil && !bitutil.BitIsSet(valid.Bytes(), i) }
-	for i, end := range ends[1:] {
-		if got := int64(end - ends[i]); got != size && !isNull(i) {
-			return nil, fmt.Errorf("list %d has %d items, expected %d as the schema of the file says", i, got, size)
+// fixedLists are lists of a fixed size. Null lists, which Parquet stores without items, get room for them.
+type fixedLists struct {
+	mem   memory.Allocator
+	items arrow.Array
+	ends  []int32 // of the items of each list; the first is 0
+	size  int64
+	valid *memory.Buffer // bits; nil where no list is null
+}
+
+// spacedBlock is how many lists are spaced at a time.
+const spacedBlock = 4096
+
+func (l *fixedLists) null(i int) bool {
+	return l.valid != nil && !bitutil.BitIsSet(l.valid.Bytes(), i)
+}
+
+// spaced returns the items with room below null lists.
+func (l *fixedLists) spaced() (arrow.Array, error) {
+	lists := len(l.ends) - 1
+	for i := range lists {
+		if got := int64(l.ends[i+1] - l.ends[i]); got != l.size && !(l.null(i) && got == 0) {
+			return nil, fmt.Errorf("list %d has %d items, expected %d as the schema of the file says", i, got, l.size)
 		}
 	}
-	if valid == nil {
-		items.Retain()
-		return items, nil
+	if l.valid == nil {
+		l.items.Retain()
+		return l.items, nil
 	}
+	if l.size*int64(lists) > maxRows {
+		return nil, fmt.Errorf("%d lists of %d items, expected at most %d items", lists, l.size, maxRows)
+	}
+	var blocks []arrow.Array
+	defer func() { releaseAll(blocks) }()
+	for from := 0; from < lists; from += spacedBlock {
+		block, err := l.block(from, min(from+spacedBlock, lists))
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, block)
+	}
+	return array.Concatenate(blocks, l.mem)
+}
+
+// block returns the items of some lists.
+func (l *fixedLists) block(from, to int) (arrow.Array, error) {
 	var parts []arrow.Array
-	defer func() {
-		for _, p := range parts {
-			p.Release()
-		}
-	}()
-	for start, n := 0, len(ends)-1; start < n; {
+	defer func() { releaseAll(parts) }()
+	for start := from; start < to; {
 		end := start + 1
-		for end < n && isNull(end) == isNull(start) {
+		for end < to && l.null(end) == l.null(start) {
 			end++
 		}
-		if isNull(start) {
-			parts = append(parts, array.MakeArrayOfNull(b.mem, items.DataType(), int(size)*(end-start)))
+		if l.null(start) {
+			parts = append(parts, array.MakeArrayOfNull(l.mem, l.items.DataType(), int(l.size)*(end-start)))
 		} else {
-			parts = append(parts, array.NewSlice(items, int64(ends[start]), int64(ends[end])))
+			parts = append(parts, array.NewSlice(l.items, int64(l.ends[start]), int64(l.ends[end])))
 		}
 		start = end
 	}
-	return array.Concatenate(parts, b.mem)
+	return array.Concatenate(parts, l.mem)
+}
+
+func releaseAll(arrays []arrow.Array) {
+	for _, a := range arrays {
+		a.Release()
+	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// fixedLists returns a file of lists whose schema says that each has 2 items, as pyarrow writes it: null lists have none.
-func fixedLists(t *testing.T, lists string) []byte {
+// fileOfFixed returns a file of lists whose schema says that each has as many items, as pyarrow writes it: null lists have none.
+func fileOfFixed(t *testing.T, size int32, lists string) []byte {
 	t.Helper()
 	field := func(typ arrow.DataType) *arrow.Schema {
 		return arrow.NewSchema([]arrow.Field{{Name: "x", Type: typ, Nullable: true}}, nil)
@@ -30,7 +30,7 @@ func fixedLists(t *testing.T, lists string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := serialized(field(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32)))
+	stored, err := serialized(field(arrow.FixedSizeListOf(size, arrow.PrimitiveTypes.Int32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestNullsInFixedLists(t *testing.T) {
 		`[{"x": [1, 2]}, {"x": [1]}]`:  `row group 0, column "x": "x": list 1 has 1 items, expected 2 as the schema of the file says`,
 		`[{"x": [1, 2]}, {"x": []}]`:   `row group 0, column "x": "x": list 1 has 0 items, expected 2 as the schema of the file says`,
 	} {
-		got, err := ours(fixedLists(t, lists))
+		got, err := ours(fileOfFixed(t, 2, lists))
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -60,5 +60,35 @@ func TestNullsInFixedLists(t *testing.T) {
 		if text != want {
 			t.Errorf("%s: got %s, expected %s", lists, text, want)
 		}
+	}
+}
+
+// TestManyFixedLists: blocks of lists follow each other, and a size that the file cannot mean is an error, not memory.
+func TestManyFixedLists(t *testing.T) {
+	const n = 2*spacedBlock + 1
+	var lists []string
+	for i := range n {
+		if i%3 == 0 {
+			lists = append(lists, `{"x": null}`)
+		} else {
+			lists = append(lists, fmt.Sprintf(`{"x": [%d, null]}`, i))
+		}
+	}
+	got, err := ours(fileOfFixed(t, 2, "["+strings.Join(lists, ",")+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := got.groups[0][0].(*array.FixedSizeList)
+	items := a.ListValues().(*array.Int32)
+	if a.Len() != n || items.Len() != 2*n {
+		t.Fatalf("%d lists, %d items", a.Len(), items.Len())
+	}
+	for i := range n {
+		if null := i%3 == 0; a.IsNull(i) != null || items.IsNull(2*i) != null || !null && items.Value(2*i) != int32(i) || items.IsValid(2*i+1) {
+			t.Fatalf("list %d: null %t, item %d", i, a.IsNull(i), items.Value(2*i))
+		}
+	}
+	if _, err := ours(fileOfFixed(t, 1<<30, `[{"x": null}, {"x": null}]`)); err == nil || !strings.Contains(err.Error(), "2 lists of 1073741824 items") {
+		t.Errorf("got %v", err)
 	}
 }

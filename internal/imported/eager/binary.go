@@ -50,9 +50,9 @@ func arithmetic(op *ops.Def) kernel {
 func numberPairs[T float](op *ops.Def) kernel {
 	switch op {
 	case ops.FloorDiv:
-		return pairs(func(a, b T) T { return T(math.Floor(float64(a / b))) })
+		return called(func(a, b T) T { return T(math.Floor(float64(a / b))) })
 	case ops.FloorMod:
-		return pairs(func(a, b T) T {
+		return called(func(a, b T) T {
 			m := math.Mod(float64(a), float64(b))
 			if m != 0 && (b < 0) != (m < 0) {
 				m += float64(b)
@@ -60,13 +60,13 @@ func numberPairs[T float](op *ops.Def) kernel {
 			return T(m)
 		})
 	case ops.Mod, ops.TruncateMod:
-		return pairs(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
+		return called(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
 	case ops.TruncateDiv:
-		return pairs(func(a, b T) T { return T(math.Trunc(float64(a / b))) })
+		return called(func(a, b T) T { return T(math.Trunc(float64(a / b))) })
 	case ops.Div:
 		return pairs(func(a, b T) T { return a / b })
 	case ops.Pow:
-		return pairs(func(a, b T) T { return T(math.Pow(float64(a), float64(b))) })
+		return called(func(a, b T) T { return T(math.Pow(float64(a), float64(b))) })
 	}
 	return simplePairs[T](op)
 }
@@ -108,11 +108,11 @@ type integral interface {
 func intPairs[T integral](op *ops.Def) kernel {
 	switch op {
 	case ops.Div, ops.TruncateDiv:
-		return divided[T](pairs(func(a, b T) T { return a / b }))
+		return divided[T](called(func(a, b T) T { return a / b }))
 	case ops.Mod, ops.TruncateMod:
-		return divided[T](pairs(func(a, b T) T { return a % b }))
+		return divided[T](called(func(a, b T) T { return a % b }))
 	case ops.FloorDiv:
-		return divided[T](pairs(func(a, b T) T {
+		return divided[T](called(func(a, b T) T {
 			q := a / b
 			if a%b != 0 && (a < 0) != (b < 0) {
 				q--
@@ -120,7 +120,7 @@ func intPairs[T integral](op *ops.Def) kernel {
 			return q
 		}))
 	case ops.FloorMod:
-		return divided[T](pairs(func(a, b T) T {
+		return divided[T](called(func(a, b T) T {
 			m := a % b
 			if m != 0 && (m < 0) != (b < 0) {
 				m += b
@@ -144,7 +144,7 @@ func divided[T integral](k kernel) kernel {
 }
 
 func intPowers[T integral]() kernel {
-	power := pairs(func(a, b T) T {
+	power := called(func(a, b T) T {
 		r := T(1)
 		for ; b > 0; b >>= 1 {
 			if b&1 != 0 {
@@ -167,7 +167,7 @@ func intPowers[T integral]() kernel {
 // floatPairs are the ops on floats alone.
 func floatPairs[T float](op *ops.Def) kernel {
 	zero := func(f func(a, b float64) float64, at int) kernel { // 0 where operand `at` is 0
-		return pairs(func(a, b T) T {
+		return called(func(a, b T) T {
 			if [2]T{a, b}[at] == 0 {
 				return 0
 			}
@@ -188,7 +188,7 @@ func floatPairs[T float](op *ops.Def) kernel {
 	case ops.Xlog1py:
 		return zero(func(a, b float64) float64 { return a * math.Log1p(b) }, 0)
 	}
-	return pairs(func(a, b T) T { return T(math.Atan2(float64(a), float64(b))) })
+	return called(func(a, b T) T { return T(math.Atan2(float64(a), float64(b))) })
 }
 
 func bitwise(op *ops.Def) kernel {

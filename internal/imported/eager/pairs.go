@@ -11,6 +11,14 @@ func pairs[T, R tensor.Element](f func(a, b T) R) kernel {
 	return pairsOf(tensor.Values[T], outputOf[R], f)
 }
 
+// called is pairs for functions that take far longer than a call, such as divisions. All functions of a type share one loop, where pairs compiles one for
+// each function.
+//
+//go:noinline
+func called[T, R tensor.Element](f func(a, b T) R) kernel {
+	return pairsOf(tensor.Values[T], outputOf[R], f)
+}
+
 // pairsOf is pairs with ways to read the inputs and to make the output.
 func pairsOf[T, R any](of func(*tensor.Tensor) []T, make func(c call, i int, shape ...int) ([]R, error), f func(a, b T) R) kernel {
 	return func(c call) error {
