@@ -119,7 +119,7 @@ func (r *csvReader) explainCell(cells []string, cell int, f textField, err error
 	case strings.Contains(cells[cell], "\n"):
 		e.Err = fmt.Errorf("%w (the cell goes over several lines: is its quote to be closed before?)", err)
 	case f.numeric() && strings.Contains(cells[cell], ",") && isNumber(strings.Replace(cells[cell], ",", ".", 1)):
-		e.Err = fmt.Errorf("%w (numbers have a decimal point, no comma)", err)
+		e.Err = fmt.Errorf("%w (numbers have a decimal point, no comma; where all have a comma, set decimal: \",\")", err)
 	default:
 		if other := otherText(cells[cell]); other != "" {
 			e.Err = fmt.Errorf("%w%s", err, other)

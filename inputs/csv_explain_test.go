@@ -52,7 +52,7 @@ func TestCSVMistakes(t *testing.T) {
 		"words are no cells":  {"some words,2,n\nmore words,3,p\n", nil, `t.csv:1:1: column "a": value "some words" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (if the first row holds names, set header: true)`},
 		"times are no cells":  {"1:30,2,n\n", nil, `t.csv:1:1: column "a": value "1:30" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (if the first row holds names, set header: true)`},
 		"uneven":              {"1;2\n1;2;3\n", nil, `t.csv:1: row has 1 cells, expected 3: check the delimiter ',', the quotes and the list of columns`},
-		"decimal commas":      {"1,5;2;n\n", separated(";"), `t.csv:1:1: column "a": value "1,5" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (numbers have a decimal point, no comma)`},
+		"decimal commas":      {"1,5;2;n\n", separated(";"), `t.csv:1:1: column "a": value "1,5" is not a float32 number: correct the cell, change the column's dtype, or list the value under missing_values (numbers have a decimal point, no comma; where all have a comma, set decimal: ",")`},
 		"names":               {"a,b,y\n1,2,n\n", nil, `t.csv:1: the first row holds names (a, b, y): set header: true`},
 		"other names":         {"A,B,class\n1,2,n\n", nil, `t.csv:1: the first row holds names (A, B, class): set header: true`},
 		"no names":            {"1,2,n\n2,3,p\n", headed, `t.csv:1: the first row holds values, no names (1, 2, n): set header: false`},

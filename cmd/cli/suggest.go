@@ -102,6 +102,9 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) {
 		return usage(err)
 	}
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 { // whose flags nobody knows
+		return unknownCommand(cmd, args[0])
+	}
 	name := missing.GetSpecifiedName()
 	if group := missing.GetSpecifiedShortnames(); group != "" {
 		name, _, _ = strings.Cut(group, "=") // -config, as package flag has it

@@ -16,6 +16,6 @@ func ExampleNew() {
 	fmt.Println(initializers.Ones().Init(&kernel, 0), tensor.Values[float32](&kernel))
 	// Output:
 	// {2 fan_in uniform} <nil>
-	// initializer constant: unknown parameter values: known are value
+	// initializer constant: unknown parameter values: known are value; did you mean value?
 	// <nil> [1 1]
 }

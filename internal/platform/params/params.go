@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
 // Reader takes values out of a map of parameters. A getter's name becomes a
@@ -164,6 +166,9 @@ func (r *Reader) Done() error {
 		}
 		if known := r.Known(); len(known) > 0 {
 			takes = "known are " + strings.Join(known, ", ")
+			if near := spelling.Nearest(unknown[0], known); near != "" && len(unknown) == 1 {
+				takes += "; did you mean " + near + "?"
+			}
 		}
 		r.add(fmt.Errorf("unknown %s %s: %s", noun, strings.Join(unknown, ", "), takes))
 	}

@@ -50,6 +50,7 @@ func TestWrongValues(t *testing.T) {
 		{"[1, 2", func(r *Reader) { r.Ints("x", 1) }, "thing: x: expected a list of integers >= 1, got [1, 2 (string)"},
 		{1, func(r *Reader) {}, "thing: unknown parameter x: it takes none"},
 		{1, func(r *Reader) { r.Int("z", 0, 0); r.Int("y", 0, 0) }, "thing: unknown parameter x: known are y, z"},
+		{1, func(r *Reader) { r.Int("xy", 0, 0) }, "thing: unknown parameter x: known are xy; did you mean xy?"},
 	} {
 		r := Read("thing", map[string]any{"x": c.value})
 		c.read(r)
@@ -72,7 +73,7 @@ func TestTwoNames(t *testing.T) {
 		{map[string]any{"long": 0.0}, 0, ""},
 		{map[string]any{"short": 1.0, "long": 1.0}, 1, "thing: long: expected one of short and long, two names of one parameter"},
 		{map[string]any{"long": "x"}, 5, "thing: short: expected a number, got x (string)"},
-		{map[string]any{"lang": 1.0}, 5, "thing: unknown parameter lang: known are long, short"},
+		{map[string]any{"lang": 1.0}, 5, "thing: unknown parameter lang: known are long, short; did you mean long?"},
 	} {
 		before := maps.Clone(c.m)
 		r := Read("thing", c.m)
