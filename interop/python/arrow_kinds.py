@@ -76,7 +76,6 @@ case("nulls", pa.array([1, None, 3, None], pa.int64()), np.array([1, -7, 3, -7])
 case("nulls_text", pa.array(["a", None, ""]), ["a", "-7", ""], default="-7")
 case("nulls_dictionary", pa.array(["a", None, "b", "a"]).dictionary_encode(), ["a", "-7", "b", "a"], default="-7")
 case("nulls_first", pa.array([None] * 20 + [2.5], pa.float64()), np.array([-7.0] * 20 + [2.5]), default="-7")
-case("nulls_vector", pa.array([None, [1.0, 2.0], None, [3.0, 4.0]], pa.list_(pa.float64(), 2)), np.array([[-7.0, -7.0], [1.0, 2.0], [-7.0, -7.0], [3.0, 4.0]]), default="-7")
 
 # Types without a tensor form.
 day = datetime.date(2024, 2, 29)
