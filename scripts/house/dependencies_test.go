@@ -23,6 +23,12 @@ func TestDependencies(t *testing.T) {
 	if d := cmp.Diff(dependencyTable(all), string(is)); d != "" {
 		t.Errorf("docs/dependencies.md is stale: run go generate ./scripts/house (-want +got):\n%s", d)
 	}
+	for path, d := range all { // ADR 53
+		const kernels = "github.com/apache/arrow/go/v15/parquet/pqarrow"
+		if slices.Contains(d.Imports, kernels) && d.Module.Main && !strings.HasSuffix(path, "/bench") {
+			t.Errorf("%s imports %s, which keeps 11 MB of Arrow's compute kernels: use internal/format/parquet", path, kernels)
+		}
+	}
 	light := []string{"inputs", "serving/client", "runconfig", "tensor"}
 	for _, path := range publicPaths(all) {
 		dir := strings.TrimPrefix(path, all[path].Module.Path+"/")

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// fileOfFixed returns a file of lists whose schema says that each has as many items, as pyarrow writes it: null lists have none.
+// fileOfFixed returns a file of lists whose schema says that each has as many items. Null lists have none.
 func fileOfFixed(t *testing.T, size int32, lists string) []byte {
 	t.Helper()
 	field := func(typ arrow.DataType) *arrow.Schema {
