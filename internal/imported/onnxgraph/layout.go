@@ -1,11 +1,12 @@
 package onnxgraph
 
 import (
+	"math"
+
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/tensor"
-	"math"
 )
 
 // toLast is the permutation that puts channels last; fromLast puts them first again.
@@ -134,13 +135,13 @@ func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 func (b *builder) ints(list ...int) *value {
 	t := tensor.New(tensor.Int32, len(list))
 	for i, v := range list {
-		tensor.Values[int32](t)[i] = int32(max(min(v, 1<<31-1), -1<<31))
+		tensor.Values[int32](t)[i] = narrowed(v)
 	}
 	return constant(t)
 }
 
 // i32 is a constant scalar of int32.
-func (b *builder) i32(v int) *value { return constant(tensor.Scalar(int32(v))) }
+func (b *builder) i32(v int) *value { return constant(tensor.Scalar(narrowed(v))) }
 
 // scalar is a constant of any numeric type.
 func (b *builder) scalar(d tensor.DType, v float64) *value {
@@ -179,10 +180,14 @@ func (b *builder) cast(v *value, to tensor.DType) *value {
 	return b.each(ops.Cast, graph.Attrs{"SrcT": v.dtype, "DstT": to, "Truncate": false}, v)
 }
 
-// narrow returns integers as int32: those beyond are the limits of that, so that no length, place or index becomes another one that fits.
+// narrowed returns an integer as int32: one beyond is the limit of that, so that no length, place or index becomes another one that fits. The lower limit
+// can be negated.
+func narrowed(v int) int32 { return int32(max(min(v, math.MaxInt32), -math.MaxInt32)) }
+
+// narrow is narrowed for integers that only a request says.
 func (b *builder) narrow(v *value) *value {
 	if v.dtype == tensor.Int64 {
-		v = b.op(ops.Maximum, nil, b.op(ops.Minimum, nil, v, constant(tensor.Scalar(int64(math.MaxInt32)))), constant(tensor.Scalar(int64(math.MinInt32))))
+		v = b.op(ops.Maximum, nil, b.op(ops.Minimum, nil, v, constant(tensor.Scalar(int64(math.MaxInt32)))), constant(tensor.Scalar(int64(-math.MaxInt32))))
 	}
 	return b.cast(v, tensor.Int32)
 }

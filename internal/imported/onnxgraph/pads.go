@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -93,6 +94,7 @@ func (x *site) openPad(u, pads *value, axes []int, mode string, by *value) *valu
 // extended repeats elements of one axis before and after it.
 func (x *site) extended(u *value, axis int, before, after *value, mode string) *value {
 	n := x.size(u, axis)
+	after = x.op(ops.Minimum, nil, after, x.op(ops.Sub, nil, x.i32(math.MaxInt32), n)) // more is too much in any case
 	at := x.op(ops.Range, nil, x.op(ops.Neg, nil, before), x.op(ops.AddV2, nil, n, after), x.i32(1))
 	top := x.op(ops.Sub, nil, n, x.i32(1))
 	switch mode {

@@ -67,6 +67,12 @@ func TestNumbersBeyondInt32(t *testing.T) {
 		{"OneHot", nil, []*tensor.Tensor{elements([]int64{0}, 1), elements([]int64{beyond}), elements([]float32{0, 1}, 2)}, nil},
 		{"HannWindow", nil, []*tensor.Tensor{elements([]int64{beyond})}, nil},
 		{"Pad", nil, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0, beyond}, 2)}, nil},
+		{"Pad", nil, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{-beyond, 0}, 2)}, nil},
+		{"Pad", map[string]any{"mode": "edge"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0, beyond}, 2)}, nil},
+		{"Pad", map[string]any{"mode": "edge"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{beyond, 0}, 2)}, nil},
+		{"Pad", map[string]any{"mode": "edge"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{beyond, beyond}, 2)}, nil},
+		{"Pad", map[string]any{"mode": "wrap"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0, -beyond}, 2)}, nil},
+		{"Pad", map[string]any{"mode": "wrap"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{-beyond, 0}, 2)}, nil},
 		{"DFT", nil, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]int64{beyond})}, nil},
 	} {
 		t.Run(c.op, func(t *testing.T) {
