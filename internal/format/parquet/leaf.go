@@ -69,7 +69,7 @@ func (l *leaf) levels() (def, rep []int16) {
 func (l *leaf) array() (arrow.Array, error) {
 	switch l.typ.ID() {
 	case arrow.NULL:
-		return array.NewNull(l.values.ValuesWritten()), nil
+		return l.nulls(), nil
 	case arrow.BOOL:
 		return l.fixed(packBools(l.mem, l.values.Values()[:l.values.ValuesWritten()])), nil
 	case arrow.INT8, arrow.UINT8:
@@ -93,6 +93,20 @@ func (l *leaf) array() (arrow.Array, error) {
 		return retyped(a, l.typ), nil
 	}
 	return l.fixed(l.values.ReleaseValues()), nil // as they are in the file
+}
+
+// nulls returns nulls, as many as there are values.
+func (l *leaf) nulls() arrow.Array {
+	n := l.values.ValuesWritten()
+	if r, ok := l.values.(file.BinaryRecordReader); ok { // which counts those of the last page
+		chunks := r.GetBuilderChunks()
+		defer releaseAll(chunks)
+		n = 0
+		for _, c := range chunks {
+			n += c.Len()
+		}
+	}
+	return array.NewNull(n)
 }
 
 func (l *leaf) int32s() []int32 {

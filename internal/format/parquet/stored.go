@@ -64,8 +64,8 @@ func (f *field) restore(stored arrow.Field) {
 			f.Type = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: f.Type, Ordered: t.Ordered}
 		}
 	case *arrow.Decimal256Type:
-		if f.Type.ID() == arrow.DECIMAL128 {
-			f.Type = t
+		if own, ok := f.Type.(*arrow.Decimal128Type); ok { // its scale is that of the column
+			f.Type = &arrow.Decimal256Type{Precision: own.Precision, Scale: own.Scale}
 		}
 	}
 	f.addMetadata(stored.Metadata)
