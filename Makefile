@@ -26,8 +26,16 @@ lint: ## golangci-lint and govulncheck, pinned in tools/go.mod
 test: ## the whole test suite
 	$(GO) test ./...
 
+# The packages that start goroutines or are called by several at once. The CUDA kernels run in lockstep: their emulator,
+# internal/runtime/cuda/emulate, is what is concurrent. The longest come first.
+RACE = ./inputs/... ./estimator ./internal/imported/session ./internal/imported/dataset ./cluster/... ./distribute/... ./internal/clusterruntime/... ./internal/distribute/... \
+	./internal/distributed/... ./internal/serving/... ./serving/... ./internal/platform/... ./internal/runtime/engine ./internal/runtime/kernels $$($(GO) list ./internal/runtime/cuda/... | grep -v cuda/kernels)
+
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./cluster/... ./distribute/... ./internal/clusterruntime/... ./internal/distribute/... ./inputs/... ./internal/distributed/... ./internal/serving/... ./internal/runtime/... ./internal/training/... ./internal/format/checkpoint ./internal/format/summary ./estimator/... ./serving/... ./internal/imported/session/... ./internal/imported/eager/... ./internal/imported/dataset
+	CGO_ENABLED=1 $(GO) test -race $(RACEFLAGS) $(RACE)
+
+race-build: ## compiles them for it
+	CGO_ENABLED=1 $(GO) build -race $(RACE)
 
 test-arm64: ## the portable kernels and what stands on them, on an emulated arm64 (qemu-user)
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/runtime/kernels ./internal/runtime/engine ./internal/runtime/trees ./internal/imported/session ./models/... ./internal/training/... ./inputs/... ./internal/export ./estimator/canned

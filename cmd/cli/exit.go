@@ -98,11 +98,14 @@ func advised(text, advice string) string {
 // oneLine joins the lines of an error.
 func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
 
-// errorLines are the lines of an error, which may quote untrusted names, each once: what fails to be written fails to be closed, too.
+// errorLines are the lines of an error, which may quote untrusted names, each once, though it may be there as the end of another: what fails to be
+// written fails to be closed, too.
 func errorLines(err error) []string {
 	var lines []string
 	for line := range strings.Lines(statustext.Of(err)) {
-		if line = printable.Text(strings.TrimSpace(line)); line != "" && !slices.Contains(lines, line) {
+		line = printable.Text(strings.TrimSpace(line))
+		again := slices.ContainsFunc(lines, func(l string) bool { return l == line || strings.HasSuffix(l, ": "+line) })
+		if line != "" && !again {
 			lines = append(lines, line)
 		}
 	}

@@ -19,6 +19,7 @@ func TestFullDisk(t *testing.T) {
 		want string
 	}{
 		{errors.Join(full, full), "write p.csv: no space left on device" + advice},
+		{fmt.Errorf("--output: %w", errors.Join(full, full, fs.ErrClosed)), "--output: write p.csv: no space left on device; file already closed" + advice},
 		{fmt.Errorf("save: %w%s; others are untouched", full, advice), "save: write p.csv: no space left on device" + advice + "; others are untouched"},
 		{fs.ErrNotExist, "file does not exist"},
 	} {

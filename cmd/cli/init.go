@@ -94,7 +94,10 @@ func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
 		return err
 	}
 	f.label, f.task = classColumn, "classification"
-	return a.initTable(ctx, path, f)
+	if err := a.initTable(ctx, path, f); err != nil {
+		return errors.Join(err, os.Remove(path)) // else the next attempt would be refused
+	}
+	return nil
 }
 
 // tasks are the values of --task.

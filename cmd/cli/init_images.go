@@ -60,7 +60,7 @@ func imagesOf(dir string) (*imageTable, error) {
 		}
 		n := 0
 		for _, e := range entries {
-			if slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp"}, strings.ToLower(filepath.Ext(e.Name()))) {
+			if isImage(e.Name()) {
 				files, n = append(files, filepath.Join(t.train, c, e.Name())), n+1
 			}
 		}
@@ -73,6 +73,11 @@ func imagesOf(dir string) (*imageTable, error) {
 		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files))
 	}
 	return t, t.measure(files)
+}
+
+// isImage reports whether a file is an image by its name.
+func isImage(name string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // measure reads the headers of some images.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
@@ -31,7 +32,7 @@ const (
 // longestText is how many bytes a text may have.
 const longestText = 1 << 20
 
-// textsOf looks for texts in the folders of a folder, or of the folder train in it. It returns nil where there are none.
+// textsOf looks for texts in the folders of a folder, or of the folder train in it. It returns nil where there are none, or as many images.
 func textsOf(dir string) (*textFolder, error) {
 	names, err := inputs.ImageClasses(dir)
 	if err != nil {
@@ -49,27 +50,41 @@ func textsOf(dir string) (*textFolder, error) {
 			return nil, nil
 		}
 	}
+	images := 0
 	for _, n := range names {
-		files, err := filepath.Glob(filepath.Join(escaped(filepath.Join(t.dir, n)), "*.txt"))
+		files, others, err := textsIn(filepath.Join(t.dir, n))
 		if err != nil {
 			return nil, err
 		}
-		if len(files) > 0 {
+		if images += others; len(files) > 0 {
 			t.classes, t.files = append(t.classes, n), append(t.files, files)
 		}
 	}
-	switch len(t.classes) {
-	case 0:
-		return nil, nil
-	case 1:
+	if images >= t.texts() {
+		return nil, nil // a licence or captions beside the images, or nothing
+	}
+	if len(t.classes) == 1 {
 		return nil, fmt.Errorf("%s has texts in one folder, %s: expected one for each class, and at least two classes", t.dir, t.classes[0])
 	}
 	return t, nil
 }
 
-// escaped is a path without the characters that have a meaning in patterns.
-func escaped(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+// textsIn are the texts in a folder, and how many images are beside them.
+func textsIn(dir string) (texts []string, images int, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case isImage(e.Name()):
+			images++
+		case strings.EqualFold(filepath.Ext(e.Name()), ".txt"):
+			if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+				continue // a folder, or a pipe, which may have no end
+			}
+			texts = append(texts, path)
+		}
+	}
+	return texts, images, err
 }
 
 // texts is how many there are.
@@ -106,7 +121,7 @@ func (t *textFolder) write(path string) error {
 	return p.Commit()
 }
 
-// readText reads a text; bytes that are not UTF-8 become the mark that stands for them.
+// readText reads a text without its byte order mark; bytes that are not UTF-8 become the mark that stands for them.
 func readText(name string) (text string, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -120,7 +135,11 @@ func readText(name string) (text string, err error) {
 	if len(b) > longestText {
 		return "", fmt.Errorf("%s has more than %d bytes: expected a text of at most as many: divide it", name, longestText)
 	}
-	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(string(b), "\ufffd"), "\x00", " ")), nil
+	if tabular.IsUTF16(b) {
+		return "", fmt.Errorf("%s is UTF-16, expected UTF-8: convert it, for example by iconv -f utf-16 -t utf-8", name)
+	}
+	text = strings.TrimPrefix(strings.ToValidUTF8(string(b), "\ufffd"), "\ufeff")
+	return strings.TrimSpace(strings.ReplaceAll(text, "\x00", " ")), nil
 }
 
 // tableOfTexts makes a table of a folder of texts beside the config, and returns its path.

@@ -69,10 +69,55 @@ func TestInitTextFolderRefused(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(one, "bad")); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{long: "long.txt has more than 1048576 bytes", one: "texts in one folder, good"} {
+	wide := t.TempDir()
+	textFiles(t, wide, 12)
+	if err := os.WriteFile(filepath.Join(wide, "good", "wide.txt"), []byte("\xff\xfea\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	few := t.TempDir()
+	textFiles(t, few, 2)
+	for dir, want := range map[string]string{long: "long.txt has more than 1048576 bytes", one: "texts in one folder, good", wide: "wide.txt is UTF-16", few: "4 rows with a label"} {
 		var stdout, stderr bytes.Buffer
-		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
+		out := t.TempDir()
+		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(out, "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("exit code %d: %s: expected %q", code, stderr.String(), want)
 		}
+		if left, err := os.ReadDir(out); err != nil || len(left) > 0 { // a table would refuse the next attempt
+			t.Errorf("%s: left %v, %v", want, left, err)
+		}
+	}
+}
+
+// TestTextsBesideImages: a licence or captions make no texts of a folder of images; notes of pictures do not make images of texts.
+func TestTextsBesideImages(t *testing.T) {
+	for _, c := range []struct{ texts, images, want int }{{0, 1, 0}, {1, 1, 0}, {2, 1, 4}, {1, 0, 2}} {
+		dir := t.TempDir()
+		for _, class := range []string{"a", "b"} {
+			if err := os.MkdirAll(filepath.Join(dir, class, "folder.txt"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for ending, n := range map[string]int{".TXT": c.texts, ".jpeg": c.images} {
+				for i := range n {
+					if err := os.WriteFile(filepath.Join(dir, class, fmt.Sprint(i, ending)), nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		got, err := textsOf(dir)
+		if err != nil || (got == nil) != (c.want == 0) || got != nil && got.texts() != c.want {
+			t.Errorf("%d texts and %d images in each folder: %v, %v, expected %d texts", c.texts, c.images, got, err, c.want)
+		}
+	}
+}
+
+// TestReadText: the mark of UTF-8 is no part of a text.
+func TestReadText(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(name, []byte("\ufeff good\x00soup \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readText(name); got != "good soup" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -220,7 +220,7 @@ func (a *app) findCommand(command []string) ([]string, error) {
 		path, err = os.Executable()
 	}
 	if err != nil && slices.Contains([]string{"train", "evaluate", "predict", "server"}, command[0]) {
-		return nil, usage(fmt.Errorf("command %q: no program: to start a command of this one, name it, too: -- %s %s ...", command[0], a.name, command[0]))
+		return nil, usage(fmt.Errorf("command %q: no program: to start a command of this one, name it, too, as in: -- %s %s", command[0], a.name, command[0]))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w", command[0], errors.Unwrap(err))

@@ -17,6 +17,7 @@ import models_datasets
 import models_exports
 import models_language
 import models_layers
+import models_pipelines
 import models_ranking
 import models_signals
 import models_v1
@@ -657,7 +658,7 @@ def kinds(module):
 
 
 FAMILIES = {"mixed": sys.modules[__name__], "images": models_vision, "language": models_language, "ranking, features, graphs": models_ranking,
-            "signals, series, state": models_signals, "layers and functions": models_layers, "further exports": models_exports, "datasets": models_datasets, "TensorFlow 1": models_v1}
+            "signals, series, state": models_signals, "layers and functions": models_layers, "further exports": models_exports, "pipelines": models_pipelines, "datasets": models_datasets, "TensorFlow 1": models_v1}
 
 
 def main():

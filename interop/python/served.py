@@ -69,7 +69,7 @@ def answers(path, runs):
     """What TensorFlow answers RUNS of the model in PATH with."""
     loaded, record = tf.saved_model.load(path), []
     for sig, values in runs:
-        fed = {k: tf.constant(v) if np.asarray(v).dtype != object else tf.constant(v.tolist()) for k, v in values.items()}
+        fed = {k: tf.constant(v) if np.asarray(v).dtype != object else tf.constant(v.tolist(), S, v.shape) for k, v in values.items()}
         out = loaded.signatures[sig](**fed)
         record.append({"signature": sig, "inputs": {k: tensor(v) for k, v in fed.items()}, "outputs": {k: tensor(v) for k, v in out.items()}})
     return record

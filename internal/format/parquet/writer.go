@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 // Writer writes record batches without nulls, of the types that tensors have and lists of them, each as a row group. The file keeps the schema, so
 // that it reads back as it was.
 type Writer struct {
+	out    *sink
 	file   *file.Writer
 	schema *arrow.Schema
 }
@@ -41,7 +43,22 @@ func NewWriter(w io.Writer, s *arrow.Schema, props *parquet.WriterProperties) (*
 	if err := meta.Append(storedKey, stored); err != nil {
 		return nil, err
 	}
-	return &Writer{file.NewParquetWriter(w, root, file.WithWriterProps(props), file.WithWriteMetadata(meta)), s}, nil
+	out := &sink{to: w}
+	f := file.NewParquetWriter(out, root, file.WithWriterProps(props), file.WithWriteMetadata(meta))
+	return &Writer{out, f, s}, out.err
+}
+
+// sink keeps the first error of a writer for our methods. Arrow's library panics where it cannot begin a file, and forgets other errors.
+type sink struct {
+	to  io.Writer
+	err error
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if s.err == nil {
+		_, s.err = s.to.Write(b)
+	}
+	return len(b), nil
 }
 
 // serialized returns a schema as StoredSchema finds it.
@@ -68,11 +85,11 @@ func (w *Writer) Write(rec arrow.Record) error {
 			return fmt.Errorf("column %q: %w", f.Name, err)
 		}
 	}
-	return group.Close()
+	return cmp.Or(group.Close(), w.out.err)
 }
 
 // Close ends the file.
-func (w *Writer) Close() error { return w.file.Close() }
+func (w *Writer) Close() error { return cmp.Or(w.file.Close(), w.out.err) }
 
 // writeColumn writes a field, which is a list of values or values.
 func writeColumn(w file.ColumnChunkWriter, f arrow.Field, a arrow.Array) error {

@@ -132,3 +132,46 @@ func TestNotWritten(t *testing.T) {
 		}
 	}
 }
+
+// full takes so many bytes.
+type full int
+
+var errNoSpace = errors.New("no space left")
+
+func (f *full) Write(b []byte) (int, error) {
+	n := min(len(b), int(*f))
+	if *f -= full(n); n < len(b) {
+		return n, errNoSpace
+	}
+	return n, nil
+}
+
+// TestWriterOnFullDisk: wherever space ends, the writer's error says so, and there is no panic.
+func TestWriterOnFullDisk(t *testing.T) {
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}, {Name: "b", Type: arrow.BinaryTypes.String}}, nil))
+	for i := range 50 {
+		b.Field(0).(*array.Int64Builder).Append(int64(i))
+		b.Field(1).(*array.StringBuilder).Append(fmt.Sprint(i))
+	}
+	rec := b.NewRecord()
+	write := func(space int) error {
+		left := full(space)
+		w, err := NewWriter(&left, rec.Schema(), parquet.NewWriterProperties())
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.Write(rec), w.Write(rec)); err != nil {
+			return err
+		}
+		return w.Close()
+	}
+	needed := 0
+	for ; write(needed) != nil; needed += 7 {
+		if err := write(needed); !errors.Is(err, errNoSpace) {
+			t.Fatalf("space for %d bytes: %v", needed, err)
+		}
+	}
+	if needed < 1000 {
+		t.Errorf("space for %d bytes is enough, expected more", needed)
+	}
+}

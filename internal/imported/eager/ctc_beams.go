@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"github.com/goestimator/goestimator/internal/runtime/topn"
 	"math"
 	"slices"
 )
@@ -40,7 +41,7 @@ func (p *prefix[T]) labels(merge bool) (all []int) {
 type beams[T float] struct {
 	c            call
 	width, blank int
-	leaves       *topN[*prefix[T]]
+	leaves       *topn.Top[*prefix[T]]
 	evicted      []*prefix[T] // left the beam in this frame
 	size, paid   int          // prefixes: in the tree, and paid for
 }
@@ -50,8 +51,8 @@ const prefixBytes = 320
 
 // begin forgets all prefixes but the empty one. What was paid for pays for the next ones.
 func (d *beams[T]) begin() {
-	d.leaves, d.evicted, d.size = newTopN(d.width, better[T]), nil, 0
-	d.leaves.push(&prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()})
+	d.leaves, d.evicted, d.size = topn.New(d.width, better[T]), nil, 0
+	d.leaves.Push(&prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()})
 }
 
 // child returns a new prefix that is longer by a label. The tree is paid for while it grows.
@@ -73,7 +74,7 @@ func (d *beams[T]) child(p *prefix[T], label int) (*prefix[T], error) {
 
 // evict takes the worst out of the beam.
 func (d *beams[T]) evict() {
-	p := d.leaves.bottom()
+	p := d.leaves.Bottom()
 	if p.active() { // else another one that is as bad may leave in its place
 		d.evicted = append(d.evicted, p)
 	}
@@ -112,7 +113,7 @@ func (d *beams[T]) step(row []T) error {
 		sum += math.Exp(float64(v - most))
 	}
 	norm := most + T(math.Log(sum))
-	old := d.leaves.extract()
+	old := d.leaves.Extract()
 	for _, p := range old {
 		p.was = p.now
 	}
@@ -129,7 +130,7 @@ func (d *beams[T]) step(row []T) error {
 		}
 		p.now.blank = p.was.total + row[d.blank] - norm
 		p.now.total = sumOfLogs(p.now.blank, p.now.label)
-		d.leaves.push(p)
+		d.leaves.Push(p)
 	}
 	for _, p := range old {
 		if err := d.c.ctx.Err(); err != nil {
@@ -148,7 +149,7 @@ func (d *beams[T]) step(row []T) error {
 
 // fits reports whether something of that probability has a place in the beam.
 func (d *beams[T]) fits(total T) bool {
-	return total > none[T]() && (d.leaves.size() < d.leaves.limit || total > d.leaves.bottom().now.total)
+	return total > none[T]() && (!d.leaves.Full() || total > d.leaves.Bottom().now.total)
 }
 
 // grow adds the sequences that are longer by a label.
@@ -176,23 +177,23 @@ func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 			}
 		}
 		child.now = chances[T]{total, none[T](), total}
-		if d.leaves.size() == d.leaves.limit {
+		if d.leaves.Full() {
 			d.evict()
 		}
-		d.leaves.push(child)
+		d.leaves.Push(child)
 	}
 	return nil
 }
 
 // best returns the n most probable sequences, fewer where there are fewer.
 func (d *beams[T]) best(n int) []*prefix[T] {
-	sorted := d.leaves.extract()
+	sorted := d.leaves.Extract()
 	for _, p := range sorted {
-		d.leaves.push(p)
+		d.leaves.Push(p)
 	}
-	top := newTopN(n, better[T])
-	for _, p := range d.leaves.unsorted() {
-		top.push(p)
+	top := topn.New(n, better[T])
+	for _, p := range d.leaves.Unsorted() {
+		top.Push(p)
 	}
-	return top.extract()
+	return top.Extract()
 }

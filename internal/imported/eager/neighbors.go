@@ -2,6 +2,7 @@ package eager
 
 import (
 	"fmt"
+	"github.com/goestimator/goestimator/internal/runtime/topn"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -42,11 +43,11 @@ func nearest(near []neighbor, k int) []neighbor {
 	case 1:
 		return []neighbor{nearestOne(near)}
 	}
-	top := newTopN(k, nearer)
+	top := topn.New(k, nearer)
 	for _, v := range near {
-		top.push(v)
+		top.Push(v)
 	}
-	return top.extract()
+	return top.Extract()
 }
 
 // nearestNeighbors finds the k centers that are nearest to each point, the nearest first, and their squared distances.

@@ -2,6 +2,7 @@ package eager
 
 import (
 	"fmt"
+	"github.com/goestimator/goestimator/internal/runtime/topn"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -151,10 +152,17 @@ func topOf[T number](d tensor.DType, k int) kernel {
 		}
 		n := t.Shape[r]
 		all := make([]int, 0, len(values))
-		order := make([]int, n)
+		order, at := make([]int, n), make([]int32, k)
 		src := tensor.Values[T](t)
 		for i := 0; i < len(src) && k > 0; i += n {
 			row := src[i : i+n]
+			if slices.ContainsFunc(row, func(v T) bool { return v != v }) {
+				topn.Row(values[len(all):len(all)+k], at, row)
+				for _, p := range at {
+					all = append(all, int(p))
+				}
+				continue
+			}
 			for j := range order {
 				order[j] = j
 			}

@@ -42,6 +42,7 @@ type departing struct {
 	timer *time.Timer // nil: there is no limit, or it is over
 	wrote int64       // by the connection when the limit began
 	again int64       // how often it was given anew for what others took
+	tells int64       // the first collection of garbage that tells whether the message is forgotten; 0: the limit is not over
 }
 
 // tracker is what the buffers of a message refer to. The transport may forget one, as that of a call which its client gave up: the tracker
@@ -144,7 +145,7 @@ func (d *departing) more() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && d.timer.Stop() {
-		d.wrote, d.again = d.place.writes.bytes.Load(), 0
+		d.wrote, d.again, d.tells = d.place.writes.bytes.Load(), 0, 0
 		d.timer.Reset(d.Within)
 	}
 }
@@ -158,7 +159,7 @@ func (d *departing) shares() bool {
 	if d.ended || now-d.wrote < lastPiece || d.again >= d.place.owes.Load() {
 		return false
 	}
-	d.wrote = now
+	d.wrote, d.tells = now, 0
 	d.again++
 	d.timer.Reset(d.Within)
 	return true
@@ -193,7 +194,7 @@ func (d *departing) late(left weak.Pointer[tracker]) {
 	if d.shares() {
 		return
 	}
-	gone, wait := forgotten(left)
+	gone, wait := forgotten(left, d.telling())
 	if wait > 0 {
 		d.ask(wait)
 		return
@@ -202,6 +203,16 @@ func (d *departing) late(left weak.Pointer[tracker]) {
 		d.place.cut("a connection is closed whose client does not take its reply")
 	}
 	d.over()
+}
+
+// telling is the first collection of garbage that begins after the limit was over.
+func (d *departing) telling() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tells == 0 {
+		d.tells = collections.begun.Load() + 1
+	}
+	return d.tells
 }
 
 // ask has late called again after some time.
@@ -213,13 +224,12 @@ func (d *departing) ask(wait time.Duration) {
 	}
 }
 
-// forgotten reports whether nothing refers to a tracker any more. Only a collection of garbage tells: if the last one was too short ago, it
-// returns when to ask again.
-func forgotten(t weak.Pointer[tracker]) (gone bool, wait time.Duration) {
-	asked := collections.begun.Load()
+// forgotten reports whether nothing refers to a tracker any more, which the collection of garbage with this number tells, and each later one.
+// If it has not begun and the last one was too short ago, forgotten returns when to ask again.
+func forgotten(t weak.Pointer[tracker], tells int64) (gone bool, wait time.Duration) {
 	collections.Lock()
 	defer collections.Unlock()
-	if t.Value() != nil && collections.begun.Load() == asked {
+	if t.Value() != nil && collections.begun.Load() < tells {
 		if wait = time.Until(collections.next); wait > 0 && wait <= longestPause { // a longer one is of a clock that jumped
 			return false, wait
 		}
@@ -232,7 +242,7 @@ func forgotten(t weak.Pointer[tracker]) (gone bool, wait time.Duration) {
 	return t.Value() == nil, 0
 }
 
-// collections are those that forgotten asks for: many that ask at the same time share one.
+// collections are those that forgotten asks for: all that wait for the next one share it.
 var collections struct {
 	sync.Mutex
 	begun atomic.Int64

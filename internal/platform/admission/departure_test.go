@@ -126,6 +126,30 @@ func TestForgottenRepliesOneByOne(t *testing.T) {
 	})
 }
 
+// Clients that hold their replies lose their connections together: a collection of garbage that one had to wait for tells it of all.
+func TestHeldRepliesShareCollections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := crowdOf(t, NewPlaces(1000, nil), "10.0.0.1", 100)
+		waiting := make([]mem.BufferSlice, len(places))
+		for i, place := range places {
+			waiting[i], _ = following(place, 100)
+		}
+		before := collections.begun.Load()
+		time.Sleep(time.Minute + longestPause + time.Second)
+		synctest.Wait()
+		if n := closedOf(places); n != len(places) {
+			t.Errorf("%d connections of %d are closed", n, len(places))
+		}
+		if n := collections.begun.Load() - before; n < 1 || n > 2 {
+			t.Errorf("%d collections, expected 1 or 2", n)
+		}
+		runtime.KeepAlive(waiting)
+		for _, place := range places {
+			place.close()
+		}
+	})
+}
+
 func TestPauses(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: shortestPause, 10 * time.Millisecond: 190 * time.Millisecond, time.Minute: longestPause} {
 		if got := pauseAfter(took); got != want {

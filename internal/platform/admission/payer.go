@@ -29,8 +29,8 @@ type Payer struct {
 // A client that opens calls on many connections and sends no message has no more memory than others.
 const waitingCost = 64 << 10
 
-// MaxHeaders are the bytes of the headers of a call or request. In memory they take up to four times as much: what a call that waits is
-// counted as covers them. TensorFlow's servers refuse longer ones, too, as gRPC's C++ library does.
+// MaxHeaders are the bytes of the headers of a call or request. In memory they take up to four times as much,
+// which is waitingCost. TensorFlow's servers refuse longer ones, too, as gRPC's C++ library does.
 const MaxHeaders = 16 << 10
 
 // Receiver is the transport of a call that takes the memory for its message itself, of the payer's account, while it receives it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/runtime/topn"
 	"math"
 	"slices"
 
@@ -180,6 +181,10 @@ func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 
 // topRow keeps the largest seen so far sorted where they are few, and sorts the row where they are many.
 func topRow[T kernels.Float](best []T, at []int32, row []T) {
+	if slices.ContainsFunc(row, func(v T) bool { return v != v }) {
+		topn.Row(best, at, row)
+		return
+	}
 	if len(best) > fewBest {
 		topSorted(best, at, row)
 		return
@@ -208,7 +213,7 @@ func topSorted[T kernels.Float](best []T, at []int32, row []T) {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(row[b], row[a]) }) // NaN last
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(row[b], row[a]) })
 	for i := range best {
 		best[i], at[i] = row[order[i]], order[i]
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // Browsers refuses what web pages of other origins have a browser send that reaches the server. Requests without an
-// Origin pass, as of other programs and of links, unless the browser says that a page of another site sent what may change something.
+// Origin, as other programs send them and links lead to, pass. One that may change something does not, if the browser says that a page
+// of another site sent it.
 type Browsers struct {
 	// Loopback says that the server listens on loopback alone: a request that calls it by another name comes from a page
 	// whose name was made to lead there (DNS rebinding).

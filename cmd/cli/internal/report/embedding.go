@@ -48,16 +48,16 @@ func readEmbeddings(dir string) ([]Embedding, error) {
 		return nil, err
 	}
 	var out []Embedding
+	var wrong error // of tables beside which others are drawn
 	for _, entry := range projectorEntry.FindAllStringSubmatch(string(list), -1) {
 		e, err := readEmbedding(dir, unquoted(entry[1]), unquoted(entry[2]), unquoted(entry[3]))
 		if err != nil {
-			return out, err
-		}
-		if e != nil {
+			wrong = errors.Join(wrong, err)
+		} else if e != nil {
 			out = append(out, *e)
 		}
 	}
-	return out, nil
+	return out, wrong
 }
 
 func unquoted(s string) string {
@@ -68,13 +68,13 @@ func unquoted(s string) string {
 	return plain
 }
 
-// readEmbedding reads a table and finds its plane; nil where it has fewer than three vectors or two numbers in each.
+// readEmbedding reads a table and finds its plane; nil where it has fewer than three vectors or two numbers in each, or more than are drawn.
 func readEmbedding(dir, table, vectors, words string) (*Embedding, error) {
 	if !filepath.IsLocal(vectors) || words != "" && !filepath.IsLocal(words) {
 		return nil, fmt.Errorf("projector_config.pbtxt: %s: expected files below model_dir, got %q and %q", table, vectors, words)
 	}
 	rows, err := readVectors(filepath.Join(dir, vectors))
-	if err != nil || len(rows) < 3 || len(rows[0]) < 2 || len(rows[0]) > widestVector {
+	if err != nil || len(rows) < 3 || len(rows[0]) < 2 {
 		return nil, err
 	}
 	e := &Embedding{Table: table, Rows: len(rows), Width: len(rows[0])}
@@ -86,23 +86,26 @@ func readEmbedding(dir, table, vectors, words string) (*Embedding, error) {
 	return e, e.project(rows)
 }
 
-// readVectors reads the first rows of a table of numbers that tabs separate.
+// readVectors reads the first rows of a table of numbers that tabs separate; none where they are too wide.
 func readVectors(path string) ([][]float64, error) {
 	lines, err := firstLines(path, mostVectors)
 	if err != nil {
 		return nil, err
 	}
+	if len(lines) > 0 && strings.Count(lines[0], "\t") >= widestVector {
+		return nil, nil
+	}
 	rows := make([][]float64, len(lines))
 	for i, line := range lines {
+		if n, want := strings.Count(line, "\t"), strings.Count(lines[0], "\t"); n != want {
+			return nil, fmt.Errorf("%s:%d: %d numbers, expected %d as in the first line", path, i+1, n+1, want+1)
+		}
 		for _, cell := range strings.Split(line, "\t") {
 			v, err := strconv.ParseFloat(cell, 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fmt.Errorf("%s:%d: %q is no finite number", path, i+1, cell)
 			}
 			rows[i] = append(rows[i], v)
-		}
-		if len(rows[i]) != len(rows[0]) {
-			return nil, fmt.Errorf("%s:%d: %d numbers, expected %d as in the first line", path, i+1, len(rows[i]), len(rows[0]))
 		}
 	}
 	return rows, nil
@@ -149,6 +152,9 @@ func (e *Embedding) project(rows [][]float64) error {
 	variances, total := eigen.Values(nil), 0.0 // ascending
 	for _, v := range variances {
 		total += max(v, 0)
+	}
+	if math.IsNaN(total) || math.IsInf(total, 0) {
+		return fmt.Errorf("embedding %s: its numbers are too large to be compared", e.Table)
 	}
 	var directions mat.Dense
 	eigen.VectorsTo(&directions)

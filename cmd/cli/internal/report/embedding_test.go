@@ -79,6 +79,10 @@ func TestEmbeddingsLeftOut(t *testing.T) {
 		"not a number":   {"1\t2\n1\tx\n1\t2\n", 0, `00_a.tsv:2: "x" is no finite number`},
 		"NaN":            {"1\t2\n1\tNaN\n1\t2\n", 0, "no finite number"},
 		"rows differ":    {"1\t2\n1\n1\t2\n", 0, "1 numbers, expected 2"},
+		"too large":      {"1e200\t2\n-1e200\t3\n1\t1e200\n", 0, "too large to be compared"},
+		"greatest":       {"3e38\t2\n-3e38\t3\n1\t3e38\n", 1, ""},
+		"widest":         {strings.Repeat(strings.Repeat("1\t", widestVector-1)+"1\n", 3), 1, ""},
+		"too wide":       {strings.Repeat(strings.Repeat("1\t", widestVector)+"1\n", 3), 0, ""},
 		"more than most": {strings.Repeat("1\t2\n3\t5\n", mostVectors), 1, ""},
 	} {
 		got, err := readEmbeddings(projected(t, c.vectors, ""))
@@ -90,6 +94,13 @@ func TestEmbeddingsLeftOut(t *testing.T) {
 				t.Errorf("%s: got %+v", name, e)
 			}
 		}
+	}
+	two := projected(t, "1\t2\n3\t5\n1\t1\n", "")
+	if err := os.WriteFile(filepath.Join(two, "projector_config.pbtxt"), []byte("embeddings {\n tensor_name: \"none\"\n tensor_path: \"none.tsv\"\n}\nembeddings {\n tensor_name: \"a\"\n tensor_path: \"projector/00_a.tsv\"\n}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readEmbeddings(two); len(got) != 1 || err == nil {
+		t.Errorf("a table beside one that is gone: %v, %v", got, err)
 	}
 	dir := t.TempDir()
 	if got, err := readEmbeddings(dir); got != nil || err != nil {

@@ -56,7 +56,7 @@ func TestKindHints(t *testing.T) {
 // TestSeveralLabels: a list of columns is no label, and the error says what goes.
 func TestSeveralLabels(t *testing.T) {
 	names := []string{"a", "b", "c"}
-	for label, several := range map[string]bool{"a,b": true, "b;c": true, "a,d": false, "a": false, ",": false} {
+	for label, several := range map[string]bool{"a,b": true, "b;c": true, "a, c ": true, "a,d": false, "a": false, ",": false} {
 		got := (&tabular.UnknownLabelError{Label: label, Names: names}).Error()
 		if strings.Contains(got, "--leave-out") != several {
 			t.Errorf("%s: got %s", label, got)

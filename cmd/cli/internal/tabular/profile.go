@@ -88,7 +88,8 @@ func (e *UnknownLabelError) Error() string {
 			near, cost = n, c
 		}
 	}
-	if several := strings.FieldsFunc(e.Label, func(r rune) bool { return strings.ContainsRune(",;|", r) }); len(several) > 1 && !slices.ContainsFunc(several, func(l string) bool { return !slices.Contains(e.Names, l) }) {
+	several := strings.FieldsFunc(e.Label, func(r rune) bool { return strings.ContainsRune(",;|", r) })
+	if len(several) > 1 && !slices.ContainsFunc(several, func(l string) bool { return !slices.Contains(e.Names, strings.TrimSpace(l)) }) {
 		return fmt.Sprintf("%q are %d columns, expected one: make a config for each, and leave the others out of it (--leave-out); several labels of one model are in docs/tasks/tabular.md", e.Label, len(several))
 	}
 	if near != "" {

@@ -57,7 +57,7 @@ func formOf(ctx context.Context, path, label string) (Form, error) {
 		return Form{Format: "jsonl"}, nil
 	case isJSONArray(trimmed, whole):
 		return Form{}, fmt.Errorf("%s is a JSON array: expected JSON lines, one object on each line: convert it, for example by jq -c '.[]'", path)
-	case isUTF16(head):
+	case IsUTF16(head):
 		return Form{}, fmt.Errorf("%s is UTF-16, expected UTF-8: convert it, for example by iconv -f utf-16 -t utf-8", path)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return Form{}, fmt.Errorf("%s is a ZIP archive, as workbooks of spreadsheets are: unpack it, or save the sheet as CSV", path)
@@ -115,8 +115,8 @@ func openText(ctx context.Context, path string) (text, error) {
 	return text{b, f}, nil
 }
 
-// isUTF16 reports whether a text begins with the mark of UTF-16, or has a zero in each second byte.
-func isUTF16(head []byte) bool {
+// IsUTF16 reports whether a text begins with the mark of UTF-16, or has a zero in each second byte.
+func IsUTF16(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return true
 	}

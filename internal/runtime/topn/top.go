@@ -1,10 +1,10 @@
-package eager
+package topn
 
 import "slices"
 
-// topN keeps the best of all that is pushed. Of equals it keeps, and extracts in order, the ones that TensorFlow's gtl::TopN does, by the
+// Top keeps the best of all that is pushed. Of equals it keeps, and extracts in order, the ones that TensorFlow's gtl::TopN does, by the
 // same moves of a binary heap whose root is the worst.
-type topN[T any] struct {
+type Top[T any] struct {
 	limit  int
 	all    []T // once it is a heap: one more than limit, the last is of no meaning
 	heaped bool
@@ -12,14 +12,19 @@ type topN[T any] struct {
 	better func(a, b T) bool
 }
 
-func newTopN[T any](limit int, better func(a, b T) bool) *topN[T] {
-	return &topN[T]{limit: limit, better: better}
+// New returns an empty Top for limit values, of which better says whether one is before another.
+func New[T any](limit int, better func(a, b T) bool) *Top[T] {
+	return &Top[T]{limit: limit, better: better}
 }
 
-func (t *topN[T]) size() int { return min(len(t.all), t.limit) }
+// Len is how many are kept.
+func (t *Top[T]) Len() int { return min(len(t.all), t.limit) }
 
-// bottom is the worst that is kept.
-func (t *topN[T]) bottom() T {
+// Full reports whether what is pushed next takes the place of another.
+func (t *Top[T]) Full() bool { return t.Len() == t.limit }
+
+// Bottom is the worst that is kept.
+func (t *Top[T]) Bottom() T {
 	if !t.heaped && !t.known {
 		worst := 0
 		for i := range t.all {
@@ -33,9 +38,11 @@ func (t *topN[T]) bottom() T {
 	return t.all[0]
 }
 
-func (t *topN[T]) unsorted() []T { return t.all[:t.size()] }
+// Unsorted is what is kept, in the order of the heap.
+func (t *Top[T]) Unsorted() []T { return t.all[:t.Len()] }
 
-func (t *topN[T]) push(v T) {
+// Push adds a value.
+func (t *Top[T]) Push(v T) {
 	if !t.heaped {
 		t.all = append(t.all, v)
 		if len(t.all) == t.limit+1 {
@@ -55,7 +62,7 @@ func (t *topN[T]) push(v T) {
 }
 
 // heapify makes a heap of all, and takes the worst out of it.
-func (t *topN[T]) heapify() {
+func (t *Top[T]) heapify() {
 	for i := (len(t.all) - 2) / 2; i >= 0; i-- {
 		t.down(t.all, i, t.all[i])
 	}
@@ -64,7 +71,7 @@ func (t *topN[T]) heapify() {
 }
 
 // pop moves the root of a heap behind the rest, which is a heap again.
-func (t *topN[T]) pop(h []T) {
+func (t *Top[T]) pop(h []T) {
 	last := len(h) - 1
 	v := h[last]
 	h[last] = h[0]
@@ -74,7 +81,7 @@ func (t *topN[T]) pop(h []T) {
 }
 
 // up moves v from a hole towards the root.
-func (t *topN[T]) up(h []T, hole, top int, v T) {
+func (t *Top[T]) up(h []T, hole, top int, v T) {
 	for hole > top && t.better(h[(hole-1)/2], v) {
 		h[hole] = h[(hole-1)/2]
 		hole = (hole - 1) / 2
@@ -83,7 +90,7 @@ func (t *topN[T]) up(h []T, hole, top int, v T) {
 }
 
 // down moves a hole to the leaves and v up from there.
-func (t *topN[T]) down(h []T, hole int, v T) {
+func (t *Top[T]) down(h []T, hole int, v T) {
 	top, child := hole, hole
 	for child < (len(h)-1)/2 {
 		child = 2 * (child + 1)
@@ -101,8 +108,8 @@ func (t *topN[T]) down(h []T, hole int, v T) {
 	t.up(h, hole, top, v)
 }
 
-// extract returns what is kept, the best first, and forgets it.
-func (t *topN[T]) extract() []T {
+// Extract returns what is kept, the best first, and forgets it.
+func (t *Top[T]) Extract() []T {
 	out := t.all
 	if t.heaped {
 		out = out[:t.limit]
