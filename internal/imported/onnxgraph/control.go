@@ -90,8 +90,8 @@ func branch(x *site) []*value {
 			refuse("a branch that makes a sequence")
 		}
 		a[i], b[i] = then.plain(then.own(a[i])), other.plain(other.own(b[i]))
-		if a[i].dtype != b[i].dtype || a[i].four != b[i].four {
-			refuse("branches whose results %d are %v and %v", i, a[i].dtype, b[i].dtype)
+		if a[i].declared() != b[i].declared() {
+			refuse("branches whose results %d are %v and %v", i, a[i].declared(), b[i].declared())
 		}
 		types = append(types, a[i].dtype)
 		then.operand(a[i], ops.RoleValue)

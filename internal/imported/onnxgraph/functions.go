@@ -89,8 +89,8 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 	more := cond(test, testArgs)
 	next := body(step, stepArgs)
 	for i, v := range next {
-		if v.dtype != first[i].dtype || v.four != first[i].four {
-			refuse("value %d of the loop is %v and becomes %v", i, first[i].dtype, v.dtype)
+		if v.declared() != first[i].declared() {
+			refuse("value %d of the loop is %v and becomes %v", i, first[i].declared(), v.declared())
 		}
 		next[i] = step.plain(step.own(v))
 		step.operand(next[i], ops.RoleValue) // may capture

@@ -82,6 +82,14 @@ func (b *builder) wider(v *value) *value {
 	return b.add(&w)
 }
 
+// declared is the type that the model says.
+func (v *value) declared() tensor.DType {
+	if v.four != tensor.Invalid {
+		return v.four
+	}
+	return v.dtype
+}
+
 func constant(t *tensor.Tensor) *value {
 	v := &value{dtype: t.DType, t: t}
 	if d, ok := wide[t.DType]; ok {

@@ -154,15 +154,7 @@ func answerONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int
 			m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: fmt.Sprintf("x%d", i), DType: v.DType, Dims: dims(i)})
 		}
 	}
-	data, err := m.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, onnx.File), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
+	s, err := openONNX(t, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +171,19 @@ func answerONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int
 		return nil, err
 	}
 	return got[0], nil
+}
+
+func openONNX(t *testing.T, m onnx.Model) (*session.Session, error) {
+	t.Helper()
+	data, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, onnx.File), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
 }
 
 // dimsLike are open sizes, but for the parts of complex numbers, heads and their sizes, and vectors.

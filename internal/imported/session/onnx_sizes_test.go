@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
@@ -140,6 +141,27 @@ func TestFourBitsInGraphs(t *testing.T) {
 			in := []*tensor.Tensor{tensor.Scalar(true), tensor.Scalar(float32(0)), elements([]float32{3, 100}, 2)}
 			runONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], "", i) }, &tensor.Tensor{DType: tensor.Uint8, Shape: []int{2}, Bytes: []byte{3, 15}})
 		})
+	}
+}
+
+// TestFourAndEightBits: what differs in its bits alone is refused by the types that the model says.
+func TestFourAndEightBits(t *testing.T) {
+	graph := func(bits int) *onnx.Graph {
+		q := onnx.Node{Op: "QuantizeLinear", Inputs: []string{"x1", "one"}, Outputs: []string{"q"}, Attrs: map[string]any{"output_dtype": bits}}
+		return &onnx.Graph{Nodes: []onnx.Node{q}, Outputs: []onnx.Value{{Name: "q", DType: tensor.Uint8, Unranked: true}}}
+	}
+	const uint4, uint8 = 21, 2 // in ONNX
+	m := onnx.Model{Opsets: map[string]int{"": 21}, Graph: onnx.Graph{
+		Inputs:       []onnx.Value{{Name: "x0", DType: tensor.Bool}, {Name: "x1", DType: tensor.Float32}},
+		Outputs:      []onnx.Value{{Name: "y", DType: tensor.Uint8, Unranked: true}},
+		Initializers: []onnx.Initializer{{Name: "one", Tensor: tensor.Scalar(float32(1))}},
+		Nodes:        []onnx.Node{{Op: "If", Inputs: []string{"x0"}, Outputs: []string{"y"}, Attrs: map[string]any{"then_branch": graph(uint4), "else_branch": graph(uint8)}}}}}
+	s, err := openONNX(t, m)
+	if err == nil || !strings.Contains(err.Error(), "branches whose results 0 are uint4 and uint8") {
+		t.Errorf("got %v", err)
+	}
+	if err == nil {
+		s.Close()
 	}
 }
 
