@@ -106,7 +106,7 @@ func TestSiteWithoutOrigin(t *testing.T) {
 		for site, own := range map[string]bool{"": true, "none": true, "same-origin": true, "same-site": false, "cross-site": false, "new-site": false} {
 			ok := own || method == "GET" || method == "HEAD" || method == "OPTIONS"
 			got := (Browsers{}).ask(method, "Sec-Fetch-Site", site)
-			if (got.Code == http.StatusNoContent) != ok || !ok && !strings.Contains(got.Body.String(), `a page of the site \"`+site+`\": `) {
+			if (got.Code == http.StatusNoContent) != ok || !ok && !strings.Contains(got.Body.String(), `Sec-Fetch-Site \"`+site+`\": `) {
 				t.Errorf("%s of site %q: %d %s", method, site, got.Code, got.Body)
 			}
 		}
