@@ -78,6 +78,9 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkParquetSchema(f, mem.size); err != nil {
+		return nil, err
+	}
 	props := parquet.NewReaderProperties(mem)
 	props.BufferedStreamEnabled = true // else a column of a row group lies in memory as it is in the file, twice
 	r, err := pq.NewParquetReader(f, pq.WithReadProps(props))

@@ -182,6 +182,7 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 		} else if id, err = t.varint(); err != nil {
 			return err
 		}
+		id = int64(int16(id)) // as the library reads it
 		taken, err := f(id, typ)
 		if err == nil && !taken {
 			err = t.skip(typ, depth)

@@ -57,26 +57,14 @@ func (b *builder) leaf(f *field) (*leaf, error) {
 	return l, nil
 }
 
-// levelsOf returns the levels of a leaf below f: where there is one, of a leaf that has no list between, since it has the fewest. It reports whether
-// there is a list between.
-func (b *builder) levelsOf(f *field) (def, rep []int16, between bool, err error) {
-	down := f
-	for len(down.children) > 0 {
-		next := down.children[0]
-		for _, c := range down.children {
-			if !c.repeated() {
-				next = c
-				break
-			}
-		}
-		down = next
-	}
-	l, err := b.leaf(down)
+// levelsOf returns the levels of f's lead.
+func (b *builder) levelsOf(f *field) (def, rep []int16, err error) {
+	l, err := b.leaf(f.lead)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
 	def, rep = l.levels()
-	return def, rep, down.levels.RepLevel > f.levels.RepLevel, nil
+	return def, rep, nil
 }
 
 // bitmap returns room for n bits.
@@ -119,13 +107,13 @@ func (b *builder) present(f *field, n int64) (valid *memory.Buffer, nulls int, e
 	if n == 0 || !f.Nullable {
 		return nil, 0, nil
 	}
-	def, rep, between, err := b.levelsOf(f)
+	def, rep, err := b.levelsOf(f)
 	if err != nil {
 		return nil, 0, err
 	}
 	valid = b.bitmap(n)
 	io := file.ValidityBitmapInputOutput{ReadUpperBound: n, ValidBits: valid.Bytes()}
-	if between {
+	if f.repeats() {
 		err = file.DefRepLevelsToBitmap(def, rep, f.levels, &io)
 	} else {
 		file.DefLevelsToBitmap(def, f.levels, &io)
@@ -142,7 +130,7 @@ func (b *builder) present(f *field, n int64) (valid *memory.Buffer, nulls int, e
 
 // list returns a list, a list of fixed size or a map of n slots.
 func (b *builder) list(f *field, n int64) (arrow.Array, error) {
-	def, rep, _, err := b.levelsOf(f)
+	def, rep, err := b.levelsOf(f)
 	if err != nil {
 		return nil, err
 	}

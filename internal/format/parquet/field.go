@@ -16,6 +16,7 @@ type field struct {
 	arrow.Field
 	children []*field // of lists and maps one
 	leaf     int      // the column of the file, where there are no children
+	lead     *field   // the leaf at f or below it whose levels say where f is null: one without a list between, which has the fewest, where there is one
 	levels   file.LevelInfo
 }
 
@@ -30,18 +31,8 @@ func (f *field) leaves(to []int) []int {
 	return to
 }
 
-// repeated reports whether f is a list, or has one below it.
-func (f *field) repeated() bool {
-	if f.isList() {
-		return true
-	}
-	for _, c := range f.children {
-		if c.repeated() {
-			return true
-		}
-	}
-	return false
-}
+// repeats reports whether a list lies between f and its lead.
+func (f *field) repeats() bool { return f.lead.levels.RepLevel > f.levels.RepLevel }
 
 func (f *field) isList() bool { return len(f.children) > 0 && f.Type.ID() != arrow.STRUCT }
 
@@ -83,7 +74,9 @@ func (t tree) once(n schema.Node, levels file.LevelInfo) (*field, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &field{Field: fieldOf(n, typ), leaf: t.schema.ColumnIndexByNode(n), levels: levels}, nil
+		out := &field{Field: fieldOf(n, typ), leaf: t.schema.ColumnIndexByNode(n), levels: levels}
+		out.lead = out
+		return out, nil
 	}
 	return nil, fmt.Errorf("node %q is neither a group nor a column", n.Name())
 }
@@ -113,6 +106,9 @@ func (t tree) structure(n *schema.GroupNode, levels file.LevelInfo) (*field, err
 			return nil, err
 		}
 		out.children = append(out.children, c)
+		if i == 0 || out.repeats() && c.lead.levels.RepLevel == levels.RepLevel {
+			out.lead = c.lead
+		}
 	}
 	out.Field = fieldOf(n, out.structType())
 	return out, nil
@@ -165,7 +161,7 @@ func onlyRepeated(n *schema.GroupNode) (schema.Node, error) {
 // above it.
 func listOf(n schema.Node, t arrow.DataType, item *field, levels file.LevelInfo, before int16) *field {
 	levels.RepeatedAncestorDefLevel = before
-	return &field{Field: fieldOf(n, t), children: []*field{item}, leaf: -1, levels: levels}
+	return &field{Field: fieldOf(n, t), children: []*field{item}, leaf: -1, lead: item.lead, levels: levels}
 }
 
 // mapping returns the map of a group with Parquet's annotation for maps. A map of keys alone is a list.

@@ -16,8 +16,16 @@ type Reader struct {
 	schema *arrow.Schema
 }
 
+// MaxNested is in how many groups a column may lie. Each of them takes memory for each row, and a list is two.
+const MaxNested = 100
+
 // NewReader returns a reader of the fields of f. What it allocates is of mem.
 func NewReader(f *file.Reader, mem memory.Allocator) (*Reader, error) {
+	for i := range f.MetaData().Schema.NumColumns() {
+		if path := f.MetaData().Schema.Column(i).ColumnPath(); len(path) > MaxNested+1 {
+			return nil, fmt.Errorf("a column lies in %d groups, expected at most %d", len(path)-1, MaxNested)
+		}
+	}
 	stored, err := storedSchema(f.MetaData().KeyValueMetadata(), mem)
 	if err != nil {
 		return nil, err
