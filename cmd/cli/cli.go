@@ -83,9 +83,10 @@ func Main(opts ...Option) {
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) (code int) {
+	out := &printed{Writer: stdout}
 	a := &app{name: "goestimator", gpus: gpus.CUDA(), models: registry.New[estimator.ModelFn]("model", nil),
 		inputs: registry.New[estimator.InputFn]("input", nil), steps: registry.New[inputs.TransformFunc]("transform", nil),
-		stdin: inputs.NewStream(os.Stdin), stdout: stdout, stderr: &console{out: stderr}}
+		stdin: inputs.NewStream(os.Stdin), stdout: out, stderr: &console{out: stderr}}
 	a.logs.color = colorful(stderr)
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,13 +106,16 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 		a.logs.json = a.logs.json || asksForJSON(args) // flags behind the mistake were not read
 		return flagError(cmd, err)
 	})
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(a.stderr)
 	ctx, stop := withSignals(ctx, &a.last)
 	defer stop()
 	unknown := helpOfCommands(root)
-	err := root.ExecuteContext(ctx)
-	return a.end(ctx, cmp.Or(err, *unknown))
+	err := cmp.Or(root.ExecuteContext(ctx), *unknown)
+	if err == nil && ctx.Err() == nil {
+		err = out.lost()
+	}
+	return a.end(ctx, err)
 }
 
 func (a *app) root() *cobra.Command {

@@ -191,6 +191,9 @@ func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
 // isTerminal reports whether w is a terminal that moves its cursor.
 func isTerminal(w io.Writer) bool {
+	if p, ok := w.(*printed); ok {
+		w = p.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }

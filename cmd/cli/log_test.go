@@ -87,7 +87,7 @@ func TestColorful(t *testing.T) {
 		colors, moves bool
 	}{{"TERM", "xterm", true, true}, {"NO_COLOR", "1", false, true}, {"NO_COLOR", "", true, true}, {"TERM", "dumb", false, false}} {
 		t.Setenv(c.name, c.value)
-		if colorful(terminal) != c.colors || isTerminal(terminal) != c.moves {
+		if colorful(terminal) != c.colors || isTerminal(&printed{Writer: terminal}) != c.moves {
 			t.Errorf("%s=%s: colours %t, a terminal %t", c.name, c.value, colorful(terminal), isTerminal(terminal))
 		}
 	}

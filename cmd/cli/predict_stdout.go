@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"os/signal"
@@ -64,7 +63,7 @@ type pipeEnd struct {
 // Write writes, and notes a closed pipe.
 func (p *pipeEnd) Write(b []byte) (int, error) {
 	n, err := p.Writer.Write(b)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	if closedPipe(err) {
 		p.closed = true
 	}
 	return n, err

@@ -29,7 +29,7 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 		case b.Loopback && !namesLoopback(r.Host) && !b.named(r.Host):
 			why = fmt.Sprintf("host %q: the server listens on loopback, where it is called localhost, 127.0.0.1 or [::1]", r.Host)
 		case !b.AnyOrigin && !SameOrigin(r):
-			why = fmt.Sprintf("origin %q: pages of other origins than the server's may not ask it, unless it is started with CORS support", r.Header.Get("Origin"))
+			why = sender(r) + ": pages of other origins than the server's may not ask it, unless it is started with CORS support"
 		default:
 			h.ServeHTTP(w, r)
 			return
@@ -38,6 +38,14 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": why})
 	})
+}
+
+// sender is what a request says of the page that sent it.
+func sender(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return fmt.Sprintf("origin %q", origin)
+	}
+	return fmt.Sprintf("Sec-Fetch-Site %q", r.Header.Get("Sec-Fetch-Site"))
 }
 
 // named reports whether a Host header has the server's own name.
