@@ -79,8 +79,11 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 
 // initFolder writes the config of a folder of images or texts.
 func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
-	if f.label != "" || f.task == "regression" || len(f.leaveOut) > 0 {
+	if f.label != "" || len(f.leaveOut) > 0 {
 		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: give neither --label nor --leave-out", dir))
+	}
+	if f.task == "regression" {
+		return usage(fmt.Errorf("--task regression: %s is a folder, whose folders are the classes; for numbers make a table of it", dir))
 	}
 	texts, err := textsOf(dir)
 	if err != nil {

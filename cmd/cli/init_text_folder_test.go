@@ -88,6 +88,17 @@ func TestInitTextFolderRefused(t *testing.T) {
 	}
 }
 
+// TestInitFolderIsNoTable: what is asked of a table alone is refused of a folder, and named.
+func TestInitFolderIsNoTable(t *testing.T) {
+	for _, flag := range []string{"--label=x", "--leave-out=x", "--task=regression"} {
+		var stdout, stderr bytes.Buffer
+		name, _, _ := strings.Cut(flag, "=")
+		if code := Run(t.Context(), []string{"init", t.TempDir(), flag, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), name) {
+			t.Errorf("%s: exit code %d: %s", flag, code, stderr.String())
+		}
+	}
+}
+
 // TestTextsBesideImages: a licence or captions make no texts of a folder of images; notes of pictures do not make images of texts.
 func TestTextsBesideImages(t *testing.T) {
 	for _, c := range []struct{ texts, images, want int }{{0, 1, 0}, {1, 1, 0}, {2, 1, 4}, {1, 0, 2}} {
