@@ -147,10 +147,18 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 // tableName is the name of a file without its endings.
 func tableName(path string) string {
 	name, _, _ := strings.Cut(inputs.BaseName(path), ".")
-	if name == "" {
+	if name == "" || name == "/" {
 		return "model"
 	}
 	return name
+}
+
+// folderName is the name of a folder, also of one that is given as "." or "..".
+func folderName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return tableName(filepath.Clean(dir))
 }
 
 // initImages writes the config of a folder of images.
@@ -160,7 +168,7 @@ func (a *app) initImages(dir string, f initFlags) error {
 		return err
 	}
 	if f.modelDir == "" {
-		f.modelDir = "runs/" + tableName(filepath.Clean(dir))
+		f.modelDir = "runs/" + folderName(dir)
 	}
 	size := "all of one size"
 	if t.height > 0 {

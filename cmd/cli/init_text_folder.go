@@ -144,7 +144,7 @@ func readText(name string) (text string, err error) {
 
 // tableOfTexts makes a table of a folder of texts beside the config, and returns its path.
 func (a *app) tableOfTexts(t *textFolder, dir string, f initFlags) (string, error) {
-	path := filepath.Join(filepath.Dir(f.out), tableName(filepath.Clean(dir))+".csv")
+	path := filepath.Join(filepath.Dir(f.out), folderName(dir)+".csv")
 	if _, err := os.Stat(path); err == nil && !f.force {
 		return "", usage(fmt.Errorf("%s exists, where the table of the texts is to be: move it, or overwrite it by --force", path))
 	}

@@ -132,3 +132,17 @@ func TestReadText(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestFolderName: the folder where one is has its own name, too.
+func TestFolderName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "reviews", "good")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for given, want := range map[string]string{".": "good", "..": "reviews", dir: "good", dir + "/": "good", "../good": "good", "other.d": "other", "/": "model"} {
+		if got := folderName(given); got != want {
+			t.Errorf("%q: got %q, expected %q", given, got, want)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
 // Window is how many bytes of a stream may always be on their way: Send of a
@@ -77,7 +79,7 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxSendMsgSize(math.MaxInt32), // callers say what they take; callers of foreign services take more
 		grpc.MaxConcurrentStreams(1024),
-		grpc.MaxHeaderListSize(64 << 10),
+		grpc.MaxHeaderListSize(admission.MaxHeaders),
 		grpc.ConnectionTimeout(10 * time.Second),
 		grpc.InitialWindowSize(grpcWindow),
 		grpc.InitialConnWindowSize(grpcWindow),
