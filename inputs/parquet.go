@@ -78,7 +78,7 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkParquetSchema(f, mem.size); err != nil {
+	if err := checkParquetFooter(f, mem.size); err != nil {
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(mem)

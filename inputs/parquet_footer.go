@@ -10,12 +10,9 @@ import (
 	columns "github.com/goestimator/goestimator/internal/format/parquet"
 )
 
-// errChecked ends the reading of a file's end where its schema was checked.
-var errChecked = errors.New("checked")
-
-// checkParquetSchema checks the schema in a file's end before the library reads it, which makes room for as many nodes as a group claims, and calls
-// itself for each group in a group.
-func checkParquetSchema(f io.ReaderAt, size int64) error {
+// checkParquetFooter checks a file's end before the library reads it, which makes room for as many elements as a list claims and as many nodes
+// as a group of the schema claims, and calls itself for each group in a group.
+func checkParquetFooter(f io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < int64(len(tail)) {
 		return nil // the library says what is wrong
@@ -29,26 +26,33 @@ func checkParquetSchema(f io.ReaderAt, size int64) error {
 		return nil
 	}
 	in := &thriftReader{in: bufio.NewReader(io.NewSectionReader(f, end-n, n))}
+	schemas := 0
 	err := in.fields(0, func(id int64, typ byte) (bool, error) {
 		if id != 2 || typ != thriftList {
 			return false, nil
 		}
-		if err := in.schema(); err != nil {
-			return true, err
+		if schemas++; schemas > 1 {
+			return true, errors.New("it has two schemas")
 		}
-		return true, errChecked
+		if err := in.schema(); err != nil {
+			return true, fmt.Errorf("its schema cannot be read: %w", err)
+		}
+		return true, nil
 	})
-	if err != nil && !errors.Is(err, errChecked) {
-		return fmt.Errorf("its schema cannot be read: %w", err)
+	if err != nil {
+		return fmt.Errorf("its end is damaged: %w", err)
 	}
 	return nil
 }
 
 // schema reads a list of Parquet's SchemaElement, which are the nodes of a tree: each group before its nodes.
 func (t *thriftReader) schema() error {
-	n, err := t.structs()
+	n, element, err := t.list()
 	if err != nil {
 		return err
+	}
+	if element != thriftStruct {
+		return errThrift
 	}
 	var groups []int64 // how many nodes are still to come of the groups around
 	for left := n - 1; left >= 0; left-- {
@@ -74,30 +78,13 @@ func (t *thriftReader) schema() error {
 		for len(groups) > 0 && groups[len(groups)-1] == 0 {
 			groups = groups[:len(groups)-1]
 		}
-		if len(groups) == 0 {
+		switch {
+		case len(groups) > 0:
+		case left > 0:
+			return fmt.Errorf("%d of its nodes are in no group", left)
+		default:
 			return nil
 		}
 	}
 	return fmt.Errorf("it has %d nodes, fewer than its groups claim", n)
-}
-
-// structs reads the head of a list of structs: how many there are.
-func (t *thriftReader) structs() (int64, error) {
-	head, err := t.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	if head&15 != thriftStruct {
-		return 0, errThrift
-	}
-	n := uint64(head >> 4)
-	if n == 15 {
-		if n, err = binary.ReadUvarint(t); err != nil {
-			return 0, err
-		}
-	}
-	if n > 1<<31-1 {
-		return 0, errThrift
-	}
-	return int64(n), nil
 }

@@ -19,16 +19,26 @@ func schemaNode(nodes int64) []byte {
 
 // emptyFile is a file without rows, whose schema has the nodes.
 func emptyFile(nodes ...int64) []byte {
-	end := append(thriftInt(1, 2), 1<<4|thriftList)
+	return fileOfFields(thriftInt(1, 2), schemaField(nodes), []byte{1<<4 | thriftI64, 0, 1<<4 | thriftList, thriftStruct})
+}
+
+// schemaField is the field of a file's end that comes behind the first one.
+func schemaField(nodes []int64) []byte {
+	field := []byte{1<<4 | thriftList}
 	if len(nodes) < 15 {
-		end = append(end, byte(len(nodes))<<4|thriftStruct)
+		field = append(field, byte(len(nodes))<<4|thriftStruct)
 	} else {
-		end = binary.AppendUvarint(append(end, 15<<4|thriftStruct), uint64(len(nodes)))
+		field = binary.AppendUvarint(append(field, 15<<4|thriftStruct), uint64(len(nodes)))
 	}
 	for _, n := range nodes {
-		end = append(end, schemaNode(n)...)
+		field = append(field, schemaNode(n)...)
 	}
-	end = append(end, 1<<4|thriftI64, 0, 1<<4|thriftList, thriftStruct, thriftStop) // no rows, no row groups
+	return field
+}
+
+// fileOfFields is a file whose end has the fields.
+func fileOfFields(fields ...[]byte) []byte {
+	end := append(bytes.Join(fields, nil), thriftStop)
 	file := append([]byte("PAR1"), end...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(end))), "PAR1"...)
 }
@@ -61,6 +71,7 @@ func TestParquetSchemas(t *testing.T) {
 		"too few":         {[]int64{2, 1, 0}, "it has 3 nodes, fewer than its groups claim"},
 		"a negative size": {[]int64{-1, 0}, "a group claims -1 nodes, but 1 follow"},
 		"nothing":         {nil, "it has 0 nodes, fewer than its groups claim"},
+		"no group":        {[]int64{1, 0, 0}, "1 of its nodes are in no group"},
 	} {
 		r, err := parquetRecords(memoryFile{bytes.NewReader(emptyFile(c.nodes...))}, nil, 1)
 		if text := fmt.Sprint(err); (err == nil) != (c.err == "") || !strings.Contains(text, c.err) {
@@ -70,6 +81,26 @@ func TestParquetSchemas(t *testing.T) {
 			if err := r.stop(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestParquetEnds: an end whose lists claim more than it has, or that has a second schema, is refused before the library makes room for it.
+func TestParquetEnds(t *testing.T) {
+	version, schema := thriftInt(1, 2), schemaField([]int64{1, 0})
+	many := binary.AppendUvarint([]byte{15<<4 | thriftStruct}, 1<<31-1)
+	rows := []byte{1<<4 | thriftI64, 0}
+	for name, c := range map[string]struct {
+		file []byte
+		err  string
+	}{
+		"row groups":  {fileOfFields(version, schema, rows, append([]byte{1<<4 | thriftList}, many...)), "its end is damaged: EOF"},
+		"metadata":    {fileOfFields(version, schema, rows, []byte{1<<4 | thriftList, thriftStruct}, append([]byte{1<<4 | thriftList}, many...)), "its end is damaged: EOF"},
+		"two schemas": {fileOfFields(version, schema, append([]byte{thriftList, 4}, schemaField([]int64{1, 0})[1:]...)), "it has two schemas"},
+		"lists":       {fileOfFields(version, schema, bytes.Repeat([]byte{1<<4 | thriftList}, 40)), "damaged"},
+	} {
+		if _, err := parquetRecords(memoryFile{bytes.NewReader(c.file)}, nil, 1); err == nil || !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: got %v, expected %q", name, err, c.err)
 		}
 	}
 }

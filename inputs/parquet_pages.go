@@ -193,8 +193,11 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 	}
 }
 
-// skip skips a value.
+// skip skips a value, all bytes of which must be there.
 func (t *thriftReader) skip(typ byte, depth int) error {
+	if depth > 16 {
+		return errThrift
+	}
 	switch typ {
 	case thriftTrue, thriftFalse:
 		return nil
@@ -213,8 +216,40 @@ func (t *thriftReader) skip(typ byte, depth int) error {
 		return t.discard(n)
 	case thriftStruct:
 		return t.fields(depth+1, func(int64, byte) (bool, error) { return false, nil })
+	case thriftList, thriftSet:
+		n, element, err := t.list()
+		for ; n > 0 && err == nil; n-- {
+			err = t.element(element, depth+1)
+		}
+		return err
 	}
-	return errThrift // page headers have no lists, sets or maps
+	return errThrift // Parquet has no maps
+}
+
+// element skips an element of a list.
+func (t *thriftReader) element(typ byte, depth int) error {
+	if typ == thriftTrue || typ == thriftFalse {
+		return t.discard(1)
+	}
+	return t.skip(typ, depth)
+}
+
+// list reads the head of a list: how many elements it claims, and their type.
+func (t *thriftReader) list() (n int64, element byte, err error) {
+	head, err := t.ReadByte()
+	if err != nil {
+		return 0, 0, err
+	}
+	size := uint64(head >> 4)
+	if size == 15 {
+		if size, err = binary.ReadUvarint(t); err != nil {
+			return 0, 0, err
+		}
+	}
+	if size > math.MaxInt32 {
+		return 0, 0, errThrift
+	}
+	return int64(size), head & 15, nil
 }
 
 // int reads an integer field into to.
