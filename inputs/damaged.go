@@ -27,7 +27,7 @@ var ErrTooManyDamaged = errors.New("too many damaged rows")
 type Damaged struct {
 	// Max is how many rows may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
 	Max int64
-	// Log is told of the first 3 rows, of each thousand, and of the number where the data ends; nil: slog.Default().
+	// Log gets the first 3 rows, the count at each thousand, and the count where the data ends; nil: slog.Default().
 	Log *slog.Logger
 	// Total, where it is set, counts the rows of several data sets, and logs them.
 	Total *Damaged
@@ -56,7 +56,7 @@ func (d *Damaged) First() error {
 const (
 	damagedEach    = 3    // rows that are logged one by one
 	damagedEvery   = 1000 // how often the count is logged after them
-	damagedExplain = 100  // rows of which it is found out what is wrong with each
+	damagedExplain = 100  // rows that are looked at to find out what is wrong
 )
 
 // leaveOut counts a row of a source. Places ascend within it, so that the last one tells which rows were counted before.

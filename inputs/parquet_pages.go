@@ -193,7 +193,7 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 	}
 }
 
-// skip skips a value, all bytes of which must be there.
+// skip skips a value, whose bytes must all be there.
 func (t *thriftReader) skip(typ byte, depth int) error {
 	if depth > 16 {
 		return errThrift

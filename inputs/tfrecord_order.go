@@ -28,7 +28,7 @@ type orderedEntry struct {
 	list   int    // where its list begins
 	kind   tfexample.Kind
 	field  int  // -1: it is no field's
-	floats bool // its values are those of the field's column
+	floats bool // its values lie as in the column of the field
 }
 
 // entry returns entry k, where rest begins with one that lies alike; else nil.

@@ -98,7 +98,7 @@ func (l *leaf) array() (arrow.Array, error) {
 // nulls returns nulls, as many as there are values.
 func (l *leaf) nulls() arrow.Array {
 	n := l.values.ValuesWritten()
-	if r, ok := l.values.(file.BinaryRecordReader); ok { // which counts those of the last page
+	if r, ok := l.values.(file.BinaryRecordReader); ok { // whose ValuesWritten counts the last page alone
 		chunks := r.GetBuilderChunks()
 		defer releaseAll(chunks)
 		n = 0

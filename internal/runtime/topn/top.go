@@ -12,7 +12,7 @@ type Top[T any] struct {
 	better func(a, b T) bool
 }
 
-// New returns an empty Top for limit values, of which better says whether one is before another.
+// New returns an empty Top for limit values; better says whether one comes before another.
 func New[T any](limit int, better func(a, b T) bool) *Top[T] {
 	return &Top[T]{limit: limit, better: better}
 }

@@ -238,5 +238,5 @@ func (e Embedding) title() string {
 	return parts[max(len(parts)-2, 0)]
 }
 
-// mostLabelled is how many points have their words beside them; those of more appear under the pointer.
+// mostLabelled is how many points have their words beside them. Of larger tables, words appear under the pointer.
 const mostLabelled = 60

@@ -41,7 +41,7 @@ func (p *Profile) kindHints() []string {
 // listMarks separate the classes of a label that has several.
 var listMarks = []string{"|", ";", ","}
 
-// listLabel is what separates the classes of a label of lists, of which some have one class of others; "" for none.
+// listLabel is what separates the classes in a label that lists several. Some lists share a class. "" for none.
 func (p *Profile) listLabel() string {
 	for _, mark := range listMarks {
 		single, parts, lists := map[string]bool{}, map[string]int{}, 0
