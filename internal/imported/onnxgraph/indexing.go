@@ -191,13 +191,19 @@ func scatterElements(x *site) *value {
 	return x.op(ops.Reshape, nil, y, x.shape(u))
 }
 
-// places makes the last axis of indices non-negative; from is the first axis of u that they are for.
-func (x *site) places(u, at *value, from int) *value {
-	dims := at.dims()
-	if len(dims) == 0 || dims[len(dims)-1] < 0 {
+// lastSize is the size of the last axis, -1 where it is not known.
+func lastSize(v *value) int {
+	if dims := v.dims(); len(dims) > 0 {
+		return dims[len(dims)-1]
+	}
+	return -1
+}
+
+// places makes the last axis of indices, of size k, non-negative; from is the first axis of u that they are for.
+func (x *site) places(u, at *value, k, from int) *value {
+	if k < 0 {
 		refuse("the size of the last axis of the indices is not known")
 	}
-	k := dims[len(dims)-1]
 	if k == 0 {
 		return at
 	}
@@ -207,7 +213,7 @@ func (x *site) places(u, at *value, from int) *value {
 func gatherND(x *site) *value {
 	u, at := x.at(0), x.at(1)
 	lead := x.int("batch_dims", 0)
-	at = x.places(u, at, lead)
+	at = x.places(u, at, lastSize(at), lead)
 	if lead == 0 {
 		return x.op(ops.GatherNd, nil, u, at)
 	}
@@ -224,8 +230,12 @@ func gatherND(x *site) *value {
 }
 
 func scatterND(x *site) *value {
-	u := x.at(0)
-	return x.op(x.scatterOp(), nil, u, x.places(u, x.at(1), 0), x.at(2))
+	u, at, updates := x.at(0), x.at(1), x.at(2)
+	k := lastSize(at)
+	if ranks := []int{u.rank(), at.rank(), updates.rank()}; k < 0 && slices.Min(ranks) >= 0 {
+		k = ranks[0] - (ranks[2] - (ranks[1] - 1)) // an update has the axes that an index leaves out
+	}
+	return x.op(x.scatterOp(), nil, u, x.places(u, at, k, 0), updates)
 }
 
 // topK: k is an input since version 10; the smallest are the largest of what is negative.

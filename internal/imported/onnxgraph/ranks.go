@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -37,6 +38,16 @@ func reducedRank(in []*value, keep bool) int {
 		return -1
 	}
 	return max(rank-axes, 0)
+}
+
+// einsumRank is the number of indices of the result; an ellipsis stands for any number.
+func einsumRank(attrs graph.Attrs) int {
+	equation, _ := attrs["equation"].([]byte)
+	_, result, ok := bytes.Cut(equation, []byte("->"))
+	if !ok || bytes.ContainsRune(result, '.') {
+		return -1
+	}
+	return len(result)
 }
 
 func firstRank(in []*value) int { return in[0].rank() }
@@ -83,6 +94,8 @@ func (b *builder) noteRank(d *ops.Def, attrs graph.Attrs, in []*value, y *value)
 	switch f := ranked[d]; {
 	case f != nil:
 		rank = f(in)
+	case d == ops.Einsum:
+		rank = einsumRank(attrs)
 	case reductions[d]:
 		keep, _ := attrs["keep_dims"].(bool)
 		rank = reducedRank(in, keep)

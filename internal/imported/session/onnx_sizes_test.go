@@ -194,3 +194,14 @@ func TestResizedIntegers(t *testing.T) {
 		})
 	}
 }
+
+// TestRanksThatFollow: a request alone says which axes a Squeeze leaves; the equation of an Einsum says the rank of its result.
+func TestRanksThatFollow(t *testing.T) {
+	m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{
+		Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+		Nodes: []onnx.Node{
+			{Op: "Squeeze", Inputs: []string{"x0"}, Outputs: []string{"s"}}, {Op: "Einsum", Inputs: []string{"s"}, Outputs: []string{"e"}, Attrs: map[string]any{"equation": "ij->ji"}},
+			{Op: "Flatten", Inputs: []string{"e"}, Outputs: []string{"y"}, Attrs: map[string]any{"axis": -1}}}}}
+	in := []*tensor.Tensor{elements([]float32{0, 2, 0, 1, 0, 3}, 1, 2, 3)}
+	runONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], "", i) }, elements([]float32{0, 1, 2, 0, 0, 3}, 3, 2))
+}
