@@ -9,9 +9,9 @@ import (
 )
 
 // fence is memory between two pages that nobody may touch: an element read before or behind an operand ends the test.
-type fence[T Float] struct{ room []T }
+type fence[T Float | byte | int32] struct{ room []T }
 
-func newFence[T Float](t *testing.T, elements int) fence[T] {
+func newFence[T Float | byte | int32](t *testing.T, elements int) fence[T] {
 	t.Helper()
 	page, size := syscall.Getpagesize(), int(unsafe.Sizeof(T(0)))
 	inner := ceilDiv(elements*size, page) * page
@@ -186,6 +186,33 @@ func TestConvWithin(t *testing.T) {
 				clear(a)
 				Conv2DInputGrad(g, a, c, f.b.hold(w, front))
 				requireBits(t, fmt.Sprint(g, ": gradient of the image"), a, dx)
+			}
+		}
+	})
+}
+
+// TestBytesWithin has the operands and results of products of bytes at either end of their fences.
+func TestBytesWithin(t *testing.T) {
+	const most = 1 << 15
+	a, ints, floats, results, numbers := newFence[byte](t, most), newFence[int32](t, most), newFence[float32](t, most), newFence[byte](t, most), newFence[float32](t, most)
+	eachLevel(t, func(t *testing.T) {
+		for _, k := range []int{1, 3, 4, 64, 66} {
+			for _, n := range []int{1, 8, 9, 16, 31, 40, 64, 70} {
+				for _, m := range []int{1, 6, 13, 20} {
+					for _, front := range bools {
+						c := newByteCase(newRand(1), m, n, k, 0, n%2 == 0, true, false, false)
+						c.A = a.hold(c.A, front)
+						want := c.sums()
+						c.Ints = ints.hold(make([]int32, m*n), front)
+						c.multiply()
+						requireInts(t, c.String(), c.Ints, want)
+						c.Scale = numbers.hold(vector[float32](newRand(2), n), front)
+						c.Floats = floats.hold(make([]float32, m*n), front)
+						c.multiply()
+						c.Bytes = results.hold(make([]byte, m*n), front)
+						c.multiply()
+					}
+				}
 			}
 		}
 	})

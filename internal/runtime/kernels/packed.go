@@ -77,7 +77,7 @@ func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
 const cacheLine = 64
 
 // aligned returns n zeros that start at a cache line.
-func aligned[T Float](n int) []T {
+func aligned[T Float | byte](n int) []T {
 	size := int(unsafe.Sizeof(T(0)))
 	x := make([]T, n+cacheLine/size)
 	skip := (cacheLine - int(uintptr(unsafe.Pointer(unsafe.SliceData(x))))%cacheLine) % cacheLine / size

@@ -32,6 +32,8 @@ func simdTranspose[T Float](_ []T, _ int, _ []T, _ int, _, _ int) int { return 0
 
 func tilesFor[T Float](Level) *tileSet { return portableTiles[T]() }
 
+func byteTiles(Level) *byteTileSet { return &bytesPortable }
+
 func simdMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
 
 func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }

@@ -10,20 +10,21 @@ import (
 )
 
 func main() {
-	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64, random or jpeg")
+	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64, random, jpeg or integers")
 	flag.Parse()
 	build.ConstraintExpr("amd64,!noasm")
 	sets := map[string]func(){
-		"gemm32": func() { gemm(single) },
-		"gemm64": func() { gemm(double) },
-		"vec32":  func() { vectors(single); pause() },
-		"vec64":  func() { vectors(double) },
-		"random": random,
-		"jpeg":   jpeg,
+		"gemm32":   func() { gemm(single) },
+		"gemm64":   func() { gemm(double) },
+		"vec32":    func() { vectors(single); pause() },
+		"vec64":    func() { vectors(double) },
+		"random":   random,
+		"jpeg":     jpeg,
+		"integers": integers,
 	}
 	emit := sets[*set]
 	if emit == nil {
-		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64, random or jpeg", *set)
+		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64, random, jpeg or integers", *set)
 	}
 	emit()
 	build.Generate()

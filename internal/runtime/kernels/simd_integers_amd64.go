@@ -1,0 +1,56 @@
+//go:build amd64 && !noasm
+
+package kernels
+
+import "golang.org/x/sys/cpu"
+
+// The micro-kernels of products of bytes.
+var (
+	bytesVNNI = byteTileSet{rows: 14, width: 32, narrow: 64, thin: 6, table: vnniTiles, lanes: 16, masks: true,
+		finish: [3]func(*byte){finishIntsAVX512, finishFloatsAVX512, finishBytesAVX512}}
+	bytesAVX2 = byteTileSet{rows: 6, width: 8, narrow: 8, table: func(int) []func(*byte) { return byteTiles8AVX2 }, lanes: 8,
+		finish: [3]func(*byte){finishIntsAVX2, finishFloatsAVX2, finishBytesAVX2}}
+
+	byteTiles8AVX2 = []func(*byte){
+		byteTile1x8AVX2, byteTile2x8AVX2, byteTile3x8AVX2, byteTile4x8AVX2, byteTile5x8AVX2,
+		byteTile6x8AVX2,
+	}
+	byteTiles16AVX512 = []func(*byte){
+		byteTile1x16AVX512, byteTile2x16AVX512, byteTile3x16AVX512, byteTile4x16AVX512, byteTile5x16AVX512,
+		byteTile6x16AVX512, byteTile7x16AVX512, byteTile8x16AVX512, byteTile9x16AVX512, byteTile10x16AVX512,
+		byteTile11x16AVX512, byteTile12x16AVX512, byteTile13x16AVX512, byteTile14x16AVX512,
+	}
+	byteTiles32AVX512 = []func(*byte){
+		byteTile1x32AVX512, byteTile2x32AVX512, byteTile3x32AVX512, byteTile4x32AVX512, byteTile5x32AVX512,
+		byteTile6x32AVX512, byteTile7x32AVX512, byteTile8x32AVX512, byteTile9x32AVX512, byteTile10x32AVX512,
+		byteTile11x32AVX512, byteTile12x32AVX512, byteTile13x32AVX512, byteTile14x32AVX512,
+	}
+	byteTiles64AVX512 = []func(*byte){
+		byteTile1x64AVX512, byteTile2x64AVX512, byteTile3x64AVX512, byteTile4x64AVX512, byteTile5x64AVX512,
+		byteTile6x64AVX512,
+	}
+)
+
+// vnniTiles returns the kernels of so many columns, or of the next larger number.
+func vnniTiles(cols int) []func(*byte) {
+	switch {
+	case cols <= 16:
+		return byteTiles16AVX512
+	case cols <= 32:
+		return byteTiles32AVX512
+	default:
+		return byteTiles64AVX512
+	}
+}
+
+// byteTiles returns the micro-kernels of bytes at a level: those of AVX-512 need VNNI.
+func byteTiles(l Level) *byteTileSet {
+	switch {
+	case l >= AVX512 && cpu.X86.HasAVX512VNNI:
+		return &bytesVNNI
+	case l >= AVX2:
+		return &bytesAVX2
+	default:
+		return &bytesPortable
+	}
+}
