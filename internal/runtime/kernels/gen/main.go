@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64, random or jpeg")
+	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64, random, jpeg or half")
 	flag.Parse()
 	build.ConstraintExpr("amd64,!noasm")
 	sets := map[string]func(){
@@ -20,11 +20,17 @@ func main() {
 		"vec64":  func() { vectors(double) },
 		"random": random,
 		"jpeg":   jpeg,
+		"half":   half,
 	}
 	emit := sets[*set]
 	if emit == nil {
-		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64, random or jpeg", *set)
+		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64, random, jpeg or half", *set)
 	}
 	emit()
 	build.Generate()
+	if *set == "half" {
+		if err := encode(flag.Lookup("out").Value.String()); err != nil {
+			log.Fatal(err)
+		}
+	}
 }
