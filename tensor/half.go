@@ -18,7 +18,7 @@ func Float16Bits(v float32) uint16 {
 	return sign | uint16((b-112<<23)>>13)
 }
 
-// Float16FromBits returns the value of a binary16.
+// Float16FromBits returns the value of a binary16. A signaling NaN becomes a quiet one, as by the instructions of CPUs.
 func Float16FromBits(h uint16) float32 {
 	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exp {
@@ -26,6 +26,9 @@ func Float16FromBits(h uint16) float32 {
 		v := float32(frac) / (1 << 24)
 		return math.Float32frombits(math.Float32bits(v) | sign)
 	case 31:
+		if frac != 0 {
+			frac |= 0x200
+		}
 		return math.Float32frombits(sign | 0xff<<23 | frac<<13)
 	}
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)

@@ -2,7 +2,7 @@ package eager
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -36,7 +36,7 @@ func halfMultiplier(d tensor.DType) multiplying {
 		return batched(transA, transB, func(p product2, c, a, b []float32) {
 			dense(p, c, a, b)
 			for i, v := range c {
-				c[i] = convert.TruncateBrain(v)
+				c[i] = kernels.TruncateBrain(v)
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func (s steppedProduct) dots(p product2, c, a, b []float32) {
 // round is r.
 func (s steppedProduct) round(v float32) float32 {
 	if s.r == nil {
-		return convert.RoundHalf(v)
+		return kernels.RoundHalf(v)
 	}
 	return s.r(v)
 }
@@ -168,7 +168,7 @@ func (s steppedProduct) addTo(dst []float32, x float32, y []float32) {
 	y = y[:len(dst)]
 	if s.r == nil {
 		for j, v := range y {
-			dst[j] = convert.RoundHalf(dst[j] + convert.RoundHalf(x*v))
+			dst[j] = kernels.RoundHalf(dst[j] + kernels.RoundHalf(x*v))
 		}
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -20,7 +20,7 @@ import (
 type rounding func(float32) float32
 
 // roundings are those of the types, to nearest with ties to even.
-var roundings = map[tensor.DType]rounding{tensor.Float16: convert.RoundHalf, tensor.BFloat16: convert.RoundBrain}
+var roundings = map[tensor.DType]rounding{tensor.Float16: kernels.RoundHalf, tensor.BFloat16: kernels.RoundBrain}
 
 // steps are a maker of kernels on float32 that round as their type of 16 bits does.
 type steps func(d tensor.DType) maker

@@ -3,6 +3,7 @@ package convert
 import (
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -16,13 +17,13 @@ type Func func(dst, src []byte)
 func Between(from, to tensor.DType) Func {
 	switch [2]tensor.DType{from, to} {
 	case [2]tensor.DType{tensor.Float32, tensor.BFloat16}:
-		return mapped(tensor.BFloat16Bits)
+		return narrow(kernels.Brain)
 	case [2]tensor.DType{tensor.BFloat16, tensor.Float32}:
-		return mapped(tensor.BFloat16FromBits)
+		return widen(kernels.Brain)
 	case [2]tensor.DType{tensor.Float32, tensor.Float16}:
-		return mapped(tensor.Float16Bits)
+		return narrow(kernels.Binary16)
 	case [2]tensor.DType{tensor.Float16, tensor.Float32}:
-		return mapped(tensor.Float16FromBits)
+		return widen(kernels.Binary16)
 	}
 	switch from {
 	case tensor.Complex64:
@@ -51,6 +52,20 @@ func Between(from, to tensor.DType) Func {
 		return into[uint64](to)
 	}
 	return nil
+}
+
+func narrow(h kernels.Half) Func {
+	return func(dst, src []byte) {
+		wide := view[float32](src)
+		kernels.Narrow(h, view[uint16](dst)[:len(wide)], wide)
+	}
+}
+
+func widen(h kernels.Half) Func {
+	return func(dst, src []byte) {
+		halves := view[uint16](src)
+		kernels.Widen(h, view[float32](dst)[:len(halves)], halves)
+	}
 }
 
 // number is what Go converts between.

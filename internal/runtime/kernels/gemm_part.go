@@ -16,6 +16,8 @@ func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
 		cols := min(j.nr, j.n1-n)
 		j.stripB(t, n)
 		switch j.sourceB {
+		case fromHalves:
+			j.widenStrip(t, strip, n)
 		case perTask:
 			t.strip = unsafe.Pointer(&strip[0])
 		case perStrip:
@@ -30,6 +32,10 @@ func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
 				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
 			}
 			j.target(t, m0, n)
+			if j.sourceB == prepared && j.packed.inRows() {
+				j.tiles.halfTile(t, m1-m0, cols)
+				continue
+			}
 			if p > p0 || j.sourceB != perTask {
 				j.tiles.tile(t, m1-m0, cols)
 				continue
@@ -49,7 +55,7 @@ func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T
 	if !j.directA {
 		size = (p1 - p0) * j.panelSize()
 	}
-	if j.sourceB == perTask || j.sourceB == perStrip {
+	if j.sourceB == perTask || j.sourceB == perStrip || j.sourceB == fromHalves {
 		room = j.nr * (j.k1 - j.k0)
 	}
 	all := buf.take(size + room)
@@ -93,7 +99,14 @@ func (j *gemmPart[T]) setup(t *tileArgs) {
 func (j *gemmPart[T]) stripB(t *tileArgs, n int) {
 	ld := j.nr
 	switch j.sourceB {
+	case fromHalves:
+		return // widenStrip does
 	case prepared:
+		if j.packed.inRows() {
+			rows, wide := j.packed.halfRows(n, j.k0, j.k1)
+			t.b, t.bK = unsafe.Pointer(&rows[0]), 2*wide
+			return
+		}
 		strip, wide, _ := j.packed.strip(n)
 		t.b, ld = unsafe.Pointer(&strip[j.k0*wide]), wide
 	case shared:

@@ -56,11 +56,12 @@ type gemmJob[T Float] struct {
 type sourceB int
 
 const (
-	inPlace  sourceB = iota
-	prepared         // PackedB
-	perTask          // each task packs a strip as its first panel goes by
-	perStrip         // each task packs a strip before its first panel
-	shared           // packed for all tasks before they start
+	inPlace    sourceB = iota
+	prepared           // PackedB
+	fromHalves         // a strip of a PackedB of 16-bit numbers, which each task makes float32
+	perTask            // each task packs a strip as its first panel goes by
+	perStrip           // each task packs a strip before its first panel
+	shared             // packed for all tasks before they start
 )
 
 func (j *gemmJob[T]) plan(parallel bool) {
@@ -78,6 +79,8 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	j.split(strips, parallel)
 	j.directA = j.placeA(ceilDiv(strips, j.nTasks))
 	switch {
+	case j.widens():
+		j.sourceB = fromHalves
 	case j.packed != nil:
 		j.sourceB = prepared
 		if j.streams() {

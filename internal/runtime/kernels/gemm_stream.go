@@ -3,7 +3,9 @@ package kernels
 import "unsafe"
 
 // streams reports whether the product goes once over packed B.
-func (j *gemmJob[T]) streams() bool { return j.packed != nil && j.M <= 2 }
+func (j *gemmJob[T]) streams() bool {
+	return j.packed != nil && j.M <= 2 && (!j.packed.inRows() || j.packed.tiles.stream != nil)
+}
 
 // streamTask multiplies all rows of A by one range of strips of B. Every second product goes over B backwards: it begins
 // with what the one before has left in the cache, where going round and round would find nothing of a B that is slightly too

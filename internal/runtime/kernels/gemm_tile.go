@@ -41,6 +41,7 @@ type tileSet struct {
 	table  *tileTable // kernels that read B only
 	packs  *tileTable // kernels of up to two vectors that also pack it
 	stream *tileTable // kernels of one or two rows for packed B, whole
+	halves *tileTable // nil, or kernels that read packed rows of 16-bit numbers
 	folds  *foldTable // nil, or kernels of a part of a vector
 	go32   bool
 	go64   bool
@@ -70,6 +71,15 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
 		s.table[vectors-1][rows-1](t.hidden())
 	}
+}
+
+// halfTile is tile for packed rows of 16-bit numbers.
+//
+//go:noinline
+func (s *tileSet) halfTile(t *tileArgs, rows, cols int) {
+	vectors := s.vectors(cols)
+	t.lanes = uint64(cols - (vectors-1)*s.lanes)
+	s.halves[vectors-1][rows-1](t.hidden())
 }
 
 // packingTile is tile for at most two vectors of columns; it copies what it reads of B to t.strip, one row of whole

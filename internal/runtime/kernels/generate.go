@@ -7,3 +7,4 @@ package kernels
 //go:generate go -C gen run . -set random -pkg kernels -out ../random_gen_amd64.s -stubs ../random_gen_amd64.go
 //go:generate go -C gen run . -set jpeg -pkg kernels -out ../jpeg_gen_amd64.s -stubs ../jpeg_gen_amd64.go
 //go:generate go -C gen run . -set integers -pkg kernels -out ../integers_gen_amd64.s -stubs ../integers_gen_amd64.go
+//go:generate go -C gen run . -set half -pkg kernels -out ../half_gen_amd64.s -stubs ../half_gen_amd64.go

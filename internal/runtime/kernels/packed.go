@@ -12,6 +12,8 @@ type PackedB[T Float] struct {
 	tiles *tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
+	halves *halfStrips // nil, or what is known of strips of 16-bit numbers: see PackHalves
+
 	uses atomic.Uint32 // products of few rows so far
 }
 
@@ -59,7 +61,12 @@ func (p *PackedB[T]) Unpack(b []T) {
 func (p *PackedB[T]) Size() (k, n int) { return p.k, p.n }
 
 // Memory returns how many bytes the operand holds.
-func (p *PackedB[T]) Memory() int64 { return sizeOf(p.data) }
+func (p *PackedB[T]) Memory() int64 {
+	if p.halves != nil {
+		return sizeOf(p.data) + 2*int64(len(p.halves.rows))
+	}
+	return sizeOf(p.data)
+}
 
 func sizeOf[T Float](x []T) int64 { return int64(len(x)) * int64(unsafe.Sizeof(T(0))) }
 
@@ -68,9 +75,14 @@ func (p *PackedB[T]) stripWidth() int { return 2 * p.tiles.lanes }
 
 // strip returns the strip that starts at column n, the distance of its rows and how many of its columns exist.
 func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
+	ld, cols = p.stripSize(n)
+	return p.data[n*p.depth():], ld, cols
+}
+
+// stripSize is strip without the data.
+func (p *PackedB[T]) stripSize(n int) (ld, cols int) {
 	cols = min(p.stripWidth(), p.n-n)
-	ld = ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes
-	return p.data[n*p.k:], ld, cols
+	return ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes, cols
 }
 
 // cacheLine is the alignment of operands that vectors are read from, in bytes.
@@ -136,9 +148,19 @@ func (g *PackedArgs[T]) multiply(parallel bool) {
 		return
 	}
 	g.Epilogue.check(g.B.n, (g.M-1)*g.LDC+g.B.n)
+	if g.B.halves != nil && g.B.halves.pairs && g.B.k > 0 {
+		g.multiplyPairs(parallel)
+		return
+	}
+	g.product(GemmArgs[T]{M: g.M, N: g.B.n, K: g.B.k, Alpha: 1, A: g.A, LDA: g.LDA}, parallel)
+}
+
+// product does a product of the given operands with all else of g.
+func (g *PackedArgs[T]) product(a GemmArgs[T], parallel bool) {
+	a.C, a.LDC, a.Bias, a.Relu = g.C, g.LDC, g.Bias, g.Relu
 	j := gemmJobs[T]().get()
 	j.packed, j.add = g.B, g.Add
-	j.gemm(GemmArgs[T]{M: g.M, N: g.B.n, K: g.B.k, Alpha: 1, A: g.A, LDA: g.LDA, C: g.C, LDC: g.LDC, Bias: g.Bias, Relu: g.Relu}, parallel)
+	j.gemm(a, parallel)
 	j.GemmArgs, j.packed, j.add = GemmArgs[T]{}, nil, nil
 	gemmJobs[T]().put(j)
 }

@@ -16,6 +16,9 @@ const (
 	Relu6
 	Floor
 	Ceil
+	NearestBrain // the bfloat16 next to it: see RoundBrain
+	CutBrain     // the bfloat16 next to it toward zero: see TruncateBrain
+	NearestHalf  // the float16 next to it: see RoundHalf
 	Exp
 	Log
 	Log1p
@@ -131,6 +134,18 @@ func unaryCheap[T Float](op UnaryOp, dst, x []T) {
 		for i, v := range x {
 			dst[i] = -floor(-v)
 		}
+	case NearestBrain:
+		eachRounded(RoundBrain, dst, x)
+	case CutBrain:
+		eachRounded(TruncateBrain, dst, x)
+	case NearestHalf:
+		eachRounded(RoundHalf, dst, x)
+	}
+}
+
+func eachRounded[T Float](f func(float32) float32, dst, x []T) {
+	for i, v := range x {
+		dst[i] = T(f(float32(v)))
 	}
 }
 

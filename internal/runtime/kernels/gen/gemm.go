@@ -66,7 +66,8 @@ func gemm(e *elem) {
 type tile struct {
 	*machine
 	rows, vectors int
-	packs         bool // writes the rows of B that it reads to a packed strip
+	packs         bool    // writes the rows of B that it reads to a packed strip
+	of            *format // of B's elements; nil: those of the sums
 	args          reg.GPVirtual
 	last          mask
 	acc           [][]reg.VecVirtual
@@ -82,8 +83,11 @@ func (t *tile) get(offset int) reg.GPVirtual {
 
 func (t *tile) emit() {
 	name := "tile"
-	if t.packs {
+	switch {
+	case t.packs:
 		name = "pack"
+	case t.of != nil:
+		name += t.of.name
 	}
 	t.text(fmt.Sprintf("%s%dx%d", name, t.rows, t.vectors), "func(t *byte)", "is a micro-kernel of the matrix product.")
 	t.args = Load(Param("t"), GP64()).(reg.GPVirtual)
@@ -197,6 +201,10 @@ func (t *tile) loop() {
 func (t *tile) rowOfB(b reg.GPVirtual, last *mask) []reg.VecVirtual {
 	columns := make([]reg.VecVirtual, t.vectors)
 	for i := range columns {
+		if t.of != nil { // packed: vectors are whole
+			columns[i] = t.of.widen(t.machine, Mem{Base: b, Disp: i * t.width / 2})
+			continue
+		}
 		columns[i] = t.vec()
 		var k *mask
 		if i == t.vectors-1 {

@@ -16,7 +16,7 @@ const streamAhead = 2 << 10
 type stream struct{ tile }
 
 func (s *stream) emit() {
-	s.text(fmt.Sprintf("stream%dx%d", s.rows, s.vectors), "func(t *byte)", "is a micro-kernel for few rows of A and packed B.")
+	s.text(fmt.Sprintf("stream%s%dx%d", s.kind(), s.rows, s.vectors), "func(t *byte)", "is a micro-kernel for few rows of A and packed B.")
 	s.args = Load(Param("t"), GP64()).(reg.GPVirtual)
 	s.last = s.lanesMask(s.get(offLanes))
 	apart := 8 / (s.rows * s.vectors)
@@ -38,7 +38,7 @@ func (s *stream) emit() {
 		for _, r := range a {
 			ADDQ(U32(uint32(count*s.bytes)), r)
 		}
-		ADDQ(U32(uint32(count*s.vectors*s.width)), b)
+		ADDQ(U32(uint32(count*s.vectors*s.rowBytes())), b)
 		SUBQ(U32(uint32(count)), k)
 	}
 	Label(l[0])
@@ -61,15 +61,35 @@ func (s *stream) emit() {
 	RET()
 }
 
+// kind is the part of the name that says what the strip has.
+func (s *stream) kind() string {
+	if s.of == nil {
+		return ""
+	}
+	return s.of.name
+}
+
+// rowBytes is the bytes of a strip's row for each vector.
+func (s *stream) rowBytes() int {
+	if s.of == nil {
+		return s.width
+	}
+	return s.width / 2
+}
+
 // add1 adds the product of element p of A's rows and row p of the strip.
 func (s *stream) add1(sums [][]reg.VecVirtual, a []reg.GPVirtual, b reg.GPVirtual, p int) {
 	row := make([]reg.VecVirtual, s.vectors)
 	for i := range row {
-		row[i] = s.vec()
-		at := (p*s.vectors + i) * s.width
+		at := (p*s.vectors + i) * s.rowBytes()
 		if at%64 == 0 {
 			PREFETCHT0(Mem{Base: b, Disp: at + streamAhead})
 		}
+		if s.of != nil {
+			row[i] = s.of.widen(s.machine, Mem{Base: b, Disp: at})
+			continue
+		}
+		row[i] = s.vec()
 		s.load(Mem{Base: b, Disp: at}, row[i], nil)
 	}
 	for r := range s.rows {
