@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -196,4 +197,14 @@ func TestLongHeaders(t *testing.T) {
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	r := httptest.NewRequest(http.MethodGet, "http://"+s.Addresses().REST+"/readyz", nil)
+	r.Header["X"] = slices.Repeat([]string{""}, admission.MaxHeaderLines)
+	r.RequestURI = ""
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%d lines and more: %s", admission.MaxHeaderLines, resp.Status)
+	}
 }

@@ -50,8 +50,8 @@ type Server struct {
 	about      servable.About
 	repository repository
 	health     *health.Server
-	grpc       []*grpc.Server // of the port and of the socket
-	rest       *http.Server   // nil: none
+	grpc       []*grpc.Server       // of the port and of the socket
+	rest       admission.HTTPServer // of the REST port, where there is one
 
 	places           *admission.Places // for connections, of all ports
 	connections      connections       // of rest
@@ -221,12 +221,8 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	}
 	if len(s.listeners.rest) > 0 {
 		s.rest = s.newREST()
-		serve := s.rest.Serve
-		if s.o.RESTTLS != nil {
-			serve = func(l net.Listener) error { return s.rest.ServeTLS(l, "", "") }
-		}
 		for _, l := range s.listeners.rest {
-			take(serve, l, s.o.RESTTLS, admission.HTTPRefusal(admission.NoRoom))
+			take(s.rest.Serve, l, s.o.RESTTLS, admission.HTTPRefusal(admission.NoRoom))
 		}
 	}
 	s.logListeners()
@@ -296,7 +292,7 @@ func (s *Server) Close() error {
 			}
 		})
 	}
-	if s.rest != nil {
+	if s.rest.Server != nil {
 		ending.Go(func() {
 			if !s.stopREST(ctx) {
 				cut.Store(true)

@@ -129,7 +129,7 @@ func setHealth(h *health.Server, now grpc_health_v1.HealthCheckResponse_ServingS
 }
 
 // newREST makes the HTTP server.
-func (s *Server) newREST() *http.Server {
+func (s *Server) newREST() admission.HTTPServer {
 	extra := map[string]http.Handler{}
 	if s.o.Metrics != "" {
 		extra[s.o.Metrics] = s.registry.Handler()
@@ -149,10 +149,10 @@ func (s *Server) newREST() *http.Server {
 	if s.o.Tracing != nil {
 		h = tracing.Handler(h)
 	}
-	return &http.Server{
-		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS.Clone(), ConnState: s.connections.setState, ConnContext: admission.ConnContext,
+	return admission.BoundHTTP(&http.Server{
+		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS, ConnState: s.connections.setState,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
-		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: admission.MaxHeaders,
+		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
-	}
+	})
 }

@@ -40,9 +40,8 @@ func servePage(ctx context.Context, address string, page http.Handler, log *slog
 		log.Warn("the page can be read from other machines", "address", l.Addr().String())
 	}
 	h := security.Browsers{Loopback: runconfig.Loopback(host), Name: host}.Handler(page)
-	s := &http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: admission.MaxHeaders, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		ConnContext: admission.ConnContext, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s := admission.BoundHTTP(&http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return ctx }})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	return l.Addr().String(), func() error {

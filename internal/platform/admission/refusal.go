@@ -56,13 +56,21 @@ func (r *refusals) refuse(c net.Conn) {
 	go func() {
 		defer r.now.Add(-1)
 		defer func() { _ = c.Close() }()
-		if _, err := c.Write(r.text); err != nil { // a new connection has room for it
-			return
-		}
-		if half, ok := c.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
-		_ = c.SetReadDeadline(time.Now().Add(lingering))
-		_, _ = io.Copy(io.Discard, io.LimitReader(c, 1<<20))
+		say(c, r.text)
 	}()
+}
+
+// halfCloser is a connection that can end what it writes.
+type halfCloser interface{ CloseWrite() error }
+
+// say writes the last words of a connection, and gives the client the time to read them.
+func say(c net.Conn, text Refusal) {
+	if _, err := c.Write(text); err != nil {
+		return
+	}
+	if half, ok := c.(halfCloser); ok {
+		_ = half.CloseWrite()
+	}
+	_ = c.SetReadDeadline(time.Now().Add(lingering))
+	_, _ = io.Copy(io.Discard, io.LimitReader(c, 1<<20))
 }
