@@ -1,5 +1,7 @@
 package kernels
 
+import "math"
+
 // UnaryOp names a function of one vector.
 type UnaryOp uint8
 
@@ -16,6 +18,7 @@ const (
 	Relu6
 	Floor
 	Ceil
+	Round // to the nearest integer, the even one of two
 	Exp
 	Log
 	Log1p
@@ -130,6 +133,10 @@ func unaryCheap[T Float](op UnaryOp, dst, x []T) {
 	case Ceil:
 		for i, v := range x {
 			dst[i] = -floor(-v)
+		}
+	case Round:
+		for i, v := range x {
+			dst[i] = T(math.RoundToEven(float64(v)))
 		}
 	}
 }
