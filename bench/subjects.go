@@ -25,6 +25,7 @@ var subjects = []subject{
 	{name: "transformer_inference", title: "transformer block, length 512, width 512, 8 heads, one batch to probabilities", unit: "ms", cases: transformerCases,
 		setup: predictField(transformerCases, "transformer")},
 	{name: "inference", title: "one batch to probabilities", unit: "ms", cases: inferenceCases, setup: inferenceField},
+	{name: "quantized", title: "networks of float32 and their forms of 8 bits, by MODEL-FORM/BATCH", unit: "ms", cases: quantizedCases, setup: quantizedField},
 	{name: "sparse_linear", title: "logistic regression on 1,000,000 ids, 40 per example, batch 512, Adagrad, one step", unit: "ms", cases: []string{""}, setup: sparseField},
 	{name: "wide_deep", title: "wide and deep model on raw rows of Adult, 15 linear and 12 deep columns, batch 128, one step", unit: "ms", cases: []string{""}, setup: wideDeepField},
 	{name: "loop", title: "1x1 linear model, batch 1, one step", unit: "us", cases: []string{""}, setup: loopField},

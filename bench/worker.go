@@ -23,7 +23,7 @@ func work(kind string, args []string) error {
 		"ps": psLeader("ps_server", connectPS), "ps_server": psServerWorker,
 		"ps_tcp": psLeader("ps_tcp_server", connectPSTCP), "ps_tcp_server": psTCPServer,
 		"serve": serveWorker, "serving": servingWorker, "serving_batch": batchWorker, "serving_batch_load": batchLoadWorker,
-		"serving_copies": copiesWorker, "serving_overload": overloadWorker, "serve_fixed": serveFixedWorker,
+		"serving_copies": copiesWorker, "quantized": quantizedWorker, "serving_overload": overloadWorker, "serve_fixed": serveFixedWorker,
 		"jpeg": jpegWorker, "inputs": inputsWorker, "trees": treesWorker, "wide_deep": wideDeepWorker,
 		"embedding": embeddingWorker, "ps_task": psTask, "functions": functionsWorker,
 		"dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),

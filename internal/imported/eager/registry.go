@@ -44,7 +44,7 @@ func newDef(op *ops.Def, m maker) *opDef {
 
 // families are the tables of ops, one per file of kernels.
 func families() []map[*ops.Def]maker {
-	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, convolutionOps, poolOps, patchOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps, accumulatorOps, barrierOps, stagingOps, keepOps, serialOps, sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, stackOps, arrayOps, randomOps,
+	return []map[*ops.Def]maker{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, optimizerOps, scatterOps, saveOps, gradientOps, convolutionOps, poolOps, patchOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, integerOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps, queueOps, accumulatorOps, barrierOps, stagingOps, keepOps, serialOps, sparseMathOps, setOps, matrixOps, countingOps, poolSizeOps, stackOps, arrayOps, randomOps,
 		sequenceOps,
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, multiDeviceOps, trainingOps,
 		summaryOps, summaryWriterOps,

@@ -155,10 +155,14 @@ func sizesOf(v *value) []int {
 	return nil
 }
 
-func conv(x *site) *value { return x.convolved(x.at(0), x.at(1), optional(x, 2)) }
+func conv(x *site) *value { return x.convolved(x.at(0), x.at(1), optional(x, 2), nil) }
 
-// convolved slides filters [outputs, inputs of a group, sizes...] over images, and adds a bias where there is one.
-func (x *site) convolved(image, filter, bias *value) *value {
+// convolving is a convolution of images with their channels last, by a filter [height, width, inputs, outputs].
+type convolving func(u, filter *value, attrs graph.Attrs) *value
+
+// convolved slides filters [outputs, inputs of a group, sizes...] over images, and adds a bias where there is one. Convolutions
+// of images in one group are by, unless it is nil.
+func (x *site) convolved(image, filter, bias *value, by convolving) *value {
 	dims := filter.dims()
 	if len(dims) < 3 || len(dims) > 5 || slices.Contains(dims, -1) {
 		refuse("the shape of the filter has to be known, of rank 3 to 5: got %v", dims)
@@ -179,7 +183,7 @@ func (x *site) convolved(image, filter, bias *value) *value {
 	if w.n == 3 {
 		y = x.conv3(u, filter, w, groups, dims)
 	} else {
-		y = x.conv2(u, filter, w, groups, dims)
+		y = x.conv2(u, filter, w, groups, dims, by)
 	}
 	if bias != nil {
 		y = x.op(ops.BiasAdd, nil, y, bias)
@@ -195,7 +199,7 @@ func filterPerm(n int) (perm []int) {
 	return append(perm, 1, 0)
 }
 
-func (x *site) conv2(u, filter *value, w windowed, groups int, dims []int) *value {
+func (x *site) conv2(u, filter *value, w windowed, groups int, dims []int, by convolving) *value {
 	series := w.n == 1
 	if series {
 		u = x.op(ops.ExpandDims, nil, u, x.i32(1))
@@ -212,10 +216,13 @@ func (x *site) conv2(u, filter *value, w windowed, groups int, dims []int) *valu
 	attrs := w.attrs()
 	attrs["dilations"] = listed(w.dilations)
 	var y *value
-	if dims[1] == 1 && groups > 1 && w.strides[0] == w.strides[1] && u.dtype.Float() {
+	switch {
+	case by != nil:
+		y = by(u, x.transpose(filter, filterPerm(2)), attrs)
+	case dims[1] == 1 && groups > 1 && w.strides[0] == w.strides[1] && u.dtype.Float():
 		f := x.reshape(filter, groups, dims[0]/groups, dims[2], dims[3])
 		y = x.op(ops.DepthwiseConv2dNative, attrs, u, x.transpose(f, []int{2, 3, 0, 1}))
-	} else {
+	default:
 		y = x.op(ops.Conv2D, attrs, u, x.transpose(filter, filterPerm(2)))
 	}
 	if series {

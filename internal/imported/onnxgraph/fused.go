@@ -36,7 +36,7 @@ func (x *site) activated(u *value, parameters func(i int, def float64) float64) 
 
 // fusedConv is a convolution, a sum where there is input 3, and an activation.
 func fusedConv(x *site) *value {
-	y := x.convolved(x.at(0), x.at(1), optional(x, 2))
+	y := x.convolved(x.at(0), x.at(1), optional(x, 2), nil)
 	if x.has(3) {
 		y = x.each(ops.AddV2, nil, y, x.at(3))
 	}

@@ -101,7 +101,10 @@ func maxPool(x *site) []*value {
 		if !allOnes(w.dilations) {
 			return x.shifted(u, w, ops.Maximum, lowest(u.dtype))
 		}
-		low := lowest(u.dtype)
+		low, from := lowest(u.dtype), u.dtype
+		if ofBytes(u) { // programs have pools of floats
+			u = x.cast(u, tensor.Float32)
+		}
 		if w.n == 3 && w.padded() || w.negative() || w.beyond() {
 			u = x.padLast(u, w, low)
 			w.before, w.after = make([]int, w.n), make([]int, w.n)
@@ -109,9 +112,9 @@ func maxPool(x *site) []*value {
 		attrs := w.attrs()
 		attrs["ksize"] = listed(w.kernel)
 		if w.n == 3 {
-			return x.op(ops.MaxPool3D, attrs, u)
+			return x.cast(x.op(ops.MaxPool3D, attrs, u), from)
 		}
-		return x.op(ops.MaxPool, attrs, u)
+		return x.cast(x.op(ops.MaxPool, attrs, u), from)
 	})
 	return []*value{y}
 }

@@ -168,6 +168,9 @@ func innerSize(u *value) int {
 
 func matMulInteger(x *site) *value {
 	a, b := x.at(0), x.at(1)
+	if y := x.bytesProduct(a, b, &integerProduct{zeroA: optional(x, 2), zeroB: optional(x, 3), to: tensor.Int32}); y != nil {
+		return y
+	}
 	d := exact(innerSize(a))
 	return x.cast(x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 3, d)), tensor.Int32)
 }
@@ -175,6 +178,9 @@ func matMulInteger(x *site) *value {
 // qlinearMatMul has for each of a, b and the result a scale and a zero point.
 func qlinearMatMul(x *site) *value {
 	a, b := x.at(0), x.at(3)
+	if y := x.bytesProduct(a, b, x.quantizedProduct(nil)); y != nil {
+		return y
+	}
 	d := exact(innerSize(a))
 	y := x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 5, d))
 	scale := func(i, axis int) *value {
@@ -186,6 +192,13 @@ func qlinearMatMul(x *site) *value {
 	}
 	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1, -2), scale(4, -1)), scale(6, -1))
 	return x.saturated(x.op(ops.Mul, nil, x.cast(y, tensor.Float32), by), x.along(x.cast(x.at(7), tensor.Float32), -1, y.rank()), x.at(7).dtype)
+}
+
+// quantizedProduct is what QLinearMatMul and QLinearConv have besides their operands: scale and zero point of each, and of the result.
+func (x *site) quantizedProduct(bias *value) *integerProduct {
+	scale := func(i int) *value { return x.cast(x.at(i), tensor.Float32) }
+	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1), scale(4)), scale(6))
+	return &integerProduct{zeroA: x.at(2), zeroB: x.at(5), bias: bias, scale: by, zero: x.at(7), to: x.at(7).dtype}
 }
 
 // taps returns over how many elements a filter sums.
@@ -200,14 +213,20 @@ func taps(filter *value) int {
 }
 
 func convInteger(x *site) *value {
+	if y := x.bytesConvolution(x.at(0), x.at(1), &integerProduct{zeroA: optional(x, 2), zeroB: optional(x, 3), to: tensor.Int32}); y != nil {
+		return y
+	}
 	d := exact(taps(x.at(1)))
-	return x.cast(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil), tensor.Int32)
+	return x.cast(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil, nil), tensor.Int32)
 }
 
 func qlinearConv(x *site) *value {
 	filter := x.at(3)
+	if y := x.bytesConvolution(x.at(0), filter, x.quantizedProduct(optional(x, 8))); y != nil {
+		return y
+	}
 	d := exact(taps(filter))
-	y := x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil)
+	y := x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil, nil)
 	rank := y.rank()
 	y = x.cast(y, tensor.Float32)
 	if x.has(8) { // of the scale of the products

@@ -134,21 +134,31 @@ func qlinearPool(x *site) *value {
 
 // qgemm: A, its scale and zero point, those of B, C, and the scale and zero point of the result, which is of floats where these are left out.
 func qgemm(x *site) *value {
-	a, b := x.less(x.at(0), 2, 0, tensor.Float64), x.at(3)
+	a, b := x.at(0), x.at(3)
 	if x.flag("transA", false) {
 		a = x.transpose(a, []int{1, 0})
 	}
 	if x.flag("transB", false) {
 		b = x.transpose(b, []int{1, 0})
 	}
+	scale := x.times(x.op(ops.Mul, nil, x.single(1), x.cast(x.at(4), tensor.Float32)), x.float("alpha", 1))
+	p := &integerProduct{zeroA: optional(x, 2), zeroB: optional(x, 5), bias: optional(x, 6), scale: scale, to: tensor.Float32}
+	if x.has(7) {
+		if p.scale, p.to = x.op(ops.RealDiv, nil, scale, x.single(7)), tensor.Uint8; x.has(8) {
+			p.zero, p.to = x.at(8), x.at(8).dtype
+		}
+	}
+	if y := x.bytesProduct(a, b, p); y != nil {
+		return y
+	}
 	here := *x
 	here.in = append([]*value{}, x.in...)
-	here.in[3] = b
-	y := x.cast(x.product(a, here.columnsLess(b, 5, tensor.Float64)), tensor.Float32)
+	here.in[0], here.in[3] = a, b
+	y := x.cast(x.product(here.less(a, 2, 0, tensor.Float64), here.columnsLess(b, 5, tensor.Float64)), tensor.Float32)
 	if x.has(6) { // of the scale of the products
 		y = x.op(ops.AddV2, nil, y, x.cast(x.at(6), tensor.Float32))
 	}
-	scale := x.times(x.op(ops.Mul, nil, x.single(1), x.along(x.cast(x.at(4), tensor.Float32), -1, 2)), x.float("alpha", 1))
+	scale = x.along(scale, -1, 2)
 	y = x.op(ops.Mul, nil, y, scale)
 	if !x.has(7) {
 		return y
@@ -159,8 +169,12 @@ func qgemm(x *site) *value {
 // matMulIntegerToFloat: A, B, their scales, their zero points, and what is added.
 func matMulIntegerToFloat(x *site) *value {
 	a, b := x.at(0), x.at(1)
+	scale := x.op(ops.Mul, nil, x.cast(x.at(2), tensor.Float32), x.cast(x.at(3), tensor.Float32))
+	if y := x.bytesProduct(a, b, &integerProduct{zeroA: optional(x, 4), zeroB: optional(x, 5), scale: scale, add: optional(x, 6), to: tensor.Float32}); y != nil {
+		return y
+	}
 	y := x.product(x.rowsLess(a, 4, tensor.Float64), x.columnsLess(b, 5, tensor.Float64))
-	return x.scaled(y, x.op(ops.Mul, nil, x.cast(x.at(2), tensor.Float32), x.cast(x.at(3), tensor.Float32)), 6)
+	return x.scaled(y, scale, 6)
 }
 
 // scaled are sums of products of integers as floats, with input i added where it is there.
@@ -175,9 +189,13 @@ func (x *site) scaled(y, by *value, i int) *value {
 // dynamicQuantizeMatMul: A, of floats, B, its scale and zero point, and what is added.
 func dynamicQuantizeMatMul(x *site) *value {
 	q := x.dynamic(x.plain(x.at(0)))
+	scale := x.op(ops.Mul, nil, q[1], x.cast(x.at(2), tensor.Float32))
+	if y := x.bytesProduct(q[0], x.at(1), &integerProduct{zeroA: q[2], zeroB: optional(x, 3), scale: scale, add: optional(x, 4), to: tensor.Float32}); y != nil {
+		return y
+	}
 	a := x.op(ops.Sub, nil, x.cast(q[0], tensor.Float64), x.cast(q[2], tensor.Float64))
 	y := x.product(a, x.columnsLess(x.at(1), 3, tensor.Float64))
-	return x.scaled(y, x.op(ops.Mul, nil, q[1], x.cast(x.at(2), tensor.Float32)), 4)
+	return x.scaled(y, scale, 4)
 }
 
 // dynamicQuantizeLSTM has weights [directions, inputs, 4*hidden] of 8 bits. What is multiplied by them is quantized at each step, as is each

@@ -24,6 +24,16 @@ func Between(from, to tensor.DType) Func {
 		return narrow(kernels.Binary16)
 	case [2]tensor.DType{tensor.Float16, tensor.Float32}:
 		return widen(kernels.Binary16)
+	case [2]tensor.DType{tensor.Uint8, tensor.Float32}, [2]tensor.DType{tensor.Bool, tensor.Float32}:
+		return by(kernels.FloatsOfUint8)
+	case [2]tensor.DType{tensor.Int8, tensor.Float32}:
+		return by(kernels.FloatsOfInt8)
+	case [2]tensor.DType{tensor.Int32, tensor.Float32}:
+		return by(kernels.FloatsOfInt32)
+	case [2]tensor.DType{tensor.Float32, tensor.Uint8}:
+		return by(kernels.BytesOfFloats[uint8])
+	case [2]tensor.DType{tensor.Float32, tensor.Int8}:
+		return by(kernels.BytesOfFloats[int8])
 	}
 	switch from {
 	case tensor.Complex64:
@@ -110,6 +120,11 @@ func each[S, D number](dst, src []byte) {
 	for i, x := range view[S](src) {
 		d[i] = D(x)
 	}
+}
+
+// by is the conversion that a kernel does.
+func by[D, S number](kernel func(dst []D, x []S)) Func {
+	return func(dst, src []byte) { kernel(view[D](dst), view[S](src)) }
 }
 
 func mapped[S, D number | complexNumber | bool](f func(S) D) Func {

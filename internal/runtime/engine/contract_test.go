@@ -125,6 +125,8 @@ func element(t *tensor.Tensor, i int) float64 {
 		return float64(tensor.Values[int64](t)[i])
 	case tensor.Uint8:
 		return float64(tensor.Values[uint8](t)[i])
+	case tensor.Int8:
+		return float64(tensor.Values[int8](t)[i])
 	case tensor.Uint64:
 		return float64(tensor.Values[uint64](t)[i])
 	case tensor.Uint16:
@@ -150,6 +152,8 @@ func fromND(d tensor.DType, x nd) *tensor.Tensor {
 			tensor.Values[int64](t)[i] = int64(v)
 		case tensor.Uint8:
 			tensor.Values[uint8](t)[i] = uint8(v)
+		case tensor.Int8:
+			tensor.Values[int8](t)[i] = int8(v)
 		case tensor.Uint64:
 			tensor.Values[uint64](t)[i] = uint64(v)
 		case tensor.Bool:
@@ -345,7 +349,7 @@ func (c *opCase) label() string {
 func allCases() []*opCase {
 	var all []*opCase
 	for _, f := range []func() []*opCase{unaryCases, binaryCases, reduceCases, matmulCases, fusedCases, softmaxCases, structureCases,
-		castCases, layoutCases, indexCases, selectCases, convCases, poolCases, volumeCases, normCases, stateCases, updateCases, sparseCases, raggedCases, attentionCases} {
+		castCases, layoutCases, indexCases, selectCases, convCases, poolCases, volumeCases, normCases, stateCases, updateCases, sparseCases, raggedCases, attentionCases, integerCases} {
 		all = append(all, f()...)
 	}
 	return all

@@ -21,9 +21,11 @@ func flopsOf(n *graph.Node, batch int) int64 {
 	switch n.Op {
 	case "MatMul", "_FusedMatMul":
 		return productFlops(n, batch, n.Bool("transpose_a"))
+	case "_IntegerMatMul":
+		return productFlops(n, batch, false)
 	case "BatchMatMulV2":
 		return productFlops(n, batch, n.Bool("adj_x"))
-	case "Conv2D", "_FusedConv2D":
+	case "Conv2D", "_FusedConv2D", "_IntegerConv2D":
 		return convFlops(n, batch, forward, 3)
 	case "Conv2DBackpropInput":
 		return convFlops(n, batch, inputGrad, 3)

@@ -34,7 +34,7 @@ var unaryOps = map[*ops.Def]opDef{
 	ops.Elu:        unary(kernels.Elu),
 	ops.Softplus:   unary(kernels.Softplus),
 	ops.Softsign:   unary(kernels.Softsign),
-	ops.Round:      scalarUnaryOp(ops.Round.Element.Float),
+	ops.Round:      unary(kernels.Round),
 	ops.Selu:       {inplace: []int{0}, compile: floats(test(selu[float32]), test(selu[float64]))},
 	ops.LeakyRelu:  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
 	ops.IsFinite:   {compile: floatsIn(finite[float32], finite[float64])},

@@ -25,6 +25,7 @@ var unaryReference = map[UnaryOp]func(float64) float64{
 	Relu6:        func(x float64) float64 { return math.Min(math.Max(x, 0), 6) },
 	Floor:        math.Floor,
 	Ceil:         math.Ceil,
+	Round:        math.RoundToEven,
 	NearestBrain: rounded(RoundBrain),
 	CutBrain:     rounded(TruncateBrain),
 	NearestHalf:  rounded(RoundHalf),

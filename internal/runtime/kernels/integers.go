@@ -273,10 +273,11 @@ func (p *bytePart) setup() {
 	}
 }
 
-// rows finds rows of A in whole groups, and returns how far they lie apart: copies where k is no multiple of a group.
+// rows finds rows of A in whole groups, and returns how far they lie apart: copies where groups would reach beyond A. What
+// is in a group after the last element meets zeros of B.
 func (p *bytePart) rows(first, end int) (lda int) {
 	k, whole := p.B.k, p.B.groups()*byteGroup
-	if k == whole {
+	if k == whole || p.LDA >= whole && (end-1)*p.LDA+whole <= len(p.A) {
 		p.a = p.A[first*p.LDA:]
 		return p.LDA
 	}

@@ -204,6 +204,26 @@ func byteTile5x64AVX512(t *byte)
 //go:noescape
 func byteTile6x64AVX512(t *byte)
 
+// floatsOfUint8AVX2 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfUint8AVX2(vectors int, dst *byte, x *byte)
+
+// floatsOfInt8AVX2 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfInt8AVX2(vectors int, dst *byte, x *byte)
+
+// floatsOfInt32AVX2 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfInt32AVX2(vectors int, dst *byte, x *byte)
+
+// bytesOfFloatsAVX2 converts element types; vectors > 0.
+//
+//go:noescape
+func bytesOfFloatsAVX2(vectors int, dst *byte, x *byte)
+
 // finishIntsAVX2 makes results of the sums of a tile.
 //
 //go:noescape
@@ -218,6 +238,26 @@ func finishFloatsAVX2(t *byte)
 //
 //go:noescape
 func finishBytesAVX2(t *byte)
+
+// floatsOfUint8AVX512 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfUint8AVX512(vectors int, dst *byte, x *byte)
+
+// floatsOfInt8AVX512 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfInt8AVX512(vectors int, dst *byte, x *byte)
+
+// floatsOfInt32AVX512 converts element types; vectors > 0.
+//
+//go:noescape
+func floatsOfInt32AVX512(vectors int, dst *byte, x *byte)
+
+// bytesOfFloatsAVX512 converts element types; vectors > 0.
+//
+//go:noescape
+func bytesOfFloatsAVX512(vectors int, dst *byte, x *byte)
 
 // finishIntsAVX512 makes results of the sums of a tile.
 //

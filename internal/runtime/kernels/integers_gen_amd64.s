@@ -4599,6 +4599,91 @@ summed40:
 	VZEROUPPER
 	RET
 
+// func floatsOfUint8AVX2(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX2
+TEXT ·floatsOfUint8AVX2(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector41:
+	VPMOVZXBD (DX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)
+	ADDQ      $0x08, DX
+	ADDQ      $0x20, CX
+	DECQ      AX
+	JNZ       vector41
+	VZEROUPPER
+	RET
+
+// func floatsOfInt8AVX2(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX2
+TEXT ·floatsOfInt8AVX2(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector42:
+	VPMOVSXBD (DX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)
+	ADDQ      $0x08, DX
+	ADDQ      $0x20, CX
+	DECQ      AX
+	JNZ       vector42
+	VZEROUPPER
+	RET
+
+// func floatsOfInt32AVX2(vectors int, dst *byte, x *byte)
+// Requires: AVX
+TEXT ·floatsOfInt32AVX2(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector43:
+	VMOVUPS   (DX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (CX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, CX
+	DECQ      AX
+	JNZ       vector43
+	VZEROUPPER
+	RET
+
+// func bytesOfFloatsAVX2(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX2
+TEXT ·bytesOfFloatsAVX2(SB), NOSPLIT, $0-24
+	MOVQ    vectors+0(FP), AX
+	MOVQ    dst+8(FP), CX
+	MOVQ    x+16(FP), DX
+	VMOVDQU lowBytes<>+0(SB), Y0
+
+vector44:
+	VCVTTPS2DQ   (DX), Y1
+	VPSHUFB      Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPUNPCKLDQ   X2, X1, X2
+	VMOVQ        X2, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x08, CX
+	DECQ         AX
+	JNZ          vector44
+	VZEROUPPER
+	RET
+
+DATA lowBytes<>+0(SB)/4, $0x0c080400
+DATA lowBytes<>+4(SB)/4, $0x00000000
+DATA lowBytes<>+8(SB)/4, $0x00000000
+DATA lowBytes<>+12(SB)/4, $0x00000000
+DATA lowBytes<>+16(SB)/4, $0x0c080400
+DATA lowBytes<>+20(SB)/4, $0x00000000
+DATA lowBytes<>+24(SB)/4, $0x00000000
+DATA lowBytes<>+28(SB)/4, $0x00000000
+GLOBL lowBytes<>(SB), RODATA|NOPTR, $32
+
 // func finishIntsAVX2(t *byte)
 // Requires: AVX, AVX2
 TEXT ·finishIntsAVX2(SB), NOSPLIT, $0-8
@@ -4610,9 +4695,9 @@ TEXT ·finishIntsAVX2(SB), NOSPLIT, $0-8
 	XORQ DI, DI
 	MOVQ 24(AX), R8
 
-vector41:
+vector45:
 	TESTQ   R8, R8
-	JZ      rest41
+	JZ      rest45
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Y0
 	MOVQ    16(AX), R11
@@ -4620,23 +4705,23 @@ vector41:
 	MOVQ    DX, R10
 	MOVQ    48(AX), R12
 	TESTQ   R12, R12
-	JNZ     zeros42
+	JNZ     zeros46
 
-row42:
+row46:
 	VMOVUPS (R9), Y1
 	VPADDD  Y0, Y1, Y1
 	VMOVUPS Y1, (R10)
 	ADDQ    BX, R9
 	ADDQ    SI, R10
 	DECQ    R11
-	JNZ     row42
-	JMP     done42
+	JNZ     row46
+	JMP     done46
 
-zeros42:
+zeros46:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Y1
 
-row42z:
+row46z:
 	VMOVUPS      (R9), Y2
 	VPADDD       Y0, Y2, Y2
 	VPBROADCASTD (R12), Y3
@@ -4647,16 +4732,16 @@ row42z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row42z
+	JNZ          row46z
 
-done42:
+done46:
 	ADDQ $0x20, CX
 	ADDQ $0x20, DI
 	ADDQ $0x20, DX
 	DECQ R8
-	JMP  vector41
+	JMP  vector45
 
-rest41:
+rest45:
 	VZEROUPPER
 	RET
 
@@ -4671,9 +4756,9 @@ TEXT ·finishFloatsAVX2(SB), NOSPLIT, $0-8
 	XORQ DI, DI
 	MOVQ 24(AX), R8
 
-vector43:
+vector47:
 	TESTQ   R8, R8
-	JZ      rest43
+	JZ      rest47
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Y0
 	MOVQ    80(AX), R9
@@ -4681,18 +4766,18 @@ vector43:
 	VMOVUPS constF32_80000000<>+0(SB), Y2
 	MOVQ    88(AX), R9
 	TESTQ   R9, R9
-	JZ      more44
+	JZ      more48
 	VMOVUPS (R9)(DI*1), Y2
 
-more44:
+more48:
 	MOVQ  16(AX), R11
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	MOVQ  48(AX), R12
 	TESTQ R12, R12
-	JNZ   zeros44
+	JNZ   zeros48
 
-row44:
+row48:
 	VMOVUPS   (R9), Y3
 	VPADDD    Y0, Y3, Y3
 	VCVTDQ2PS Y3, Y3
@@ -4702,14 +4787,14 @@ row44:
 	ADDQ      BX, R9
 	ADDQ      SI, R10
 	DECQ      R11
-	JNZ       row44
-	JMP       done44
+	JNZ       row48
+	JMP       done48
 
-zeros44:
+zeros48:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Y3
 
-row44z:
+row48z:
 	VMOVUPS      (R9), Y4
 	VPADDD       Y0, Y4, Y4
 	VPBROADCASTD (R12), Y5
@@ -4723,16 +4808,16 @@ row44z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row44z
+	JNZ          row48z
 
-done44:
+done48:
 	ADDQ $0x20, CX
 	ADDQ $0x20, DI
 	ADDQ $0x20, DX
 	DECQ R8
-	JMP  vector43
+	JMP  vector47
 
-rest43:
+rest47:
 	VZEROUPPER
 	RET
 
@@ -4769,9 +4854,9 @@ TEXT ·finishBytesAVX2(SB), NOSPLIT, $0-8
 	VMOVDQU      lowBytes<>+0(SB), Y3
 	MOVQ         24(AX), R8
 
-vector45:
+vector49:
 	TESTQ   R8, R8
-	JZ      rest45
+	JZ      rest49
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Y4
 	MOVQ    80(AX), R9
@@ -4779,18 +4864,18 @@ vector45:
 	VMOVUPS constF32_80000000<>+0(SB), Y6
 	MOVQ    88(AX), R9
 	TESTQ   R9, R9
-	JZ      more46
+	JZ      more50
 	VMOVUPS (R9)(DI*1), Y6
 
-more46:
+more50:
 	MOVQ  16(AX), R11
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	MOVQ  48(AX), R12
 	TESTQ R12, R12
-	JNZ   zeros46
+	JNZ   zeros50
 
-row46:
+row50:
 	VMOVUPS      (R9), Y7
 	VPADDD       Y4, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
@@ -4807,14 +4892,14 @@ row46:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row46
-	JMP          done46
+	JNZ          row50
+	JMP          done50
 
-zeros46:
+zeros50:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Y7
 
-row46z:
+row50z:
 	VMOVUPS      (R9), Y8
 	VPADDD       Y4, Y8, Y8
 	VPBROADCASTD (R12), Y9
@@ -4835,28 +4920,89 @@ row46z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row46z
+	JNZ          row50z
 
-done46:
+done50:
 	ADDQ $0x20, CX
 	ADDQ $0x20, DI
 	ADDQ $0x08, DX
 	DECQ R8
-	JMP  vector45
+	JMP  vector49
 
-rest45:
+rest49:
 	VZEROUPPER
 	RET
 
-DATA lowBytes<>+0(SB)/4, $0x0c080400
-DATA lowBytes<>+4(SB)/4, $0x00000000
-DATA lowBytes<>+8(SB)/4, $0x00000000
-DATA lowBytes<>+12(SB)/4, $0x00000000
-DATA lowBytes<>+16(SB)/4, $0x0c080400
-DATA lowBytes<>+20(SB)/4, $0x00000000
-DATA lowBytes<>+24(SB)/4, $0x00000000
-DATA lowBytes<>+28(SB)/4, $0x00000000
-GLOBL lowBytes<>(SB), RODATA|NOPTR, $32
+// func floatsOfUint8AVX512(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX512F
+TEXT ·floatsOfUint8AVX512(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector51:
+	VPMOVZXBD (DX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x10, DX
+	ADDQ      $0x40, CX
+	DECQ      AX
+	JNZ       vector51
+	VZEROUPPER
+	RET
+
+// func floatsOfInt8AVX512(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX512F
+TEXT ·floatsOfInt8AVX512(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector52:
+	VPMOVSXBD (DX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x10, DX
+	ADDQ      $0x40, CX
+	DECQ      AX
+	JNZ       vector52
+	VZEROUPPER
+	RET
+
+// func floatsOfInt32AVX512(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX512F
+TEXT ·floatsOfInt32AVX512(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector53:
+	VMOVUPS   (DX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, CX
+	DECQ      AX
+	JNZ       vector53
+	VZEROUPPER
+	RET
+
+// func bytesOfFloatsAVX512(vectors int, dst *byte, x *byte)
+// Requires: AVX, AVX512F
+TEXT ·bytesOfFloatsAVX512(SB), NOSPLIT, $0-24
+	MOVQ vectors+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ x+16(FP), DX
+
+vector54:
+	VCVTTPS2DQ (DX), Z0
+	VPMOVDB    Z0, (CX)
+	ADDQ       $0x40, DX
+	ADDQ       $0x10, CX
+	DECQ       AX
+	JNZ        vector54
+	VZEROUPPER
+	RET
 
 // func finishIntsAVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
@@ -4869,9 +5015,9 @@ TEXT ·finishIntsAVX512(SB), NOSPLIT, $0-8
 	XORQ DI, DI
 	MOVQ 24(AX), R8
 
-vector47:
+vector55:
 	TESTQ   R8, R8
-	JZ      rest47
+	JZ      rest55
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Z0
 	MOVQ    16(AX), R11
@@ -4879,23 +5025,23 @@ vector47:
 	MOVQ    DX, R10
 	MOVQ    48(AX), R12
 	TESTQ   R12, R12
-	JNZ     zeros48
+	JNZ     zeros56
 
-row48:
+row56:
 	VMOVUPS (R9), Z1
 	VPADDD  Z0, Z1, Z1
 	VMOVUPS Z1, (R10)
 	ADDQ    BX, R9
 	ADDQ    SI, R10
 	DECQ    R11
-	JNZ     row48
-	JMP     done48
+	JNZ     row56
+	JMP     done56
 
-zeros48:
+zeros56:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Z1
 
-row48z:
+row56z:
 	VMOVUPS      (R9), Z2
 	VPADDD       Z0, Z2, Z2
 	VPBROADCASTD (R12), Z3
@@ -4906,19 +5052,19 @@ row48z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row48z
+	JNZ          row56z
 
-done48:
+done56:
 	ADDQ $0x40, CX
 	ADDQ $0x40, DI
 	ADDQ $0x40, DX
 	DECQ R8
-	JMP  vector47
+	JMP  vector55
 
-rest47:
+rest55:
 	MOVQ      32(AX), R8
 	TESTQ     R8, R8
-	JZ        done47
+	JZ        done55
 	MOVQ      R8, R9
 	MOVQ      $0x0000000000000001, R8
 	SHLXQ     R9, R8, R8
@@ -4930,23 +5076,23 @@ rest47:
 	MOVQ      DX, DX
 	MOVQ      48(AX), R9
 	TESTQ     R9, R9
-	JNZ       zeros49
+	JNZ       zeros57
 
-row49:
+row57:
 	VMOVUPS.Z (CX), K1, Z1
 	VPADDD    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (DX)
 	ADDQ      BX, CX
 	ADDQ      SI, DX
 	DECQ      R8
-	JNZ       row49
-	JMP       done49
+	JNZ       row57
+	JMP       done57
 
-zeros49:
+zeros57:
 	MOVQ      56(AX), AX
 	VMOVUPS.Z (AX)(DI*1), K1, Z1
 
-row49z:
+row57z:
 	VMOVUPS.Z    (CX), K1, Z2
 	VPADDD       Z0, Z2, Z2
 	VPBROADCASTD (R9), Z3
@@ -4957,10 +5103,10 @@ row49z:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         R8
-	JNZ          row49z
+	JNZ          row57z
 
-done49:
-done47:
+done57:
+done55:
 	VZEROUPPER
 	RET
 
@@ -4975,9 +5121,9 @@ TEXT ·finishFloatsAVX512(SB), NOSPLIT, $0-8
 	XORQ DI, DI
 	MOVQ 24(AX), R8
 
-vector50:
+vector58:
 	TESTQ   R8, R8
-	JZ      rest50
+	JZ      rest58
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Z0
 	MOVQ    80(AX), R9
@@ -4985,18 +5131,18 @@ vector50:
 	VMOVUPS constF32_80000000<>+0(SB), Z2
 	MOVQ    88(AX), R9
 	TESTQ   R9, R9
-	JZ      more51
+	JZ      more59
 	VMOVUPS (R9)(DI*1), Z2
 
-more51:
+more59:
 	MOVQ  16(AX), R11
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	MOVQ  48(AX), R12
 	TESTQ R12, R12
-	JNZ   zeros51
+	JNZ   zeros59
 
-row51:
+row59:
 	VMOVUPS   (R9), Z3
 	VPADDD    Z0, Z3, Z3
 	VCVTDQ2PS Z3, Z3
@@ -5006,14 +5152,14 @@ row51:
 	ADDQ      BX, R9
 	ADDQ      SI, R10
 	DECQ      R11
-	JNZ       row51
-	JMP       done51
+	JNZ       row59
+	JMP       done59
 
-zeros51:
+zeros59:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Z3
 
-row51z:
+row59z:
 	VMOVUPS      (R9), Z4
 	VPADDD       Z0, Z4, Z4
 	VPBROADCASTD (R12), Z5
@@ -5027,19 +5173,19 @@ row51z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row51z
+	JNZ          row59z
 
-done51:
+done59:
 	ADDQ $0x40, CX
 	ADDQ $0x40, DI
 	ADDQ $0x40, DX
 	DECQ R8
-	JMP  vector50
+	JMP  vector58
 
-rest50:
+rest58:
 	MOVQ      32(AX), R8
 	TESTQ     R8, R8
-	JZ        done50
+	JZ        done58
 	MOVQ      R8, R9
 	MOVQ      $0x0000000000000001, R8
 	SHLXQ     R9, R8, R8
@@ -5052,17 +5198,17 @@ rest50:
 	VMOVUPS   constF32_80000000<>+0(SB), Z2
 	MOVQ      88(AX), R8
 	TESTQ     R8, R8
-	JZ        more52
+	JZ        more60
 	VMOVUPS.Z (R8)(DI*1), K1, Z2
 
-more52:
+more60:
 	MOVQ  16(AX), R8
 	MOVQ  DX, DX
 	MOVQ  48(AX), R9
 	TESTQ R9, R9
-	JNZ   zeros52
+	JNZ   zeros60
 
-row52:
+row60:
 	VMOVUPS.Z (CX), K1, Z3
 	VPADDD    Z0, Z3, Z3
 	VCVTDQ2PS Z3, Z3
@@ -5072,14 +5218,14 @@ row52:
 	ADDQ      BX, CX
 	ADDQ      SI, DX
 	DECQ      R8
-	JNZ       row52
-	JMP       done52
+	JNZ       row60
+	JMP       done60
 
-zeros52:
+zeros60:
 	MOVQ      56(AX), AX
 	VMOVUPS.Z (AX)(DI*1), K1, Z3
 
-row52z:
+row60z:
 	VMOVUPS.Z    (CX), K1, Z4
 	VPADDD       Z0, Z4, Z4
 	VPBROADCASTD (R9), Z5
@@ -5093,10 +5239,10 @@ row52z:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         R8
-	JNZ          row52z
+	JNZ          row60z
 
-done52:
-done50:
+done60:
+done58:
 	VZEROUPPER
 	RET
 
@@ -5114,9 +5260,9 @@ TEXT ·finishBytesAVX512(SB), NOSPLIT, $0-8
 	VBROADCASTSS 104(AX), Z2
 	MOVQ         24(AX), R8
 
-vector53:
+vector61:
 	TESTQ   R8, R8
-	JZ      rest53
+	JZ      rest61
 	MOVQ    40(AX), R9
 	VMOVUPS (R9)(DI*1), Z3
 	MOVQ    80(AX), R9
@@ -5124,18 +5270,18 @@ vector53:
 	VMOVUPS constF32_80000000<>+0(SB), Z5
 	MOVQ    88(AX), R9
 	TESTQ   R9, R9
-	JZ      more54
+	JZ      more62
 	VMOVUPS (R9)(DI*1), Z5
 
-more54:
+more62:
 	MOVQ  16(AX), R11
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	MOVQ  48(AX), R12
 	TESTQ R12, R12
-	JNZ   zeros54
+	JNZ   zeros62
 
-row54:
+row62:
 	VMOVUPS   (R9), Z6
 	VPADDD    Z3, Z6, Z6
 	VCVTDQ2PS Z6, Z6
@@ -5149,14 +5295,14 @@ row54:
 	ADDQ      BX, R9
 	ADDQ      SI, R10
 	DECQ      R11
-	JNZ       row54
-	JMP       done54
+	JNZ       row62
+	JMP       done62
 
-zeros54:
+zeros62:
 	MOVQ    56(AX), R13
 	VMOVUPS (R13)(DI*1), Z6
 
-row54z:
+row62z:
 	VMOVUPS      (R9), Z7
 	VPADDD       Z3, Z7, Z7
 	VPBROADCASTD (R12), Z8
@@ -5174,19 +5320,19 @@ row54z:
 	ADDQ         BX, R9
 	ADDQ         SI, R10
 	DECQ         R11
-	JNZ          row54z
+	JNZ          row62z
 
-done54:
+done62:
 	ADDQ $0x40, CX
 	ADDQ $0x40, DI
 	ADDQ $0x10, DX
 	DECQ R8
-	JMP  vector53
+	JMP  vector61
 
-rest53:
+rest61:
 	MOVQ      32(AX), R8
 	TESTQ     R8, R8
-	JZ        done53
+	JZ        done61
 	MOVQ      R8, R9
 	MOVQ      $0x0000000000000001, R8
 	SHLXQ     R9, R8, R8
@@ -5199,17 +5345,17 @@ rest53:
 	VMOVUPS   constF32_80000000<>+0(SB), Z5
 	MOVQ      88(AX), R8
 	TESTQ     R8, R8
-	JZ        more55
+	JZ        more63
 	VMOVUPS.Z (R8)(DI*1), K1, Z5
 
-more55:
+more63:
 	MOVQ  16(AX), R8
 	MOVQ  DX, DX
 	MOVQ  48(AX), R9
 	TESTQ R9, R9
-	JNZ   zeros55
+	JNZ   zeros63
 
-row55:
+row63:
 	VMOVUPS.Z (CX), K1, Z6
 	VPADDD    Z3, Z6, Z6
 	VCVTDQ2PS Z6, Z6
@@ -5223,14 +5369,14 @@ row55:
 	ADDQ      BX, CX
 	ADDQ      SI, DX
 	DECQ      R8
-	JNZ       row55
-	JMP       done55
+	JNZ       row63
+	JMP       done63
 
-zeros55:
+zeros63:
 	MOVQ      56(AX), AX
 	VMOVUPS.Z (AX)(DI*1), K1, Z6
 
-row55z:
+row63z:
 	VMOVUPS.Z    (CX), K1, Z7
 	VPADDD       Z3, Z7, Z7
 	VPBROADCASTD (R9), Z8
@@ -5248,9 +5394,9 @@ row55z:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         R8
-	JNZ          row55z
+	JNZ          row63z
 
-done55:
-done53:
+done63:
+done61:
 	VZEROUPPER
 	RET

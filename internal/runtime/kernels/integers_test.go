@@ -319,6 +319,50 @@ func TestBytesOfWrongSizes(t *testing.T) {
 	}
 }
 
+// TestConvolveBytes draws windows, and compares with the convolution by its definition.
+func TestConvolveBytes(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			g := drawWindow(t, 0)
+			g.Groups = 1
+			r := newRand(rapid.Uint64().Draw(t, "seed"))
+			c := newByteCase(r, 0, g.OutC, g.patch(), 0, rapid.Bool().Draw(t, "signedA"), rapid.Bool().Draw(t, "signedB"), false, false)
+			c.ZeroA = element(byte(r.Uint32()), c.SignedA)
+			c.ZeroB = []int32{element(byte(r.Uint32()), c.signedB)}
+			x := drawnBytes(r, g.inSize(), false)
+			want := make([]int32, g.outSize())
+			eachPair(g, func(out, in, tap int) {
+				for ic := range g.InC {
+					for oc := range g.OutC {
+						want[out*g.OutC+oc] += (element(x[in*g.InC+ic], c.SignedA) - c.ZeroA) * (element(c.b[(tap*g.InC+ic)*g.OutC+oc], c.signedB) - c.ZeroB[0])
+					}
+				}
+			})
+			c.B = PackBytes(c.b, c.ldb, c.k, c.n, false, c.signedB)
+			c.Ints = make([]int32, g.outSize())
+			ConvolveBytes(g, x, c.ByteProduct)
+			requireInts(t, fmt.Sprint(g), c.Ints, want)
+		})
+	})
+}
+
+// TestConvolveBytesInParts has more patches than are gathered at a time.
+func TestConvolveBytesInParts(t *testing.T) {
+	g := cnnLayer(3, 70, 9, 4)
+	if g.pixels()*g.patch() <= byteGathered {
+		t.Fatal("one part")
+	}
+	x, w := drawnBytes(newRand(1), g.inSize(), false), drawnBytes(newRand(2), g.weights(), false)
+	p := ByteProduct{ZeroA: 7, B: PackBytes(w, g.OutC, g.patch(), g.OutC, false, true), ByteResult: ByteResult{Bytes: make([]byte, g.outSize()), Scale: []float32{0.01}}}
+	ConvolveBytes(g, x, p)
+	for i := range g.Batch {
+		one, q := g, p
+		one.Batch, q.Bytes = 1, make([]byte, g.outSize()/g.Batch)
+		ConvolveBytes(one, x[i*one.inSize():], q)
+		requireInts(t, fmt.Sprint("image ", i), p.Bytes[i*one.outSize():][:one.outSize()], q.Bytes)
+	}
+}
+
 func BenchmarkMultiplyBytes(b *testing.B) {
 	for _, s := range [][3]int{{1, 1024, 1024}, {32, 1024, 1024}, {128, 768, 768}, {128, 3072, 768}, {128, 768, 3072}, {3136, 64, 576}, {784, 128, 512}, {196, 256, 2304}, {49, 512, 4608}} {
 		m, n, k := s[0], s[1], s[2]

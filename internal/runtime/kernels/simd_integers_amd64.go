@@ -2,7 +2,11 @@
 
 package kernels
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // The micro-kernels of products of bytes.
 var (
@@ -53,4 +57,36 @@ func byteTiles(l Level) *byteTileSet {
 	default:
 		return &bytesPortable
 	}
+}
+
+// casters are the conversions of whole vectors, by level and kind.
+var casters = map[Level][castKinds]func(vectors int, dst, x *byte){
+	AVX2:   {floatsOfUint8AVX2, floatsOfInt8AVX2, floatsOfInt32AVX2, bytesOfFloatsAVX2},
+	AVX512: {floatsOfUint8AVX512, floatsOfInt8AVX512, floatsOfInt32AVX512, bytesOfFloatsAVX512},
+}
+
+// castCall is the most vectors that one call of assembly converts.
+const castCall = 1 << 12
+
+// simdCast returns how many of n elements it has converted.
+//
+//go:noinline
+func simdCast(kind castKind, n int, dst, x unsafe.Pointer) (done int) {
+	l := ActiveLevel()
+	if l == Portable {
+		return 0
+	}
+	lanes, in, out := 8*int(l), 4, 4
+	switch kind {
+	case uint8ToFloat, int8ToFloat:
+		in = 1
+	case floatToByte:
+		out = 1
+	}
+	for done+lanes <= n {
+		vectors := min((n-done)/lanes, castCall)
+		casters[l][kind](vectors, (*byte)(unsafe.Add(dst, done*out)), (*byte)(unsafe.Add(x, done*in)))
+		done += vectors * lanes
+	}
+	return done
 }

@@ -2,6 +2,8 @@
 
 package kernels
 
+import "unsafe"
+
 // Each simd function reports whether it has done the work; none does in this build.
 
 func simdUnary[T Float](UnaryOp, []T, []T) bool { return false }
@@ -31,6 +33,9 @@ func simdNormGrad[T Float](_, _, _ []T, _ *[3][]T) bool { return false }
 func simdTranspose[T Float](_ []T, _ int, _ []T, _ int, _, _ int) int { return 0 }
 
 func tilesFor[T Float](Level) *tileSet { return portableTiles[T]() }
+
+// simdCast returns how many elements it has converted.
+func simdCast(castKind, int, unsafe.Pointer, unsafe.Pointer) int { return 0 }
 
 func byteTiles(Level) *byteTileSet { return &bytesPortable }
 

@@ -1,5 +1,7 @@
 package kernels
 
+import "math"
+
 // UnaryOp names a function of one vector.
 type UnaryOp uint8
 
@@ -16,6 +18,7 @@ const (
 	Relu6
 	Floor
 	Ceil
+	Round        // to the nearest integer, the even one of two
 	NearestBrain // the bfloat16 next to it: see RoundBrain
 	CutBrain     // the bfloat16 next to it toward zero: see TruncateBrain
 	NearestHalf  // the float16 next to it: see RoundHalf
@@ -133,6 +136,10 @@ func unaryCheap[T Float](op UnaryOp, dst, x []T) {
 	case Ceil:
 		for i, v := range x {
 			dst[i] = -floor(-v)
+		}
+	case Round:
+		for i, v := range x {
+			dst[i] = T(math.RoundToEven(float64(v)))
 		}
 	case NearestBrain:
 		eachRounded(RoundBrain, dst, x)

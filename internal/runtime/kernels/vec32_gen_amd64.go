@@ -79,6 +79,11 @@ func squareF32AVX2(n int, dst *byte, a *byte)
 //go:noescape
 func sqrtF32AVX2(n int, dst *byte, a *byte)
 
+// roundF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func roundF32AVX2(n int, dst *byte, a *byte)
+
 // rsqrtF32AVX2 is an elementwise kernel.
 //
 //go:noescape
@@ -408,6 +413,11 @@ func squareF32AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func sqrtF32AVX512(n int, dst *byte, a *byte)
+
+// roundF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func roundF32AVX512(n int, dst *byte, a *byte)
 
 // rsqrtF32AVX512 is an elementwise kernel.
 //

@@ -1099,53 +1099,43 @@ done15:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX2(n int, dst *byte, a *byte)
+// func roundF32AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2
-TEXT ·rsqrtF32AVX2(SB), NOSPLIT, $0-24
+TEXT ·roundF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
 many16:
-	CMPQ    AX, $0x00000020
-	JLT     one16
-	VMOVUPS (DX), Y0
-	VMOVUPS constF32_3f800000<>+0(SB), Y1
-	VSQRTPS Y0, Y0
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, (CX)
-	VMOVUPS 32(DX), Y0
-	VMOVUPS constF32_3f800000<>+0(SB), Y1
-	VSQRTPS Y0, Y0
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(CX)
-	VMOVUPS 64(DX), Y0
-	VMOVUPS constF32_3f800000<>+0(SB), Y1
-	VSQRTPS Y0, Y0
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, 64(CX)
-	VMOVUPS 96(DX), Y0
-	VMOVUPS constF32_3f800000<>+0(SB), Y1
-	VSQRTPS Y0, Y0
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, AX
-	JMP     many16
+	CMPQ     AX, $0x00000020
+	JLT      one16
+	VMOVUPS  (DX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (CX)
+	VMOVUPS  32(DX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, 32(CX)
+	VMOVUPS  64(DX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, 64(CX)
+	VMOVUPS  96(DX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, 96(CX)
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000020, AX
+	JMP      many16
 
 one16:
-	CMPQ    AX, $0x00000008
-	JLT     rest16
-	VMOVUPS (DX), Y0
-	VMOVUPS constF32_3f800000<>+0(SB), Y1
-	VSQRTPS Y0, Y0
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000008, AX
-	JMP     one16
+	CMPQ     AX, $0x00000008
+	JLT      rest16
+	VMOVUPS  (DX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (CX)
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000008, AX
+	JMP      one16
 
 rest16:
 	TESTQ        AX, AX
@@ -1154,18 +1144,16 @@ rest16:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
-	VMOVUPS      constF32_3f800000<>+0(SB), Y2
-	VSQRTPS      Y1, Y1
-	VDIVPS       Y1, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (CX)
+	VROUNDPS     $0x08, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
 
 done16:
 	VZEROUPPER
 	RET
 
-// func reciprocalF32AVX2(n int, dst *byte, a *byte)
+// func rsqrtF32AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2
-TEXT ·reciprocalF32AVX2(SB), NOSPLIT, $0-24
+TEXT ·rsqrtF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -1175,18 +1163,22 @@ many17:
 	JLT     one17
 	VMOVUPS (DX), Y0
 	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VSQRTPS Y0, Y0
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	VMOVUPS 32(DX), Y0
 	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VSQRTPS Y0, Y0
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS 64(DX), Y0
 	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VSQRTPS Y0, Y0
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)
 	VMOVUPS 96(DX), Y0
 	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VSQRTPS Y0, Y0
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)
 	ADDQ    $0x00000080, CX
@@ -1199,6 +1191,7 @@ one17:
 	JLT     rest17
 	VMOVUPS (DX), Y0
 	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VSQRTPS Y0, Y0
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
@@ -1214,10 +1207,69 @@ rest17:
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	VMOVUPS      constF32_3f800000<>+0(SB), Y2
+	VSQRTPS      Y1, Y1
 	VDIVPS       Y1, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (CX)
 
 done17:
+	VZEROUPPER
+	RET
+
+// func reciprocalF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2
+TEXT ·reciprocalF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many18:
+	CMPQ    AX, $0x00000020
+	JLT     one18
+	VMOVUPS (DX), Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
+	VMOVUPS 32(DX), Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS 64(DX), Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(CX)
+	VMOVUPS 96(DX), Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JMP     many18
+
+one18:
+	CMPQ    AX, $0x00000008
+	JLT     rest18
+	VMOVUPS (DX), Y0
+	VMOVUPS constF32_3f800000<>+0(SB), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, AX
+	JMP     one18
+
+rest18:
+	TESTQ        AX, AX
+	JZ           done18
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMOVUPS      constF32_3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (CX)
+
+done18:
 	VZEROUPPER
 	RET
 
@@ -1228,9 +1280,9 @@ TEXT ·reluF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many18:
+many19:
 	CMPQ    AX, $0x00000020
-	JLT     one18
+	JLT     one19
 	VMOVUPS (DX), Y0
 	VXORPS  Y1, Y1, Y1
 	VMAXPS  Y0, Y1, Y1
@@ -1250,11 +1302,11 @@ many18:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, AX
-	JMP     many18
+	JMP     many19
 
-one18:
+one19:
 	CMPQ    AX, $0x00000008
-	JLT     rest18
+	JLT     rest19
 	VMOVUPS (DX), Y0
 	VXORPS  Y1, Y1, Y1
 	VMAXPS  Y0, Y1, Y1
@@ -1262,11 +1314,11 @@ one18:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000008, AX
-	JMP     one18
+	JMP     one19
 
-rest18:
+rest19:
 	TESTQ        AX, AX
-	JZ           done18
+	JZ           done19
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -1275,7 +1327,7 @@ rest18:
 	VMAXPS       Y1, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (CX)
 
-done18:
+done19:
 	VZEROUPPER
 	RET
 
@@ -1286,9 +1338,9 @@ TEXT ·relu6F32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many19:
+many20:
 	CMPQ    AX, $0x00000020
-	JLT     one19
+	JLT     one20
 	VMOVUPS (DX), Y0
 	VMOVUPS constF32_40c00000<>+0(SB), Y2
 	VXORPS  Y1, Y1, Y1
@@ -1316,11 +1368,11 @@ many19:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, AX
-	JMP     many19
+	JMP     many20
 
-one19:
+one20:
 	CMPQ    AX, $0x00000008
-	JLT     rest19
+	JLT     rest20
 	VMOVUPS (DX), Y0
 	VMOVUPS constF32_40c00000<>+0(SB), Y2
 	VXORPS  Y1, Y1, Y1
@@ -1330,11 +1382,11 @@ one19:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000008, AX
-	JMP     one19
+	JMP     one20
 
-rest19:
+rest20:
 	TESTQ        AX, AX
-	JZ           done19
+	JZ           done20
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -1345,7 +1397,7 @@ rest19:
 	VMINPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done19:
+done20:
 	VZEROUPPER
 	RET
 
@@ -1359,75 +1411,20 @@ TEXT ·addScalarF32AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Y0
 
-many20:
-	CMPQ    AX, $0x00000020
-	JLT     one20
-	VMOVUPS (DX), Y1
-	VADDPS  Y0, Y1, Y1
-	VMOVUPS Y1, (CX)
-	VMOVUPS 32(DX), Y1
-	VADDPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(CX)
-	VMOVUPS 64(DX), Y1
-	VADDPS  Y0, Y1, Y1
-	VMOVUPS Y1, 64(CX)
-	VMOVUPS 96(DX), Y1
-	VADDPS  Y0, Y1, Y1
-	VMOVUPS Y1, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, AX
-	JMP     many20
-
-one20:
-	CMPQ    AX, $0x00000008
-	JLT     rest20
-	VMOVUPS (DX), Y1
-	VADDPS  Y0, Y1, Y1
-	VMOVUPS Y1, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000008, AX
-	JMP     one20
-
-rest20:
-	TESTQ        AX, AX
-	JZ           done20
-	VMOVQ        AX, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
-	VMASKMOVPS   (DX), Y1, Y2
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y1, (CX)
-
-done20:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX2
-TEXT ·subScalarF32AVX2(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Y0
-
 many21:
 	CMPQ    AX, $0x00000020
 	JLT     one21
 	VMOVUPS (DX), Y1
-	VSUBPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	VMOVUPS 32(DX), Y1
-	VSUBPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS 64(DX), Y1
-	VSUBPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)
 	VMOVUPS 96(DX), Y1
-	VSUBPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
@@ -1438,7 +1435,7 @@ one21:
 	CMPQ    AX, $0x00000008
 	JLT     rest21
 	VMOVUPS (DX), Y1
-	VSUBPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
@@ -1452,16 +1449,16 @@ rest21:
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
 	VMASKMOVPS   (DX), Y1, Y2
-	VSUBPS       Y0, Y2, Y2
+	VADDPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (CX)
 
 done21:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+// func subScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX2
-TEXT ·mulScalarF32AVX2(SB), NOSPLIT, $0-32
+TEXT ·subScalarF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -1473,16 +1470,16 @@ many22:
 	CMPQ    AX, $0x00000020
 	JLT     one22
 	VMOVUPS (DX), Y1
-	VMULPS  Y0, Y1, Y1
+	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	VMOVUPS 32(DX), Y1
-	VMULPS  Y0, Y1, Y1
+	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS 64(DX), Y1
-	VMULPS  Y0, Y1, Y1
+	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, 64(CX)
 	VMOVUPS 96(DX), Y1
-	VMULPS  Y0, Y1, Y1
+	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
@@ -1493,7 +1490,7 @@ one22:
 	CMPQ    AX, $0x00000008
 	JLT     rest22
 	VMOVUPS (DX), Y1
-	VMULPS  Y0, Y1, Y1
+	VSUBPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
@@ -1507,10 +1504,65 @@ rest22:
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
 	VMASKMOVPS   (DX), Y1, Y2
-	VMULPS       Y0, Y2, Y2
+	VSUBPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (CX)
 
 done22:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·mulScalarF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Y0
+
+many23:
+	CMPQ    AX, $0x00000020
+	JLT     one23
+	VMOVUPS (DX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
+	VMOVUPS 32(DX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS 64(DX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(CX)
+	VMOVUPS 96(DX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JMP     many23
+
+one23:
+	CMPQ    AX, $0x00000008
+	JLT     rest23
+	VMOVUPS (DX), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, AX
+	JMP     one23
+
+rest23:
+	TESTQ        AX, AX
+	JZ           done23
+	VMOVQ        AX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (CX)
+
+done23:
 	VZEROUPPER
 	RET
 
@@ -1524,9 +1576,9 @@ TEXT ·divScalarF32AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Y0
 
-many23:
+many24:
 	CMPQ    AX, $0x00000020
-	JLT     one23
+	JLT     one24
 	VMOVUPS (DX), Y1
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
@@ -1542,22 +1594,22 @@ many23:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, AX
-	JMP     many23
+	JMP     many24
 
-one23:
+one24:
 	CMPQ    AX, $0x00000008
-	JLT     rest23
+	JLT     rest24
 	VMOVUPS (DX), Y1
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000008, AX
-	JMP     one23
+	JMP     one24
 
-rest23:
+rest24:
 	TESTQ        AX, AX
-	JZ           done23
+	JZ           done24
 	VMOVQ        AX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
@@ -1565,7 +1617,7 @@ rest23:
 	VDIVPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (CX)
 
-done23:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1579,9 +1631,9 @@ TEXT ·axpyF32AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Y0
 
-many24:
+many25:
 	CMPQ        AX, $0x00000020
-	JLT         one24
+	JLT         one25
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y1
 	VFMADD231PS Y1, Y0, Y2
@@ -1601,11 +1653,11 @@ many24:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many24
+	JMP         many25
 
-one24:
+one25:
 	CMPQ        AX, $0x00000008
-	JLT         rest24
+	JLT         rest25
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y1
 	VFMADD231PS Y1, Y0, Y2
@@ -1613,11 +1665,11 @@ one24:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one24
+	JMP         one25
 
-rest24:
+rest25:
 	TESTQ        AX, AX
-	JZ           done24
+	JZ           done25
 	VMOVQ        AX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
@@ -1626,7 +1678,7 @@ rest24:
 	VFMADD231PS  Y2, Y0, Y3
 	VMASKMOVPS   Y3, Y1, (CX)
 
-done24:
+done25:
 	VZEROUPPER
 	RET
 
@@ -1640,9 +1692,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many25:
+many26:
 	CMPQ    AX, $0x00000020
-	JLT     one25
+	JLT     one26
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1653,27 +1705,27 @@ many25:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many25
+	JMP     many26
 
-one25:
+one26:
 	CMPQ    AX, $0x00000008
-	JLT     rest25
+	JLT     rest26
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one25
+	JMP     one26
 
-rest25:
+rest26:
 	TESTQ        AX, AX
-	JZ           done25
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done25:
+done26:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1699,9 +1751,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many27:
 	CMPQ        AX, $0x00000020
-	JLT         one26
+	JLT         one27
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1717,22 +1769,22 @@ many26:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many26
+	JMP         many27
 
-one26:
+one27:
 	CMPQ        AX, $0x00000008
-	JLT         rest26
+	JLT         rest27
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one26
+	JMP         one27
 
-rest26:
+rest27:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1740,7 +1792,7 @@ rest26:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done26:
+done27:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1765,9 +1817,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many27:
+many28:
 	CMPQ    AX, $0x00000010
-	JLT     one27
+	JLT     one28
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1780,11 +1832,11 @@ many27:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many27
+	JMP     many28
 
-one27:
+one28:
 	CMPQ    AX, $0x00000008
-	JLT     rest27
+	JLT     rest28
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1792,11 +1844,11 @@ one27:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one27
+	JMP     one28
 
-rest27:
+rest28:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1807,7 +1859,7 @@ rest27:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done27:
+done28:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -1864,7 +1916,7 @@ TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group28:
+group29:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1880,9 +1932,9 @@ group28:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many29:
+many30:
 	CMPQ        R12, $0x00000010
-	JLT         one29
+	JLT         one30
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -1909,11 +1961,11 @@ many29:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         many29
+	JMP         many30
 
-one29:
+one30:
 	CMPQ        R12, $0x00000008
-	JLT         rest29
+	JLT         rest30
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -1931,11 +1983,11 @@ one29:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000008, R12
-	JMP         one29
+	JMP         one30
 
-rest29:
+rest30:
 	TESTQ        R12, R12
-	JZ           done29
+	JZ           done30
 	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 	VPCMPGTD     iotaF32<>+0(SB), Y9, Y9
@@ -1953,7 +2005,7 @@ rest29:
 	VMASKMOVPS   (R9)(R13*1), Y9, Y9
 	VFMADD231PS  Y10, Y9, Y4
 
-done29:
+done30:
 	VADDPS       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPS       X1, X5, X5
@@ -1988,13 +2040,13 @@ done29:
 	VMULSS       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh30
+	JZ           fresh31
 	VADDSS       (SI), X5, X5
 	VADDSS       4(SI), X1, X1
 	VADDSS       8(SI), X2, X2
 	VADDSS       12(SI), X3, X3
 
-fresh30:
+fresh31:
 	VMOVSS X5, (SI)
 	VMOVSS X1, 4(SI)
 	VMOVSS X2, 8(SI)
@@ -2004,7 +2056,7 @@ fresh30:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group28
+	JNZ    group29
 	VZEROUPPER
 	RET
 
@@ -2018,9 +2070,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide31:
+wide32:
 	CMPQ    CX, $0x00000020
-	JLT     narrow31
+	JLT     narrow32
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2028,7 +2080,7 @@ wide31:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row33:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2039,7 +2091,7 @@ row32:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row33
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2047,45 +2099,45 @@ row32:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide31
+	JMP     wide32
 
-narrow31:
+narrow32:
 	CMPQ    CX, $0x00000008
-	JLT     edge31
+	JLT     edge32
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row34:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row34
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow31
+	JMP     narrow32
 
-edge31:
+edge32:
 	TESTQ        CX, CX
-	JZ           end31
+	JZ           end32
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row34:
+row35:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row34
+	JNZ        row35
 	VMASKMOVPS Y1, Y0, (DX)
 
-end31:
+end32:
 	VZEROUPPER
 	RET
 
@@ -2100,9 +2152,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide35:
+wide36:
 	CMPQ    CX, $0x00000020
-	JLT     narrow35
+	JLT     narrow36
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2114,7 +2166,7 @@ wide35:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row37:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2129,7 +2181,7 @@ row36:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row37
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2138,33 +2190,33 @@ row36:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide35
+	JMP         wide36
 
-narrow35:
+narrow36:
 	CMPQ    CX, $0x00000008
-	JLT     edge35
+	JLT     edge36
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row38:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row38
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow35
+	JMP         narrow36
 
-edge35:
+edge36:
 	TESTQ        CX, CX
-	JZ           end35
+	JZ           end36
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2172,16 +2224,16 @@ edge35:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row38:
+row39:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row38
+	JNZ         row39
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end35:
+end36:
 	VZEROUPPER
 	RET
 
@@ -2197,9 +2249,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide39:
+wide40:
 	CMPQ    CX, $0x00000020
-	JLT     narrow39
+	JLT     narrow40
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2212,7 +2264,7 @@ wide39:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row41:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2232,7 +2284,7 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row41
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2242,18 +2294,18 @@ row40:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide39
+	JMP         wide40
 
-narrow39:
+narrow40:
 	CMPQ    CX, $0x00000008
-	JLT     edge39
+	JLT     edge40
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row42:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2261,18 +2313,18 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row42
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow39
+	JMP         narrow40
 
-edge39:
+edge40:
 	TESTQ        CX, CX
-	JZ           end39
+	JZ           end40
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2281,7 +2333,7 @@ edge39:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row42:
+row43:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2289,10 +2341,10 @@ row42:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row42
+	JNZ         row43
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end39:
+end40:
 	VZEROUPPER
 	RET
 
@@ -2306,9 +2358,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide43:
+wide44:
 	CMPQ    CX, $0x00000020
-	JLT     narrow43
+	JLT     narrow44
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2317,7 +2369,7 @@ wide43:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row45:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2333,38 +2385,38 @@ row44:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row45
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide43
+	JMP     wide44
 
-narrow43:
+narrow44:
 	CMPQ    CX, $0x00000008
-	JLT     edge43
+	JLT     edge44
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row46:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row46
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow43
+	JMP     narrow44
 
-edge43:
+edge44:
 	TESTQ        CX, CX
-	JZ           end43
+	JZ           end44
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2372,16 +2424,16 @@ edge43:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row46:
+row47:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row46
+	JNZ        row47
 
-end43:
+end44:
 	VZEROUPPER
 	RET
 
@@ -2395,9 +2447,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide47:
+wide48:
 	CMPQ    CX, $0x00000020
-	JLT     narrow47
+	JLT     narrow48
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2406,7 +2458,7 @@ wide47:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row49:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2430,22 +2482,22 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row49
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide47
+	JMP     wide48
 
-narrow47:
+narrow48:
 	CMPQ    CX, $0x00000008
-	JLT     edge47
+	JLT     edge48
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row50:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2454,16 +2506,16 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row50
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow47
+	JMP     narrow48
 
-edge47:
+edge48:
 	TESTQ        CX, CX
-	JZ           end47
+	JZ           end48
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2471,7 +2523,7 @@ edge47:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row50:
+row51:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2480,9 +2532,9 @@ row50:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row50
+	JNZ        row51
 
-end47:
+end48:
 	VZEROUPPER
 	RET
 
@@ -2497,9 +2549,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide51:
+wide52:
 	CMPQ    CX, $0x00000020
-	JLT     narrow51
+	JLT     narrow52
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2512,7 +2564,7 @@ wide51:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row53:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2528,41 +2580,41 @@ row52:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row53
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide51
+	JMP         wide52
 
-narrow51:
+narrow52:
 	CMPQ    CX, $0x00000008
-	JLT     edge51
+	JLT     edge52
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row54:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row54
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow51
+	JMP         narrow52
 
-edge51:
+edge52:
 	TESTQ        CX, CX
-	JZ           end51
+	JZ           end52
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2571,16 +2623,16 @@ edge51:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row54:
+row55:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row54
+	JNZ         row55
 
-end51:
+end52:
 	VZEROUPPER
 	RET
 
@@ -2595,9 +2647,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide55:
+wide56:
 	CMPQ    CX, $0x00000020
-	JLT     narrow55
+	JLT     narrow56
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2610,7 +2662,7 @@ wide55:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row57:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2634,24 +2686,24 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row57
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide55
+	JMP         wide56
 
-narrow55:
+narrow56:
 	CMPQ    CX, $0x00000008
-	JLT     edge55
+	JLT     edge56
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row58:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2660,17 +2712,17 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row58
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow55
+	JMP         narrow56
 
-edge55:
+edge56:
 	TESTQ        CX, CX
-	JZ           end55
+	JZ           end56
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2679,7 +2731,7 @@ edge55:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row58:
+row59:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2688,9 +2740,9 @@ row58:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row58
+	JNZ         row59
 
-end55:
+end56:
 	VZEROUPPER
 	RET
 
@@ -2708,9 +2760,9 @@ TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide59:
+wide60:
 	CMPQ    CX, $0x00000020
-	JLT     narrow59
+	JLT     narrow60
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2728,7 +2780,7 @@ wide59:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row60:
+row61:
 	VMOVUPS     (R13), Y12
 	VMOVUPS     (R14), Y13
 	VFMADD213PS Y8, Y4, Y13
@@ -2753,7 +2805,7 @@ row60:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row60
+	JNZ         row61
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2761,11 +2813,11 @@ row60:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide59
+	JMP         wide60
 
-narrow59:
+narrow60:
 	CMPQ    CX, $0x00000008
-	JLT     edge59
+	JLT     edge60
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	VMOVUPS (R9), Y2
@@ -2774,7 +2826,7 @@ narrow59:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row62:
 	VMOVUPS     (R13), Y3
 	VMOVUPS     (R14), Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2784,7 +2836,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row62
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2792,11 +2844,11 @@ row61:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow59
+	JMP         narrow60
 
-edge59:
+edge60:
 	TESTQ        CX, CX
-	JZ           end59
+	JZ           end60
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2807,7 +2859,7 @@ edge59:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row62:
+row63:
 	VMASKMOVPS  (DX), Y0, Y4
 	VMASKMOVPS  (BX), Y0, Y5
 	VFMADD213PS Y3, Y2, Y5
@@ -2817,9 +2869,9 @@ row62:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row62
+	JNZ         row63
 
-end59:
+end60:
 	VZEROUPPER
 	RET
 
@@ -2834,9 +2886,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many63:
+many64:
 	CMPQ         AX, $0x00000010
-	JLT          one63
+	JLT          one64
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2855,11 +2907,11 @@ many63:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many63
+	JMP          many64
 
-one63:
+one64:
 	CMPQ         AX, $0x00000008
-	JLT          rest63
+	JLT          rest64
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2871,11 +2923,11 @@ one63:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one63
+	JMP          one64
 
-rest63:
+rest64:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2887,7 +2939,7 @@ rest63:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done63:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2902,9 +2954,9 @@ TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many64:
+many65:
 	CMPQ    AX, $0x00000010
-	JLT     one64
+	JLT     one65
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2927,11 +2979,11 @@ many64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many64
+	JMP     many65
 
-one64:
+one65:
 	CMPQ    AX, $0x00000008
-	JLT     rest64
+	JLT     rest65
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2945,11 +2997,11 @@ one64:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one64
+	JMP     one65
 
-rest64:
+rest65:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2963,7 +3015,7 @@ rest64:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done64:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2978,9 +3030,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many65:
+many66:
 	CMPQ         AX, $0x00000010
-	JLT          one65
+	JLT          one66
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3001,11 +3053,11 @@ many65:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many65
+	JMP          many66
 
-one65:
+one66:
 	CMPQ         AX, $0x00000008
-	JLT          rest65
+	JLT          rest66
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3018,11 +3070,11 @@ one65:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one65
+	JMP          one66
 
-rest65:
+rest66:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3035,7 +3087,7 @@ rest65:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done65:
+done66:
 	VZEROUPPER
 	RET
 
@@ -3050,9 +3102,9 @@ TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many66:
+many67:
 	CMPQ    AX, $0x00000010
-	JLT     one66
+	JLT     one67
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3079,11 +3131,11 @@ many66:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many66
+	JMP     many67
 
-one66:
+one67:
 	CMPQ    AX, $0x00000008
-	JLT     rest66
+	JLT     rest67
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3099,11 +3151,11 @@ one66:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one66
+	JMP     one67
 
-rest66:
+rest67:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3119,7 +3171,7 @@ rest66:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done66:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3134,9 +3186,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many67:
+many68:
 	CMPQ        AX, $0x00000010
-	JLT         one67
+	JLT         one68
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3163,11 +3215,11 @@ many67:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many67
+	JMP         many68
 
-one67:
+one68:
 	CMPQ        AX, $0x00000008
-	JLT         rest67
+	JLT         rest68
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3183,11 +3235,11 @@ one67:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one67
+	JMP         one68
 
-rest67:
+rest68:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3203,7 +3255,7 @@ rest67:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done67:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3221,9 +3273,9 @@ TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one68:
+one69:
 	CMPQ        AX, $0x00000008
-	JLT         rest68
+	JLT         rest69
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -3245,11 +3297,11 @@ one68:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one68
+	JMP         one69
 
-rest68:
+rest69:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3270,7 +3322,7 @@ rest68:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done68:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3289,9 +3341,9 @@ TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Y2
 	VBROADCASTSS 12(R8), Y3
 
-one69:
+one70:
 	CMPQ         AX, $0x00000008
-	JLT          rest69
+	JLT          rest70
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3319,11 +3371,11 @@ one69:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000008, AX
-	JMP          one69
+	JMP          one70
 
-rest69:
+rest70:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3349,7 +3401,7 @@ rest69:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done69:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3367,9 +3419,9 @@ TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one70:
+one71:
 	CMPQ         AX, $0x00000008
-	JLT          rest70
+	JLT          rest71
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3402,11 +3454,11 @@ one70:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000008, AX
-	JMP          one70
+	JMP          one71
 
-rest70:
+rest71:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3438,7 +3490,7 @@ rest70:
 	VANDPS       Y8, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3458,9 +3510,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one71:
+one72:
 	CMPQ        AX, $0x00000008
-	JLT         rest71
+	JLT         rest72
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -3484,11 +3536,11 @@ one71:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one71
+	JMP         one72
 
-rest71:
+rest72:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done72
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3511,7 +3563,7 @@ rest71:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3522,58 +3574,16 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide72:
+wide73:
 	CMPQ DX, $0x00000010
-	JLT  narrow72
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel73:
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line73:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap73:
-	VMOVUPS (R10), Y2
-	VMAXPS  Y0, Y2, Y0
-	VMOVUPS 32(R10), Y2
-	VMAXPS  Y1, Y2, Y1
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap73
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line73
-	VMOVUPS Y0, (SI)
-	VMOVUPS Y1, 32(SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel73
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     wide72
-
-narrow72:
-	CMPQ DX, $0x00000008
-	JLT  edge72
+	JLT  narrow73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel74:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3582,8 +3592,10 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPS (R10), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS (R10), Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(R10), Y2
+	VMAXPS  Y1, Y2, Y1
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3593,55 +3605,95 @@ tap74:
 	DECQ    R9
 	JNZ     line74
 	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel74
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     wide73
+
+narrow73:
+	CMPQ DX, $0x00000008
+	JLT  edge73
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel75:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line75:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap75:
+	VMOVUPS (R10), Y1
+	VMAXPS  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap75
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line75
+	VMOVUPS Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel75
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow72
+	JMP     narrow73
 
-edge72:
+edge73:
 	TESTQ        DX, DX
-	JZ           end72
+	JZ           end73
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel75:
+pixel76:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line75:
+line76:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap75:
+tap76:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap75
+	JNZ        tap76
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line75
+	JNZ        line76
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel75
+	JNZ        pixel76
 
-end72:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3672,14 +3724,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide76:
+wide77:
 	CMPQ SI, $0x00000010
-	JLT  narrow76
+	JLT  narrow77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel77:
+pixel78:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3702,13 +3754,13 @@ pixel77:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-	JMP     next77
+	JMP     next78
 
-line77:
+line78:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap77:
+tap78:
 	VMOVUPS (CX)(R12*1), Y4
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
 	VMAXPS  Y4, Y5, Y5
@@ -3723,64 +3775,6 @@ tap77:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-
-next77:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap77
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line77
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel77
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000010, SI
-	JMP  wide76
-
-narrow76:
-	CMPQ SI, $0x00000008
-	JLT  edge76
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel78:
-	VMOVUPS (BX)(R8*1), Y0
-	VMOVUPS (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x08, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
-	JMP     next78
-
-line78:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap78:
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x00, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
 
 next78:
 	MOVQ tapStep+56(FP), R14
@@ -3797,16 +3791,74 @@ next78:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel78
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, SI
+	JMP  wide77
+
+narrow77:
+	CMPQ SI, $0x00000008
+	JLT  edge77
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel79:
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x08, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+	JMP     next79
+
+line79:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap79:
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x00, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+
+next79:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap79
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line79
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel79
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow76
+	JMP  narrow77
 
-edge76:
+edge77:
 	TESTQ        SI, SI
-	JZ           end76
+	JZ           end77
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3814,7 +3866,7 @@ edge76:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel79:
+pixel80:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3828,13 +3880,13 @@ pixel79:
 	VANDPS     Y2, Y3, Y3
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
-	JMP        next79
+	JMP        next80
 
-line79:
+line80:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap79:
+tap80:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
 	VMAXPS     Y3, Y4, Y4
@@ -3843,23 +3895,23 @@ tap79:
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
 
-next79:
+next80:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap79
+	JNZ  tap80
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line79
+	JNZ  line80
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel79
+	JNZ  pixel80
 
-end76:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3874,16 +3926,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide80:
+wide81:
 	CMPQ    CX, $0x00000010
-	JLT     narrow80
+	JLT     narrow81
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel81:
+pixel82:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3895,22 +3947,22 @@ pixel81:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel81
+	JNZ         pixel82
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide80
+	JMP         wide81
 
-narrow80:
+narrow81:
 	CMPQ    CX, $0x00000008
-	JLT     edge80
+	JLT     edge81
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel83:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3918,16 +3970,16 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel83
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow80
+	JMP         narrow81
 
-edge80:
+edge81:
 	TESTQ        CX, CX
-	JZ           end80
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3935,7 +3987,7 @@ edge80:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel83:
+pixel84:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -3943,9 +3995,9 @@ pixel83:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel83
+	JNZ         pixel84
 
-end80:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3960,16 +4012,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide84:
+wide85:
 	CMPQ    CX, $0x00000010
-	JLT     narrow84
+	JLT     narrow85
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel85:
+pixel86:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -3979,41 +4031,41 @@ pixel85:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel85
+	JNZ         pixel86
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide84
+	JMP         wide85
 
-narrow84:
+narrow85:
 	CMPQ    CX, $0x00000008
-	JLT     edge84
+	JLT     edge85
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel87:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel87
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow84
+	JMP         narrow85
 
-edge84:
+edge85:
 	TESTQ        CX, CX
-	JZ           end84
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4021,17 +4073,17 @@ edge84:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel87:
+pixel88:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel87
+	JNZ         pixel88
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end84:
+end85:
 	VZEROUPPER
 	RET
 
@@ -4047,56 +4099,9 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide88:
+wide89:
 	CMPQ CX, $0x00000010
-	JLT  narrow88
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel89:
-	VMOVUPS (R11), Y0
-	VMOVUPS (R12), Y1
-	VMOVUPS (R13), Y2
-	VMOVUPS (R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y2, (R13)
-	VMOVUPS 32(R11), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 32(R13), Y2
-	VMOVUPS 32(R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, 32(R11)
-	VMOVUPS Y2, 32(R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel89
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000010, CX
-	JMP     wide88
-
-narrow88:
-	CMPQ CX, $0x00000008
-	JLT  edge88
+	JLT  narrow89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4116,22 +4121,69 @@ pixel90:
 	VXORPS  Y1, Y2, Y2
 	VMOVUPS Y0, (R11)
 	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel90
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide89
+
+narrow89:
+	CMPQ CX, $0x00000008
+	JLT  edge89
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel91:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow88
+	JMP     narrow89
 
-edge88:
+edge89:
 	TESTQ        CX, CX
-	JZ           end88
+	JZ           end89
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4140,7 +4192,7 @@ edge88:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel91:
+pixel92:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4158,9 +4210,9 @@ pixel91:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel91
+	JNZ        pixel92
 
-end88:
+end89:
 	VZEROUPPER
 	RET
 
@@ -4176,16 +4228,16 @@ TEXT ·routeFirstPixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide92:
+wide93:
 	CMPQ CX, $0x00000010
-	JLT  narrow92
+	JLT  narrow93
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel93:
+pixel94:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4215,24 +4267,24 @@ pixel93:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel93
+	JNZ     pixel94
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide92
+	JMP     wide93
 
-narrow92:
+narrow93:
 	CMPQ CX, $0x00000008
-	JLT  edge92
+	JLT  edge93
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel94:
+pixel95:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4250,17 +4302,17 @@ pixel94:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel94
+	JNZ     pixel95
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow92
+	JMP     narrow93
 
-edge92:
+edge93:
 	TESTQ        CX, CX
-	JZ           end92
+	JZ           end93
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4269,7 +4321,7 @@ edge92:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel95:
+pixel96:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4287,9 +4339,9 @@ pixel95:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel95
+	JNZ        pixel96
 
-end92:
+end93:
 	VZEROUPPER
 	RET
 
@@ -4303,14 +4355,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide96:
+wide97:
 	CMPQ CX, $0x00000010
-	JLT  narrow96
+	JLT  narrow97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy97:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4320,51 +4372,51 @@ copy97:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy97
+	JNZ        copy98
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide96
+	JMP        wide97
 
-narrow96:
+narrow97:
 	CMPQ CX, $0x00000008
-	JLT  edge96
+	JLT  edge97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy99
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow96
+	JMP        narrow97
 
-edge96:
+edge97:
 	TESTQ        CX, CX
-	JZ           end96
+	JZ           end97
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy99:
+copy100:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy99
+	JNZ        copy100
 
-end96:
+end97:
 	VZEROUPPER
 	RET
 
@@ -4375,9 +4427,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many100:
+many101:
 	CMPQ         AX, $0x00000010
-	JLT          one100
+	JLT          one101
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4437,11 +4489,11 @@ many100:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many100
+	JMP          many101
 
-one100:
+one101:
 	CMPQ         AX, $0x00000008
-	JLT          rest100
+	JLT          rest101
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4473,11 +4525,11 @@ one100:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one100
+	JMP          one101
 
-rest100:
+rest101:
 	TESTQ        AX, AX
-	JZ           done100
+	JZ           done101
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4510,7 +4562,7 @@ rest100:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done100:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4737,9 +4789,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one101:
+one102:
 	CMPQ         AX, $0x00000008
-	JLT          rest101
+	JLT          rest102
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4777,11 +4829,11 @@ one101:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one101
+	JMP          one102
 
-rest101:
+rest102:
 	TESTQ        AX, AX
-	JZ           done101
+	JZ           done102
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4820,7 +4872,7 @@ rest101:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done101:
+done102:
 	VZEROUPPER
 	RET
 
@@ -4831,9 +4883,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one102:
+one103:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest103
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4884,11 +4936,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one103
 
-rest102:
+rest103:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done103
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4940,7 +4992,7 @@ rest102:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done102:
+done103:
 	VZEROUPPER
 	RET
 
@@ -5077,9 +5129,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one103:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest103
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -5129,11 +5181,11 @@ one103:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one103
+	JMP          one104
 
-rest103:
+rest104:
 	TESTQ        AX, AX
-	JZ           done103
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5184,7 +5236,7 @@ rest103:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done103:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5501,9 +5553,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one104:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5562,11 +5614,11 @@ one104:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one105
 
-rest104:
+rest105:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5626,7 +5678,7 @@ rest104:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done104:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5637,9 +5689,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one105:
+one106:
 	CMPQ         AX, $0x00000008
-	JLT          rest105
+	JLT          rest106
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5728,11 +5780,11 @@ one105:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one105
+	JMP          one106
 
-rest105:
+rest106:
 	TESTQ        AX, AX
-	JZ           done105
+	JZ           done106
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5822,7 +5874,7 @@ rest105:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done105:
+done106:
 	VZEROUPPER
 	RET
 
@@ -5833,9 +5885,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one106:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest106
+	JLT          rest107
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -5894,11 +5946,11 @@ one106:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one106
+	JMP          one107
 
-rest106:
+rest107:
 	TESTQ        AX, AX
-	JZ           done106
+	JZ           done107
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5958,7 +6010,7 @@ rest106:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done106:
+done107:
 	VZEROUPPER
 	RET
 
@@ -6275,9 +6327,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one107:
+one108:
 	CMPQ         AX, $0x00000008
-	JLT          rest107
+	JLT          rest108
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6312,11 +6364,11 @@ one107:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one107
+	JMP          one108
 
-rest107:
+rest108:
 	TESTQ        AX, AX
-	JZ           done107
+	JZ           done108
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6352,7 +6404,7 @@ rest107:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done107:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6579,9 +6631,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one108:
+one109:
 	CMPQ         AX, $0x00000008
-	JLT          rest108
+	JLT          rest109
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6617,11 +6669,11 @@ one108:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one108
+	JMP          one109
 
-rest108:
+rest109:
 	TESTQ        AX, AX
-	JZ           done108
+	JZ           done109
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6658,7 +6710,7 @@ rest108:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done108:
+done109:
 	VZEROUPPER
 	RET
 
@@ -6693,436 +6745,9 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide109:
+wide110:
 	CMPQ BX, $0x00000008
-	JLT  narrow109
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile110:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 128(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1088(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 320(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 512(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 704(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 896(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 160(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1120(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 352(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 544(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 736(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 928(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 192(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1152(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 384(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 576(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 768(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 960(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 224(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1184(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 416(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 608(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 800(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 992(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 256(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1216(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 448(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 640(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 832(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1024(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 288(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1248(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 480(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 672(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 864(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1056(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      192(AX), Y7
-	VMOVUPS      224(AX), Y8
-	VMOVUPS      256(AX), Y9
-	VMOVUPS      288(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y5
-	VMOVUPS      352(AX), Y6
-	VMOVUPS      384(AX), Y7
-	VMOVUPS      416(AX), Y8
-	VMOVUPS      448(AX), Y9
-	VMOVUPS      480(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y5
-	VMOVUPS      544(AX), Y6
-	VMOVUPS      576(AX), Y7
-	VMOVUPS      608(AX), Y8
-	VMOVUPS      640(AX), Y9
-	VMOVUPS      672(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      704(AX), Y5
-	VMOVUPS      736(AX), Y6
-	VMOVUPS      768(AX), Y7
-	VMOVUPS      800(AX), Y8
-	VMOVUPS      832(AX), Y9
-	VMOVUPS      864(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      896(AX), Y5
-	VMOVUPS      928(AX), Y6
-	VMOVUPS      960(AX), Y7
-	VMOVUPS      992(AX), Y8
-	VMOVUPS      1024(AX), Y9
-	VMOVUPS      1056(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1088(AX), Y5
-	VMOVUPS      1120(AX), Y6
-	VMOVUPS      1152(AX), Y7
-	VMOVUPS      1184(AX), Y8
-	VMOVUPS      1216(AX), Y9
-	VMOVUPS      1248(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile110
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide109
-
-narrow109:
-	CMPQ BX, $0x00000008
-	JLT  edge109
+	JLT  narrow110
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -7545,18 +7170,445 @@ tile111:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow109
+	JMP          wide110
 
-edge109:
+narrow110:
+	CMPQ BX, $0x00000008
+	JLT  edge110
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile112:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 128(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1088(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 320(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 512(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 704(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 896(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 160(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1120(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 352(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 544(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 736(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 928(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 192(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1152(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 384(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 576(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 768(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 960(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 224(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1184(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 416(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 608(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 800(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 992(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 256(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1216(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 448(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 640(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 832(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1024(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 288(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1248(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 480(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 672(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 864(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1056(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y5
+	VMOVUPS      160(AX), Y6
+	VMOVUPS      192(AX), Y7
+	VMOVUPS      224(AX), Y8
+	VMOVUPS      256(AX), Y9
+	VMOVUPS      288(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y5
+	VMOVUPS      352(AX), Y6
+	VMOVUPS      384(AX), Y7
+	VMOVUPS      416(AX), Y8
+	VMOVUPS      448(AX), Y9
+	VMOVUPS      480(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y5
+	VMOVUPS      544(AX), Y6
+	VMOVUPS      576(AX), Y7
+	VMOVUPS      608(AX), Y8
+	VMOVUPS      640(AX), Y9
+	VMOVUPS      672(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      704(AX), Y5
+	VMOVUPS      736(AX), Y6
+	VMOVUPS      768(AX), Y7
+	VMOVUPS      800(AX), Y8
+	VMOVUPS      832(AX), Y9
+	VMOVUPS      864(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      896(AX), Y5
+	VMOVUPS      928(AX), Y6
+	VMOVUPS      960(AX), Y7
+	VMOVUPS      992(AX), Y8
+	VMOVUPS      1024(AX), Y9
+	VMOVUPS      1056(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1088(AX), Y5
+	VMOVUPS      1120(AX), Y6
+	VMOVUPS      1152(AX), Y7
+	VMOVUPS      1184(AX), Y8
+	VMOVUPS      1216(AX), Y9
+	VMOVUPS      1248(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile112
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow110
+
+edge110:
 	TESTQ        BX, BX
-	JZ           end109
+	JZ           end110
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile112:
+tile113:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -7970,9 +8022,9 @@ tile112:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile112
+	JNZ          tile113
 
-end109:
+end110:
 	VZEROUPPER
 	RET
 
@@ -8029,15 +8081,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide113:
+wide114:
 	CMPQ BX, $0x00000008
-	JLT  narrow113
+	JLT  narrow114
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile114:
+tile115:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8211,30 +8263,6 @@ tile114:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased116
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased116:
-	CMPQ    88(AX), $0x00
-	JE      added116
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added116:
-	CMPQ    96(AX), $0x00
-	JE      clipped116
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped116:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row115
-	CMPQ        80(AX), $0x00
 	JE          biased117
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8242,7 +8270,7 @@ clipped116:
 biased117:
 	CMPQ    88(AX), $0x00
 	JE      added117
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8253,59 +8281,83 @@ added117:
 	VMAXPS  Y6, Y10, Y6
 
 clipped117:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row115
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row116
 	CMPQ        80(AX), $0x00
 	JE          biased118
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased118:
 	CMPQ    88(AX), $0x00
 	JE      added118
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added118:
 	CMPQ    96(AX), $0x00
 	JE      clipped118
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped118:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row115
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row116
 	CMPQ        80(AX), $0x00
 	JE          biased119
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased119:
 	CMPQ    88(AX), $0x00
 	JE      added119
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added119:
 	CMPQ    96(AX), $0x00
 	JE      clipped119
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped119:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row116
+	CMPQ        80(AX), $0x00
+	JE          biased120
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased120:
+	CMPQ    88(AX), $0x00
+	JE      added120
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added120:
+	CMPQ    96(AX), $0x00
+	JE      clipped120
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped119:
+clipped120:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row115:
+row116:
 	CMPQ    104(AX), $0x01
-	JLE     done114
+	JLE     done115
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8321,38 +8373,14 @@ row115:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased121
+	JE      biased122
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased121:
-	CMPQ    88(AX), $0x00
-	JE      added121
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added121:
-	CMPQ    96(AX), $0x00
-	JE      clipped121
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped121:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row120
-	CMPQ        80(AX), $0x00
-	JE          biased122
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased122:
 	CMPQ    88(AX), $0x00
 	JE      added122
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8363,59 +8391,83 @@ added122:
 	VMAXPS  Y6, Y10, Y6
 
 clipped122:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row120
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row121
 	CMPQ        80(AX), $0x00
 	JE          biased123
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased123:
 	CMPQ    88(AX), $0x00
 	JE      added123
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added123:
 	CMPQ    96(AX), $0x00
 	JE      clipped123
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped123:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row120
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row121
 	CMPQ        80(AX), $0x00
 	JE          biased124
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased124:
 	CMPQ    88(AX), $0x00
 	JE      added124
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added124:
 	CMPQ    96(AX), $0x00
 	JE      clipped124
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped124:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row121
+	CMPQ        80(AX), $0x00
+	JE          biased125
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased125:
+	CMPQ    88(AX), $0x00
+	JE      added125
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added125:
+	CMPQ    96(AX), $0x00
+	JE      clipped125
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped124:
+clipped125:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row120:
+row121:
 	CMPQ    104(AX), $0x02
-	JLE     done114
+	JLE     done115
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8431,38 +8483,14 @@ row120:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased126
+	JE      biased127
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased126:
-	CMPQ    88(AX), $0x00
-	JE      added126
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added126:
-	CMPQ    96(AX), $0x00
-	JE      clipped126
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped126:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row125
-	CMPQ        80(AX), $0x00
-	JE          biased127
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased127:
 	CMPQ    88(AX), $0x00
 	JE      added127
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8473,59 +8501,83 @@ added127:
 	VMAXPS  Y6, Y10, Y6
 
 clipped127:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row125
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row126
 	CMPQ        80(AX), $0x00
 	JE          biased128
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased128:
 	CMPQ    88(AX), $0x00
 	JE      added128
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added128:
 	CMPQ    96(AX), $0x00
 	JE      clipped128
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped128:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row125
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row126
 	CMPQ        80(AX), $0x00
 	JE          biased129
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased129:
 	CMPQ    88(AX), $0x00
 	JE      added129
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added129:
 	CMPQ    96(AX), $0x00
 	JE      clipped129
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped129:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row126
+	CMPQ        80(AX), $0x00
+	JE          biased130
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased130:
+	CMPQ    88(AX), $0x00
+	JE      added130
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added130:
+	CMPQ    96(AX), $0x00
+	JE      clipped130
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped129:
+clipped130:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row125:
+row126:
 	CMPQ    104(AX), $0x03
-	JLE     done114
+	JLE     done115
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8541,38 +8593,14 @@ row125:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased131
+	JE      biased132
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased131:
-	CMPQ    88(AX), $0x00
-	JE      added131
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added131:
-	CMPQ    96(AX), $0x00
-	JE      clipped131
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped131:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row130
-	CMPQ        80(AX), $0x00
-	JE          biased132
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased132:
 	CMPQ    88(AX), $0x00
 	JE      added132
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8583,80 +8611,104 @@ added132:
 	VMAXPS  Y6, Y10, Y6
 
 clipped132:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row130
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row131
 	CMPQ        80(AX), $0x00
 	JE          biased133
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased133:
 	CMPQ    88(AX), $0x00
 	JE      added133
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added133:
 	CMPQ    96(AX), $0x00
 	JE      clipped133
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped133:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row130
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row131
 	CMPQ        80(AX), $0x00
 	JE          biased134
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased134:
 	CMPQ    88(AX), $0x00
 	JE      added134
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added134:
 	CMPQ    96(AX), $0x00
 	JE      clipped134
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped134:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row131
+	CMPQ        80(AX), $0x00
+	JE          biased135
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased135:
+	CMPQ    88(AX), $0x00
+	JE      added135
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added135:
+	CMPQ    96(AX), $0x00
+	JE      clipped135
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped134:
+clipped135:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row130:
+row131:
 	CMPQ 104(AX), $0x04
-	JLE  done114
+	JLE  done115
 
-done114:
+done115:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile114
+	JG   tile115
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide113
+	JMP  wide114
 
-narrow113:
+narrow114:
 	CMPQ BX, $0x00000008
-	JLT  edge113
+	JLT  edge114
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile135:
+tile136:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8830,30 +8882,6 @@ tile135:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased137
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased137:
-	CMPQ    88(AX), $0x00
-	JE      added137
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added137:
-	CMPQ    96(AX), $0x00
-	JE      clipped137
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped137:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row136
-	CMPQ        80(AX), $0x00
 	JE          biased138
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8861,7 +8889,7 @@ clipped137:
 biased138:
 	CMPQ    88(AX), $0x00
 	JE      added138
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8872,59 +8900,83 @@ added138:
 	VMAXPS  Y6, Y10, Y6
 
 clipped138:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row136
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row137
 	CMPQ        80(AX), $0x00
 	JE          biased139
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased139:
 	CMPQ    88(AX), $0x00
 	JE      added139
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added139:
 	CMPQ    96(AX), $0x00
 	JE      clipped139
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped139:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row136
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row137
 	CMPQ        80(AX), $0x00
 	JE          biased140
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased140:
 	CMPQ    88(AX), $0x00
 	JE      added140
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added140:
 	CMPQ    96(AX), $0x00
 	JE      clipped140
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped140:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row137
+	CMPQ        80(AX), $0x00
+	JE          biased141
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased141:
+	CMPQ    88(AX), $0x00
+	JE      added141
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added141:
+	CMPQ    96(AX), $0x00
+	JE      clipped141
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped140:
+clipped141:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row136:
+row137:
 	CMPQ    104(AX), $0x01
-	JLE     done135
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8940,38 +8992,14 @@ row136:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased142
+	JE      biased143
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased142:
-	CMPQ    88(AX), $0x00
-	JE      added142
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added142:
-	CMPQ    96(AX), $0x00
-	JE      clipped142
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped142:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row141
-	CMPQ        80(AX), $0x00
-	JE          biased143
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased143:
 	CMPQ    88(AX), $0x00
 	JE      added143
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8982,59 +9010,83 @@ added143:
 	VMAXPS  Y6, Y10, Y6
 
 clipped143:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row141
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row142
 	CMPQ        80(AX), $0x00
 	JE          biased144
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased144:
 	CMPQ    88(AX), $0x00
 	JE      added144
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added144:
 	CMPQ    96(AX), $0x00
 	JE      clipped144
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped144:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row141
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row142
 	CMPQ        80(AX), $0x00
 	JE          biased145
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased145:
 	CMPQ    88(AX), $0x00
 	JE      added145
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added145:
 	CMPQ    96(AX), $0x00
 	JE      clipped145
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped145:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row142
+	CMPQ        80(AX), $0x00
+	JE          biased146
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased146:
+	CMPQ    88(AX), $0x00
+	JE      added146
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added146:
+	CMPQ    96(AX), $0x00
+	JE      clipped146
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped145:
+clipped146:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row141:
+row142:
 	CMPQ    104(AX), $0x02
-	JLE     done135
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -9050,38 +9102,14 @@ row141:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased147
+	JE      biased148
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased147:
-	CMPQ    88(AX), $0x00
-	JE      added147
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added147:
-	CMPQ    96(AX), $0x00
-	JE      clipped147
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped147:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row146
-	CMPQ        80(AX), $0x00
-	JE          biased148
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased148:
 	CMPQ    88(AX), $0x00
 	JE      added148
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9092,59 +9120,83 @@ added148:
 	VMAXPS  Y6, Y10, Y6
 
 clipped148:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row146
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row147
 	CMPQ        80(AX), $0x00
 	JE          biased149
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased149:
 	CMPQ    88(AX), $0x00
 	JE      added149
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added149:
 	CMPQ    96(AX), $0x00
 	JE      clipped149
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped149:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row146
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row147
 	CMPQ        80(AX), $0x00
 	JE          biased150
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased150:
 	CMPQ    88(AX), $0x00
 	JE      added150
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added150:
 	CMPQ    96(AX), $0x00
 	JE      clipped150
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped150:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row147
+	CMPQ        80(AX), $0x00
+	JE          biased151
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased151:
+	CMPQ    88(AX), $0x00
+	JE      added151
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added151:
+	CMPQ    96(AX), $0x00
+	JE      clipped151
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped150:
+clipped151:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row146:
+row147:
 	CMPQ    104(AX), $0x03
-	JLE     done135
+	JLE     done136
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -9160,38 +9212,14 @@ row146:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased152
+	JE      biased153
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased152:
-	CMPQ    88(AX), $0x00
-	JE      added152
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added152:
-	CMPQ    96(AX), $0x00
-	JE      clipped152
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped152:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row151
-	CMPQ        80(AX), $0x00
-	JE          biased153
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased153:
 	CMPQ    88(AX), $0x00
 	JE      added153
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9202,74 +9230,98 @@ added153:
 	VMAXPS  Y6, Y10, Y6
 
 clipped153:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row151
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row152
 	CMPQ        80(AX), $0x00
 	JE          biased154
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased154:
 	CMPQ    88(AX), $0x00
 	JE      added154
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added154:
 	CMPQ    96(AX), $0x00
 	JE      clipped154
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped154:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row151
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row152
 	CMPQ        80(AX), $0x00
 	JE          biased155
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased155:
 	CMPQ    88(AX), $0x00
 	JE      added155
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added155:
 	CMPQ    96(AX), $0x00
 	JE      clipped155
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped155:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row152
+	CMPQ        80(AX), $0x00
+	JE          biased156
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased156:
+	CMPQ    88(AX), $0x00
+	JE      added156
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added156:
+	CMPQ    96(AX), $0x00
+	JE      clipped156
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped155:
+clipped156:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row151:
+row152:
 	CMPQ 104(AX), $0x04
-	JLE  done135
+	JLE  done136
 
-done135:
+done136:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile135
+	JG   tile136
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow113
+	JMP  narrow114
 
-edge113:
+edge114:
 	TESTQ        BX, BX
-	JZ           end113
+	JZ           end114
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -9277,7 +9329,7 @@ edge113:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile156:
+tile157:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9451,30 +9503,6 @@ tile156:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased158
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased158:
-	CMPQ       88(AX), $0x00
-	JE         added158
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added158:
-	CMPQ    96(AX), $0x00
-	JE      clipped158
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped158:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row157
-	CMPQ        80(AX), $0x00
 	JE          biased159
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
@@ -9482,7 +9510,7 @@ clipped158:
 biased159:
 	CMPQ       88(AX), $0x00
 	JE         added159
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9493,59 +9521,83 @@ added159:
 	VMAXPS  Y7, Y11, Y7
 
 clipped159:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row157
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row158
 	CMPQ        80(AX), $0x00
 	JE          biased160
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased160:
 	CMPQ       88(AX), $0x00
 	JE         added160
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added160:
 	CMPQ    96(AX), $0x00
 	JE      clipped160
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped160:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row157
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row158
 	CMPQ        80(AX), $0x00
 	JE          biased161
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased161:
 	CMPQ       88(AX), $0x00
 	JE         added161
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added161:
 	CMPQ    96(AX), $0x00
 	JE      clipped161
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped161:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row158
+	CMPQ        80(AX), $0x00
+	JE          biased162
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased162:
+	CMPQ       88(AX), $0x00
+	JE         added162
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added162:
+	CMPQ    96(AX), $0x00
+	JE      clipped162
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped161:
+clipped162:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row157:
+row158:
 	CMPQ       104(AX), $0x01
-	JLE        done156
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9561,38 +9613,14 @@ row157:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased163
+	JE         biased164
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased163:
-	CMPQ       88(AX), $0x00
-	JE         added163
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added163:
-	CMPQ    96(AX), $0x00
-	JE      clipped163
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped163:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row162
-	CMPQ        80(AX), $0x00
-	JE          biased164
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased164:
 	CMPQ       88(AX), $0x00
 	JE         added164
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9603,59 +9631,83 @@ added164:
 	VMAXPS  Y7, Y11, Y7
 
 clipped164:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row162
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row163
 	CMPQ        80(AX), $0x00
 	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased165:
 	CMPQ       88(AX), $0x00
 	JE         added165
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added165:
 	CMPQ    96(AX), $0x00
 	JE      clipped165
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped165:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row162
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row163
 	CMPQ        80(AX), $0x00
 	JE          biased166
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased166:
 	CMPQ       88(AX), $0x00
 	JE         added166
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added166:
 	CMPQ    96(AX), $0x00
 	JE      clipped166
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped166:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row163
+	CMPQ        80(AX), $0x00
+	JE          biased167
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased167:
+	CMPQ       88(AX), $0x00
+	JE         added167
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added167:
+	CMPQ    96(AX), $0x00
+	JE      clipped167
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped166:
+clipped167:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row162:
+row163:
 	CMPQ       104(AX), $0x02
-	JLE        done156
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9671,38 +9723,14 @@ row162:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased168
+	JE         biased169
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased168:
-	CMPQ       88(AX), $0x00
-	JE         added168
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added168:
-	CMPQ    96(AX), $0x00
-	JE      clipped168
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped168:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row167
-	CMPQ        80(AX), $0x00
-	JE          biased169
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased169:
 	CMPQ       88(AX), $0x00
 	JE         added169
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9713,59 +9741,83 @@ added169:
 	VMAXPS  Y7, Y11, Y7
 
 clipped169:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row167
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row168
 	CMPQ        80(AX), $0x00
 	JE          biased170
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased170:
 	CMPQ       88(AX), $0x00
 	JE         added170
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added170:
 	CMPQ    96(AX), $0x00
 	JE      clipped170
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped170:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row167
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row168
 	CMPQ        80(AX), $0x00
 	JE          biased171
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased171:
 	CMPQ       88(AX), $0x00
 	JE         added171
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added171:
 	CMPQ    96(AX), $0x00
 	JE      clipped171
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped171:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row168
+	CMPQ        80(AX), $0x00
+	JE          biased172
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased172:
+	CMPQ       88(AX), $0x00
+	JE         added172
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added172:
+	CMPQ    96(AX), $0x00
+	JE      clipped172
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped171:
+clipped172:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row167:
+row168:
 	CMPQ       104(AX), $0x03
-	JLE        done156
+	JLE        done157
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9781,38 +9833,14 @@ row167:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased173
+	JE         biased174
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased173:
-	CMPQ       88(AX), $0x00
-	JE         added173
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added173:
-	CMPQ    96(AX), $0x00
-	JE      clipped173
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped173:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row172
-	CMPQ        80(AX), $0x00
-	JE          biased174
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased174:
 	CMPQ       88(AX), $0x00
 	JE         added174
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9823,67 +9851,91 @@ added174:
 	VMAXPS  Y7, Y11, Y7
 
 clipped174:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row172
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row173
 	CMPQ        80(AX), $0x00
 	JE          biased175
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased175:
 	CMPQ       88(AX), $0x00
 	JE         added175
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added175:
 	CMPQ    96(AX), $0x00
 	JE      clipped175
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped175:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row172
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row173
 	CMPQ        80(AX), $0x00
 	JE          biased176
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased176:
 	CMPQ       88(AX), $0x00
 	JE         added176
-	LEAQ       (R8)(R10*1), R9
-	VMASKMOVPS (R9)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added176:
 	CMPQ    96(AX), $0x00
 	JE      clipped176
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped176:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row173
+	CMPQ        80(AX), $0x00
+	JE          biased177
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased177:
+	CMPQ       88(AX), $0x00
+	JE         added177
+	LEAQ       (R8)(R10*1), R9
+	VMASKMOVPS (R9)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added177:
+	CMPQ    96(AX), $0x00
+	JE      clipped177
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped176:
+clipped177:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row172:
+row173:
 	CMPQ 104(AX), $0x04
-	JLE  done156
+	JLE  done157
 
-done156:
+done157:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile156
+	JG   tile157
 
-end113:
+end114:
 	VZEROUPPER
 	RET
 
@@ -9935,300 +9987,9 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide177:
+wide178:
 	CMPQ BX, $0x00000008
-	JLT  narrow177
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile178:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 128(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 256(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 384(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 640(AX)
-	VMOVUPS      Y7, 768(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 160(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 288(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 416(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 672(AX)
-	VMOVUPS      Y7, 800(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 192(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 320(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 448(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 704(AX)
-	VMOVUPS      Y7, 832(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 352(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 480(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 608(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 736(AX)
-	VMOVUPS      Y7, 864(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y4
-	VMOVUPS      160(AX), Y5
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      256(AX), Y4
-	VMOVUPS      288(AX), Y5
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      384(AX), Y4
-	VMOVUPS      416(AX), Y5
-	VMOVUPS      448(AX), Y6
-	VMOVUPS      480(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y4
-	VMOVUPS      544(AX), Y5
-	VMOVUPS      576(AX), Y6
-	VMOVUPS      608(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      640(AX), Y4
-	VMOVUPS      672(AX), Y5
-	VMOVUPS      704(AX), Y6
-	VMOVUPS      736(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      768(AX), Y4
-	VMOVUPS      800(AX), Y5
-	VMOVUPS      832(AX), Y6
-	VMOVUPS      864(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile178
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide177
-
-narrow177:
-	CMPQ BX, $0x00000008
-	JLT  edge177
+	JLT  narrow178
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -10515,18 +10276,309 @@ tile179:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow177
+	JMP          wide178
 
-edge177:
+narrow178:
+	CMPQ BX, $0x00000008
+	JLT  edge178
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile180:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 256(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 384(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 640(AX)
+	VMOVUPS      Y7, 768(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 160(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 288(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 416(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 672(AX)
+	VMOVUPS      Y7, 800(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 192(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 320(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 448(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 704(AX)
+	VMOVUPS      Y7, 832(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 352(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 480(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 608(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 736(AX)
+	VMOVUPS      Y7, 864(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      256(AX), Y4
+	VMOVUPS      288(AX), Y5
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      384(AX), Y4
+	VMOVUPS      416(AX), Y5
+	VMOVUPS      448(AX), Y6
+	VMOVUPS      480(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y4
+	VMOVUPS      544(AX), Y5
+	VMOVUPS      576(AX), Y6
+	VMOVUPS      608(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      640(AX), Y4
+	VMOVUPS      672(AX), Y5
+	VMOVUPS      704(AX), Y6
+	VMOVUPS      736(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      768(AX), Y4
+	VMOVUPS      800(AX), Y5
+	VMOVUPS      832(AX), Y6
+	VMOVUPS      864(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile180
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow178
+
+edge178:
 	TESTQ        BX, BX
-	JZ           end177
+	JZ           end178
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile180:
+tile181:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10804,9 +10856,9 @@ tile180:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile180
+	JNZ          tile181
 
-end177:
+end178:
 	VZEROUPPER
 	RET
 
@@ -10824,262 +10876,9 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide181:
+wide182:
 	CMPQ BX, $0x00000008
-	JLT  narrow181
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile182:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 128(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 224(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 320(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 416(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VMOVUPS      Y8, 608(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 160(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 256(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 352(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 448(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VMOVUPS      Y8, 640(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 192(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 288(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 384(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 480(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VMOVUPS      Y8, 672(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      192(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      256(AX), Y7
-	VMOVUPS      288(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      384(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      416(AX), Y6
-	VMOVUPS      448(AX), Y7
-	VMOVUPS      480(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y6
-	VMOVUPS      544(AX), Y7
-	VMOVUPS      576(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      608(AX), Y6
-	VMOVUPS      640(AX), Y7
-	VMOVUPS      672(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile182
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide181
-
-narrow181:
-	CMPQ BX, $0x00000008
-	JLT  edge181
+	JLT  narrow182
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -11328,18 +11127,271 @@ tile183:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow181
+	JMP          wide182
 
-edge181:
+narrow182:
+	CMPQ BX, $0x00000008
+	JLT  edge182
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile184:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 128(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 224(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 320(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 416(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VMOVUPS      Y8, 608(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 160(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 256(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 352(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 448(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VMOVUPS      Y8, 640(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 288(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 384(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 480(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VMOVUPS      Y8, 672(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y6
+	VMOVUPS      160(AX), Y7
+	VMOVUPS      192(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      224(AX), Y6
+	VMOVUPS      256(AX), Y7
+	VMOVUPS      288(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      384(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      416(AX), Y6
+	VMOVUPS      448(AX), Y7
+	VMOVUPS      480(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y6
+	VMOVUPS      544(AX), Y7
+	VMOVUPS      576(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      608(AX), Y6
+	VMOVUPS      640(AX), Y7
+	VMOVUPS      672(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile184
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow182
+
+edge182:
 	TESTQ        BX, BX
-	JZ           end181
+	JZ           end182
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile184:
+tile185:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11579,9 +11631,9 @@ tile184:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile184
+	JNZ          tile185
 
-end181:
+end182:
 	VZEROUPPER
 	RET
 
@@ -11635,262 +11687,9 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide185:
+wide186:
 	CMPQ BX, $0x00000008
-	JLT  narrow185
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile186:
-	MOVQ        64(AX), R10
-	MOVQ        DI, R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 128(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 320(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 512(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 160(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 352(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 544(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 192(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 384(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 576(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 224(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 416(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 608(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 256(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 448(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 640(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 288(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 480(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 672(AX)
-	MOVQ        48(AX), R10
-	MOVQ        SI, R9
-	VMOVUPS     128(AX), Y6
-	VMOVUPS     160(AX), Y7
-	VMOVUPS     192(AX), Y8
-	VMOVUPS     224(AX), Y9
-	VMOVUPS     256(AX), Y10
-	VMOVUPS     288(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     320(AX), Y6
-	VMOVUPS     352(AX), Y7
-	VMOVUPS     384(AX), Y8
-	VMOVUPS     416(AX), Y9
-	VMOVUPS     448(AX), Y10
-	VMOVUPS     480(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     512(AX), Y6
-	VMOVUPS     544(AX), Y7
-	VMOVUPS     576(AX), Y8
-	VMOVUPS     608(AX), Y9
-	VMOVUPS     640(AX), Y10
-	VMOVUPS     672(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        32(AX), SI
-	ADDQ        56(AX), DI
-	DECQ        R8
-	JNZ         tile186
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000008, BX
-	JMP         wide185
-
-narrow185:
-	CMPQ BX, $0x00000008
-	JLT  edge185
+	JLT  narrow186
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -12139,18 +11938,271 @@ tile187:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow185
+	JMP         wide186
 
-edge185:
+narrow186:
+	CMPQ BX, $0x00000008
+	JLT  edge186
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile188:
+	MOVQ        64(AX), R10
+	MOVQ        DI, R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 128(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 320(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 512(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 160(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 352(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 544(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 192(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 384(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 576(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 224(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 416(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 608(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 256(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 448(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 640(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 288(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 480(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 672(AX)
+	MOVQ        48(AX), R10
+	MOVQ        SI, R9
+	VMOVUPS     128(AX), Y6
+	VMOVUPS     160(AX), Y7
+	VMOVUPS     192(AX), Y8
+	VMOVUPS     224(AX), Y9
+	VMOVUPS     256(AX), Y10
+	VMOVUPS     288(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     320(AX), Y6
+	VMOVUPS     352(AX), Y7
+	VMOVUPS     384(AX), Y8
+	VMOVUPS     416(AX), Y9
+	VMOVUPS     448(AX), Y10
+	VMOVUPS     480(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     512(AX), Y6
+	VMOVUPS     544(AX), Y7
+	VMOVUPS     576(AX), Y8
+	VMOVUPS     608(AX), Y9
+	VMOVUPS     640(AX), Y10
+	VMOVUPS     672(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        32(AX), SI
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNZ         tile188
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000008, BX
+	JMP         narrow186
+
+edge186:
 	TESTQ        BX, BX
-	JZ           end185
+	JZ           end186
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile188:
+tile189:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12390,9 +12442,9 @@ tile188:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile188
+	JNZ         tile189
 
-end185:
+end186:
 	VZEROUPPER
 	RET
 
@@ -12404,87 +12456,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many189:
-	CMPQ    AX, $0x00000040
-	JLT     one189
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many189
-
-one189:
-	CMPQ    AX, $0x00000010
-	JLT     rest189
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one189
-
-rest189:
-	TESTQ     AX, AX
-	JZ        done189
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done189:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many190:
 	CMPQ    AX, $0x00000040
 	JLT     one190
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12497,7 +12486,7 @@ one190:
 	JLT     rest190
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12515,16 +12504,16 @@ rest190:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done190:
 	VZEROUPPER
 	RET
 
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12535,19 +12524,19 @@ many191:
 	JLT     one191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12560,7 +12549,7 @@ one191:
 	JLT     rest191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12578,10 +12567,73 @@ rest191:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done191:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many192:
+	CMPQ    AX, $0x00000040
+	JLT     one192
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many192
+
+one192:
+	CMPQ    AX, $0x00000010
+	JLT     rest192
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one192
+
+rest192:
+	TESTQ     AX, AX
+	JZ        done192
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done192:
 	VZEROUPPER
 	RET
 
@@ -12593,9 +12645,9 @@ TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many192:
+many193:
 	CMPQ    AX, $0x00000040
-	JLT     one192
+	JLT     one193
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -12616,11 +12668,11 @@ many192:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many192
+	JMP     many193
 
-one192:
+one193:
 	CMPQ    AX, $0x00000010
-	JLT     rest192
+	JLT     rest193
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -12629,80 +12681,7 @@ one192:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one192
-
-rest192:
-	TESTQ     AX, AX
-	JZ        done192
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done192:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many193:
-	CMPQ      AX, $0x00000040
-	JLT       one193
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many193
-
-one193:
-	CMPQ      AX, $0x00000010
-	JLT       rest193
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one193
+	JMP     one193
 
 rest193:
 	TESTQ     AX, AX
@@ -12714,18 +12693,16 @@ rest193:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done193:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12736,25 +12713,25 @@ many194:
 	JLT       one194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z2
 	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z3
 	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z4
 	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z5
 	VMOVUPS   Z5, 192(CX)
@@ -12769,7 +12746,7 @@ one194:
 	JLT       rest194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z6
 	VMOVUPS   Z6, (CX)
@@ -12789,12 +12766,87 @@ rest194:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
 done194:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many195:
+	CMPQ      AX, $0x00000040
+	JLT       one195
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many195
+
+one195:
+	CMPQ      AX, $0x00000010
+	JLT       rest195
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one195
+
+rest195:
+	TESTQ     AX, AX
+	JZ        done195
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done195:
 	VZEROUPPER
 	RET
 
@@ -12806,9 +12858,9 @@ TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many195:
+many196:
 	CMPQ    AX, $0x00000040
-	JLT     one195
+	JLT     one196
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12833,11 +12885,11 @@ many195:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many195
+	JMP     many196
 
-one195:
+one196:
 	CMPQ    AX, $0x00000010
-	JLT     rest195
+	JLT     rest196
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12847,86 +12899,7 @@ one195:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one195
-
-rest195:
-	TESTQ     AX, AX
-	JZ        done195
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done195:
-	VZEROUPPER
-	RET
-
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many196:
-	CMPQ      AX, $0x00000040
-	JLT       one196
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many196
-
-one196:
-	CMPQ      AX, $0x00000010
-	JLT       rest196
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one196
+	JMP     one196
 
 rest196:
 	TESTQ     AX, AX
@@ -12938,19 +12911,17 @@ rest196:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K2, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done196:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12962,37 +12933,29 @@ many197:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -13007,10 +12970,8 @@ one197:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -13030,6 +12991,97 @@ rest197:
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K2, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done197:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many198:
+	CMPQ      AX, $0x00000040
+	JLT       one198
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many198
+
+one198:
+	CMPQ      AX, $0x00000010
+	JLT       rest198
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one198
+
+rest198:
+	TESTQ     AX, AX
+	JZ        done198
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS   constF32_3f800000<>+0(SB), Z2
 	VMOVUPS.Z Z2, K2, Z2
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
@@ -13037,7 +13089,7 @@ rest197:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done197:
+done198:
 	VZEROUPPER
 	RET
 
@@ -13049,9 +13101,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many198:
+many199:
 	CMPQ    AX, $0x00000040
-	JLT     one198
+	JLT     one199
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13084,11 +13136,11 @@ many198:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many198
+	JMP     many199
 
-one198:
+one199:
 	CMPQ    AX, $0x00000010
-	JLT     rest198
+	JLT     rest199
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13100,11 +13152,11 @@ one198:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one198
+	JMP     one199
 
-rest198:
+rest199:
 	TESTQ     AX, AX
-	JZ        done198
+	JZ        done199
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13118,7 +13170,7 @@ rest198:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done198:
+done199:
 	VZEROUPPER
 	RET
 
@@ -13130,9 +13182,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many199:
+many200:
 	CMPQ         AX, $0x00000040
-	JLT          one199
+	JLT          one200
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13161,11 +13213,11 @@ many199:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many199
+	JMP          many200
 
-one199:
+one200:
 	CMPQ         AX, $0x00000010
-	JLT          rest199
+	JLT          rest200
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13176,11 +13228,11 @@ one199:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one199
+	JMP          one200
 
-rest199:
+rest200:
 	TESTQ        AX, AX
-	JZ           done199
+	JZ           done200
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13193,7 +13245,7 @@ rest199:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done199:
+done200:
 	VZEROUPPER
 	RET
 
@@ -13204,74 +13256,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many200:
-	CMPQ    AX, $0x00000040
-	JLT     one200
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many200
-
-one200:
-	CMPQ    AX, $0x00000010
-	JLT     rest200
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one200
-
-rest200:
-	TESTQ     AX, AX
-	JZ        done200
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done200:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many201:
 	CMPQ    AX, $0x00000040
 	JLT     one201
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13282,7 +13280,7 @@ one201:
 	CMPQ    AX, $0x00000010
 	JLT     rest201
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13298,16 +13296,16 @@ rest201:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done201:
 	VZEROUPPER
 	RET
 
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13316,16 +13314,16 @@ many202:
 	CMPQ    AX, $0x00000040
 	JLT     one202
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13336,7 +13334,7 @@ one202:
 	CMPQ    AX, $0x00000010
 	JLT     rest202
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13352,16 +13350,16 @@ rest202:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done202:
 	VZEROUPPER
 	RET
 
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// func squareF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13370,16 +13368,16 @@ many203:
 	CMPQ    AX, $0x00000040
 	JLT     one203
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13390,7 +13388,7 @@ one203:
 	CMPQ    AX, $0x00000010
 	JLT     rest203
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13406,16 +13404,16 @@ rest203:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done203:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13424,25 +13422,17 @@ many204:
 	CMPQ    AX, $0x00000040
 	JLT     one204
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -13452,10 +13442,8 @@ one204:
 	CMPQ    AX, $0x00000010
 	JLT     rest204
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -13470,12 +13458,130 @@ rest204:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done204:
+	VZEROUPPER
+	RET
+
+// func roundF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·roundF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many205:
+	CMPQ        AX, $0x00000040
+	JLT         one205
+	VMOVUPS     (DX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     64(DX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, 64(CX)
+	VMOVUPS     128(DX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, 128(CX)
+	VMOVUPS     192(DX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, 192(CX)
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x00000040, AX
+	JMP         many205
+
+one205:
+	CMPQ        AX, $0x00000010
+	JLT         rest205
+	VMOVUPS     (DX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, AX
+	JMP         one205
+
+rest205:
+	TESTQ       AX, AX
+	JZ          done205
+	MOVQ        AX, BX
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       BX, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (DX), K1, Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, K1, (CX)
+
+done205:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many206:
+	CMPQ    AX, $0x00000040
+	JLT     one206
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many206
+
+one206:
+	CMPQ    AX, $0x00000010
+	JLT     rest206
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one206
+
+rest206:
+	TESTQ     AX, AX
+	JZ        done206
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done204:
+done206:
 	VZEROUPPER
 	RET
 
@@ -13486,9 +13592,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many205:
+many207:
 	CMPQ    AX, $0x00000040
-	JLT     one205
+	JLT     one207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13508,11 +13614,11 @@ many205:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many205
+	JMP     many207
 
-one205:
+one207:
 	CMPQ    AX, $0x00000010
-	JLT     rest205
+	JLT     rest207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13520,11 +13626,11 @@ one205:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one205
+	JMP     one207
 
-rest205:
+rest207:
 	TESTQ     AX, AX
-	JZ        done205
+	JZ        done207
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13535,7 +13641,7 @@ rest205:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done205:
+done207:
 	VZEROUPPER
 	RET
 
@@ -13546,9 +13652,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many206:
+many208:
 	CMPQ    AX, $0x00000040
-	JLT     one206
+	JLT     one208
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13568,11 +13674,11 @@ many206:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many206
+	JMP     many208
 
-one206:
+one208:
 	CMPQ    AX, $0x00000010
-	JLT     rest206
+	JLT     rest208
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13580,11 +13686,11 @@ one206:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one206
+	JMP     one208
 
-rest206:
+rest208:
 	TESTQ     AX, AX
-	JZ        done206
+	JZ        done208
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13595,7 +13701,7 @@ rest206:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done206:
+done208:
 	VZEROUPPER
 	RET
 
@@ -13606,9 +13712,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many207:
+many209:
 	CMPQ    AX, $0x00000040
-	JLT     one207
+	JLT     one209
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13636,133 +13742,16 @@ many207:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many207
-
-one207:
-	CMPQ    AX, $0x00000010
-	JLT     rest207
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one207
-
-rest207:
-	TESTQ     AX, AX
-	JZ        done207
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done207:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many208:
-	CMPQ    AX, $0x00000040
-	JLT     one208
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many208
-
-one208:
-	CMPQ    AX, $0x00000010
-	JLT     rest208
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one208
-
-rest208:
-	TESTQ     AX, AX
-	JZ        done208
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done208:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many209:
-	CMPQ    AX, $0x00000040
-	JLT     one209
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many209
 
 one209:
 	CMPQ    AX, $0x00000010
 	JLT     rest209
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13777,17 +13766,20 @@ rest209:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done209:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13799,16 +13791,16 @@ many210:
 	CMPQ    AX, $0x00000040
 	JLT     one210
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13819,7 +13811,7 @@ one210:
 	CMPQ    AX, $0x00000010
 	JLT     rest210
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13835,16 +13827,16 @@ rest210:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done210:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13856,16 +13848,16 @@ many211:
 	CMPQ    AX, $0x00000040
 	JLT     one211
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13876,7 +13868,7 @@ one211:
 	CMPQ    AX, $0x00000010
 	JLT     rest211
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13892,10 +13884,124 @@ rest211:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done211:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many212:
+	CMPQ    AX, $0x00000040
+	JLT     one212
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many212
+
+one212:
+	CMPQ    AX, $0x00000010
+	JLT     rest212
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one212
+
+rest212:
+	TESTQ     AX, AX
+	JZ        done212
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done212:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many213:
+	CMPQ    AX, $0x00000040
+	JLT     one213
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many213
+
+one213:
+	CMPQ    AX, $0x00000010
+	JLT     rest213
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one213
+
+rest213:
+	TESTQ     AX, AX
+	JZ        done213
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done213:
 	VZEROUPPER
 	RET
 
@@ -13909,9 +14015,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many212:
+many214:
 	CMPQ        AX, $0x00000040
-	JLT         one212
+	JLT         one214
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13931,11 +14037,11 @@ many212:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many212
+	JMP         many214
 
-one212:
+one214:
 	CMPQ        AX, $0x00000010
-	JLT         rest212
+	JLT         rest214
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13943,11 +14049,11 @@ one212:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one212
+	JMP         one214
 
-rest212:
+rest214:
 	TESTQ       AX, AX
-	JZ          done212
+	JZ          done214
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13958,7 +14064,7 @@ rest212:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done212:
+done214:
 	VZEROUPPER
 	RET
 
@@ -13972,9 +14078,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many213:
+many215:
 	CMPQ    AX, $0x00000040
-	JLT     one213
+	JLT     one215
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -13985,20 +14091,20 @@ many213:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many213
+	JMP     many215
 
-one213:
+one215:
 	CMPQ    AX, $0x00000010
-	JLT     rest213
+	JLT     rest215
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one213
+	JMP     one215
 
-rest213:
+rest215:
 	TESTQ     AX, AX
-	JZ        done213
+	JZ        done215
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14007,7 +14113,7 @@ rest213:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done213:
+done215:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14035,9 +14141,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many214:
+many216:
 	CMPQ        AX, $0x00000040
-	JLT         one214
+	JLT         one216
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -14053,22 +14159,22 @@ many214:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many214
+	JMP         many216
 
-one214:
+one216:
 	CMPQ        AX, $0x00000010
-	JLT         rest214
+	JLT         rest216
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one214
+	JMP         one216
 
-rest214:
+rest216:
 	TESTQ       AX, AX
-	JZ          done214
+	JZ          done216
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14078,7 +14184,7 @@ rest214:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done214:
+done216:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14105,9 +14211,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many215:
+many217:
 	CMPQ      AX, $0x00000020
-	JLT       one215
+	JLT       one217
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14120,11 +14226,11 @@ many215:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many215
+	JMP       many217
 
-one215:
+one217:
 	CMPQ      AX, $0x00000010
-	JLT       rest215
+	JLT       rest217
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14132,11 +14238,11 @@ one215:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one215
+	JMP       one217
 
-rest215:
+rest217:
 	TESTQ     AX, AX
-	JZ        done215
+	JZ        done217
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14149,7 +14255,7 @@ rest215:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done215:
+done217:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14192,7 +14298,7 @@ TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group216:
+group218:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -14208,9 +14314,9 @@ group216:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many217:
+many219:
 	CMPQ        R12, $0x00000020
-	JLT         one217
+	JLT         one219
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14241,11 +14347,11 @@ many217:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
-	JMP         many217
+	JMP         many219
 
-one217:
+one219:
 	CMPQ        R12, $0x00000010
-	JLT         rest217
+	JLT         rest219
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14263,11 +14369,11 @@ one217:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         one217
+	JMP         one219
 
-rest217:
+rest219:
 	TESTQ       R12, R12
-	JZ          done217
+	JZ          done219
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -14287,7 +14393,7 @@ rest217:
 	VMOVUPS.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PS Z9, Z10, Z4
 
-done217:
+done219:
 	VADDPS        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPS        Y1, Y9, Y9
@@ -14330,13 +14436,13 @@ done217:
 	VMULSS        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh218
+	JZ            fresh220
 	VADDSS        (SI), X10, X10
 	VADDSS        4(SI), X11, X11
 	VADDSS        8(SI), X12, X12
 	VADDSS        12(SI), X13, X13
 
-fresh218:
+fresh220:
 	VMOVSS X10, (SI)
 	VMOVSS X11, 4(SI)
 	VMOVSS X12, 8(SI)
@@ -14346,7 +14452,7 @@ fresh218:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group216
+	JNZ    group218
 	VZEROUPPER
 	RET
 
@@ -14360,9 +14466,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide219:
+wide221:
 	CMPQ    CX, $0x00000040
-	JLT     narrow219
+	JLT     narrow221
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14370,7 +14476,7 @@ wide219:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row220:
+row222:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -14381,7 +14487,7 @@ row220:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row220
+	JNZ     row222
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -14389,30 +14495,30 @@ row220:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide219
+	JMP     wide221
 
-narrow219:
+narrow221:
 	CMPQ    CX, $0x00000010
-	JLT     edge219
+	JLT     edge221
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row221:
+row223:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row221
+	JNZ     row223
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow219
+	JMP     narrow221
 
-edge219:
+edge221:
 	TESTQ     CX, CX
-	JZ        end219
+	JZ        end221
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14421,15 +14527,15 @@ edge219:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row222:
+row224:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row222
+	JNZ       row224
 	VMOVUPS   Z0, K1, (DX)
 
-end219:
+end221:
 	VZEROUPPER
 	RET
 
@@ -14444,9 +14550,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide223:
+wide225:
 	CMPQ    CX, $0x00000040
-	JLT     narrow223
+	JLT     narrow225
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14458,7 +14564,7 @@ wide223:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row224:
+row226:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14473,7 +14579,7 @@ row224:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row224
+	JNZ         row226
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14482,33 +14588,33 @@ row224:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide223
+	JMP         wide225
 
-narrow223:
+narrow225:
 	CMPQ    CX, $0x00000010
-	JLT     edge223
+	JLT     edge225
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row225:
+row227:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row225
+	JNZ         row227
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow223
+	JMP         narrow225
 
-edge223:
+edge225:
 	TESTQ     CX, CX
-	JZ        end223
+	JZ        end225
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14518,16 +14624,16 @@ edge223:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row226:
+row228:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row226
+	JNZ         row228
 	VMOVUPS     Z0, K1, (DX)
 
-end223:
+end225:
 	VZEROUPPER
 	RET
 
@@ -14543,9 +14649,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide227:
+wide229:
 	CMPQ    CX, $0x00000040
-	JLT     narrow227
+	JLT     narrow229
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14558,7 +14664,7 @@ wide227:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row228:
+row230:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14578,7 +14684,7 @@ row228:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row228
+	JNZ         row230
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14588,18 +14694,18 @@ row228:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide227
+	JMP         wide229
 
-narrow227:
+narrow229:
 	CMPQ    CX, $0x00000010
-	JLT     edge227
+	JLT     edge229
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row229:
+row231:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14607,18 +14713,18 @@ row229:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row229
+	JNZ         row231
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow227
+	JMP         narrow229
 
-edge227:
+edge229:
 	TESTQ     CX, CX
-	JZ        end227
+	JZ        end229
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14629,7 +14735,7 @@ edge227:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row230:
+row232:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14637,10 +14743,10 @@ row230:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row230
+	JNZ         row232
 	VMOVUPS     Z0, K1, (DX)
 
-end227:
+end229:
 	VZEROUPPER
 	RET
 
@@ -14654,9 +14760,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide231:
+wide233:
 	CMPQ    CX, $0x00000040
-	JLT     narrow231
+	JLT     narrow233
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14665,7 +14771,7 @@ wide231:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row232:
+row234:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -14681,38 +14787,38 @@ row232:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row232
+	JNZ     row234
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide231
+	JMP     wide233
 
-narrow231:
+narrow233:
 	CMPQ    CX, $0x00000010
-	JLT     edge231
+	JLT     edge233
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row233:
+row235:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row233
+	JNZ     row235
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow231
+	JMP     narrow233
 
-edge231:
+edge233:
 	TESTQ     CX, CX
-	JZ        end231
+	JZ        end233
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14722,16 +14828,16 @@ edge231:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row234:
+row236:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row234
+	JNZ       row236
 
-end231:
+end233:
 	VZEROUPPER
 	RET
 
@@ -14745,9 +14851,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide235:
+wide237:
 	CMPQ    CX, $0x00000040
-	JLT     narrow235
+	JLT     narrow237
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14756,7 +14862,7 @@ wide235:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row236:
+row238:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -14780,22 +14886,22 @@ row236:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row236
+	JNZ     row238
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide235
+	JMP     wide237
 
-narrow235:
+narrow237:
 	CMPQ    CX, $0x00000010
-	JLT     edge235
+	JLT     edge237
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row237:
+row239:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -14804,16 +14910,16 @@ row237:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row237
+	JNZ     row239
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow235
+	JMP     narrow237
 
-edge235:
+edge237:
 	TESTQ     CX, CX
-	JZ        end235
+	JZ        end237
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14823,7 +14929,7 @@ edge235:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row238:
+row240:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -14832,9 +14938,9 @@ row238:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row238
+	JNZ       row240
 
-end235:
+end237:
 	VZEROUPPER
 	RET
 
@@ -14849,9 +14955,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide239:
+wide241:
 	CMPQ    CX, $0x00000040
-	JLT     narrow239
+	JLT     narrow241
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14864,7 +14970,7 @@ wide239:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row240:
+row242:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -14880,41 +14986,41 @@ row240:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row240
+	JNZ         row242
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide239
+	JMP         wide241
 
-narrow239:
+narrow241:
 	CMPQ    CX, $0x00000010
-	JLT     edge239
+	JLT     edge241
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row241:
+row243:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row241
+	JNZ         row243
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow239
+	JMP         narrow241
 
-edge239:
+edge241:
 	TESTQ     CX, CX
-	JZ        end239
+	JZ        end241
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14925,16 +15031,16 @@ edge239:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row242:
+row244:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row242
+	JNZ         row244
 
-end239:
+end241:
 	VZEROUPPER
 	RET
 
@@ -14949,9 +15055,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide243:
+wide245:
 	CMPQ    CX, $0x00000040
-	JLT     narrow243
+	JLT     narrow245
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14964,7 +15070,7 @@ wide243:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row244:
+row246:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -14988,24 +15094,24 @@ row244:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row244
+	JNZ         row246
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide243
+	JMP         wide245
 
-narrow243:
+narrow245:
 	CMPQ    CX, $0x00000010
-	JLT     edge243
+	JLT     edge245
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row245:
+row247:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -15014,17 +15120,17 @@ row245:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row245
+	JNZ         row247
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow243
+	JMP         narrow245
 
-edge243:
+edge245:
 	TESTQ     CX, CX
-	JZ        end243
+	JZ        end245
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15035,7 +15141,7 @@ edge243:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row246:
+row248:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -15044,9 +15150,9 @@ row246:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row246
+	JNZ         row248
 
-end243:
+end245:
 	VZEROUPPER
 	RET
 
@@ -15064,9 +15170,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide247:
+wide249:
 	CMPQ    CX, $0x00000040
-	JLT     narrow247
+	JLT     narrow249
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15084,7 +15190,7 @@ wide247:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row248:
+row250:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -15109,7 +15215,7 @@ row248:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row248
+	JNZ         row250
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -15117,11 +15223,11 @@ row248:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide247
+	JMP         wide249
 
-narrow247:
+narrow249:
 	CMPQ    CX, $0x00000010
-	JLT     edge247
+	JLT     edge249
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -15130,7 +15236,7 @@ narrow247:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row249:
+row251:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15140,7 +15246,7 @@ row249:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row249
+	JNZ         row251
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -15148,11 +15254,11 @@ row249:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow247
+	JMP         narrow249
 
-edge247:
+edge249:
 	TESTQ     CX, CX
-	JZ        end247
+	JZ        end249
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -15165,7 +15271,7 @@ edge247:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row250:
+row252:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15175,163 +15281,15 @@ row250:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row250
+	JNZ         row252
 
-end247:
+end249:
 	VZEROUPPER
 	RET
 
 // func momentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many251:
-	CMPQ         AX, $0x00000020
-	JLT          one251
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, (CX)
-	VMOVUPS      64(CX), Z2
-	VMOVUPS      64(DX), Z3
-	VMOVUPS      64(BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, 64(DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000020, AX
-	JMP          many251
-
-one251:
-	CMPQ         AX, $0x00000010
-	JLT          rest251
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          one251
-
-rest251:
-	TESTQ        AX, AX
-	JZ           done251
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVUPS.Z    (BX), K1, Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, K1, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, K1, (CX)
-
-done251:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many252:
-	CMPQ    AX, $0x00000020
-	JLT     one252
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	VMOVUPS 64(CX), Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS 64(BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, 64(DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000020, AX
-	JMP     many252
-
-one252:
-	CMPQ    AX, $0x00000010
-	JLT     rest252
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one252
-
-rest252:
-	TESTQ     AX, AX
-	JZ        done252
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (CX), K1, Z2
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS.Z (BX), K1, Z4
-	VMULPS    Z0, Z4, Z4
-	VMULPS    Z1, Z3, Z3
-	VSUBPS    Z4, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	VADDPS    Z3, Z2, Z2
-	VMOVUPS   Z2, K1, (CX)
-
-done252:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -15348,16 +15306,14 @@ many253:
 	VMOVUPS      (BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, (CX)
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      64(DX), Z3
 	VMOVUPS      64(BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, 64(DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, 64(CX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
@@ -15373,8 +15329,7 @@ one253:
 	VMOVUPS      (BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, (CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -15395,17 +15350,16 @@ rest253:
 	VMOVUPS.Z    (BX), K1, Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, K1, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
 done253:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -15424,8 +15378,6 @@ many254:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, (CX)
 	VMOVUPS 64(CX), Z2
@@ -15435,8 +15387,6 @@ many254:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, 64(DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, 64(CX)
 	ADDQ    $0x00000080, CX
@@ -15455,8 +15405,6 @@ one254:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -15480,12 +15428,170 @@ rest254:
 	VMULPS    Z1, Z3, Z3
 	VSUBPS    Z4, Z3, Z3
 	VMOVUPS   Z3, K1, (DX)
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)
+
+done254:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many255:
+	CMPQ         AX, $0x00000020
+	JLT          one255
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	VMOVUPS      64(CX), Z2
+	VMOVUPS      64(DX), Z3
+	VMOVUPS      64(BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, 64(DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000020, AX
+	JMP          many255
+
+one255:
+	CMPQ         AX, $0x00000010
+	JLT          rest255
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
+	JMP          one255
+
+rest255:
+	TESTQ        AX, AX
+	JZ           done255
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVUPS.Z    (BX), K1, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, K1, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+
+done255:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many256:
+	CMPQ    AX, $0x00000020
+	JLT     one256
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
+	JMP     many256
+
+one256:
+	CMPQ    AX, $0x00000010
+	JLT     rest256
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one256
+
+rest256:
+	TESTQ     AX, AX
+	JZ        done256
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (BX), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z3, K1, (DX)
 	VMULPS    Z1, Z3, Z3
 	VSUBPS    Z4, Z3, Z3
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done254:
+done256:
 	VZEROUPPER
 	RET
 
@@ -15500,9 +15606,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many255:
+many257:
 	CMPQ        AX, $0x00000020
-	JLT         one255
+	JLT         one257
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15529,11 +15635,11 @@ many255:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many255
+	JMP         many257
 
-one255:
+one257:
 	CMPQ        AX, $0x00000010
-	JLT         rest255
+	JLT         rest257
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15549,11 +15655,11 @@ one255:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one255
+	JMP         one257
 
-rest255:
+rest257:
 	TESTQ       AX, AX
-	JZ          done255
+	JZ          done257
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15571,7 +15677,7 @@ rest255:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done255:
+done257:
 	VZEROUPPER
 	RET
 
@@ -15589,9 +15695,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one256:
+one258:
 	CMPQ        AX, $0x00000010
-	JLT         rest256
+	JLT         rest258
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15613,11 +15719,11 @@ one256:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one256
+	JMP         one258
 
-rest256:
+rest258:
 	TESTQ       AX, AX
-	JZ          done256
+	JZ          done258
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15640,7 +15746,7 @@ rest256:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done256:
+done258:
 	VZEROUPPER
 	RET
 
@@ -15659,9 +15765,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one257:
+one259:
 	CMPQ         AX, $0x00000010
-	JLT          rest257
+	JLT          rest259
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15689,11 +15795,11 @@ one257:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one257
+	JMP          one259
 
-rest257:
+rest259:
 	TESTQ        AX, AX
-	JZ           done257
+	JZ           done259
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15721,7 +15827,7 @@ rest257:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done257:
+done259:
 	VZEROUPPER
 	RET
 
@@ -15739,9 +15845,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one258:
+one260:
 	CMPQ         AX, $0x00000010
-	JLT          rest258
+	JLT          rest260
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15774,11 +15880,11 @@ one258:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one258
+	JMP          one260
 
-rest258:
+rest260:
 	TESTQ        AX, AX
-	JZ           done258
+	JZ           done260
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -15812,7 +15918,7 @@ rest258:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done258:
+done260:
 	VZEROUPPER
 	RET
 
@@ -15832,9 +15938,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one259:
+one261:
 	CMPQ        AX, $0x00000010
-	JLT         rest259
+	JLT         rest261
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -15858,11 +15964,11 @@ one259:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one259
+	JMP         one261
 
-rest259:
+rest261:
 	TESTQ       AX, AX
-	JZ          done259
+	JZ          done261
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15887,7 +15993,7 @@ rest259:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done259:
+done261:
 	VZEROUPPER
 	RET
 
@@ -15898,24 +16004,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide260:
+wide262:
 	CMPQ DX, $0x00000020
-	JLT  narrow260
+	JLT  narrow262
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel261:
+pixel263:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line261:
+line263:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap261:
+tap263:
 	VMOVUPS (R10), Z2
 	VMAXPS  Z0, Z2, Z0
 	VMOVUPS 64(R10), Z2
@@ -15923,11 +16029,11 @@ tap261:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap261
+	JNZ     tap263
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line261
+	JNZ     line263
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -15935,54 +16041,54 @@ tap261:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel261
+	JNZ     pixel263
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     wide260
+	JMP     wide262
 
-narrow260:
+narrow262:
 	CMPQ DX, $0x00000010
-	JLT  edge260
+	JLT  edge262
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel262:
+pixel264:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line262:
+line264:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap262:
+tap264:
 	VMOVUPS (R10), Z1
 	VMAXPS  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap262
+	JNZ     tap264
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line262
+	JNZ     line264
 	VMOVUPS Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel262
+	JNZ     pixel264
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     narrow260
+	JMP     narrow262
 
-edge260:
+edge262:
 	TESTQ DX, DX
-	JZ    end260
+	JZ    end262
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -15991,35 +16097,35 @@ edge260:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel263:
+pixel265:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line263:
+line265:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap263:
+tap265:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap263
+	JNZ       tap265
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line263
+	JNZ       line265
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel263
+	JNZ       pixel265
 
-end260:
+end262:
 	VZEROUPPER
 	RET
 
@@ -16032,14 +16138,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide264:
+wide266:
 	CMPQ SI, $0x00000020
-	JLT  narrow264
+	JLT  narrow266
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel265:
+pixel267:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	VMOVUPS   64(BX)(R8*1), Z2
@@ -16062,13 +16168,13 @@ pixel265:
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	JMP       next265
+	JMP       next267
 
-line265:
+line267:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap265:
+tap267:
 	VMOVUPS   (CX)(R12*1), Z4
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
 	VMAXPS    Z4, Z5, Z5
@@ -16084,36 +16190,36 @@ tap265:
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
 
-next265:
+next267:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap265
+	JNZ  tap267
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line265
+	JNZ  line267
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel265
+	JNZ  pixel267
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000020, SI
-	JMP  wide264
+	JMP  wide266
 
-narrow264:
+narrow266:
 	CMPQ SI, $0x00000010
-	JLT  edge264
+	JLT  edge266
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel266:
+pixel268:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -16127,13 +16233,13 @@ pixel266:
 	VMOVUPS.Z Z1, K1, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
-	JMP       next266
+	JMP       next268
 
-line266:
+line268:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap266:
+tap268:
 	VMOVUPS   (CX)(R12*1), Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16142,31 +16248,31 @@ tap266:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
 
-next266:
+next268:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap266
+	JNZ  tap268
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line266
+	JNZ  line268
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel266
+	JNZ  pixel268
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000010, SI
-	JMP  narrow264
+	JMP  narrow266
 
-edge264:
+edge266:
 	TESTQ SI, SI
-	JZ    end264
+	JZ    end266
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -16176,7 +16282,7 @@ edge264:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel267:
+pixel269:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -16190,13 +16296,13 @@ pixel267:
 	VMOVUPS.Z Z1, K2, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
-	JMP       next267
+	JMP       next269
 
-line267:
+line269:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap267:
+tap269:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16205,23 +16311,23 @@ tap267:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
 
-next267:
+next269:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap267
+	JNZ  tap269
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line267
+	JNZ  line269
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel267
+	JNZ  pixel269
 
-end264:
+end266:
 	VZEROUPPER
 	RET
 
@@ -16236,16 +16342,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide268:
+wide270:
 	CMPQ    CX, $0x00000020
-	JLT     narrow268
+	JLT     narrow270
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel269:
+pixel271:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -16257,22 +16363,22 @@ pixel269:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel269
+	JNZ         pixel271
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide268
+	JMP         wide270
 
-narrow268:
+narrow270:
 	CMPQ    CX, $0x00000010
-	JLT     edge268
+	JLT     edge270
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel270:
+pixel272:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16280,16 +16386,16 @@ pixel270:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel270
+	JNZ         pixel272
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow268
+	JMP         narrow270
 
-edge268:
+edge270:
 	TESTQ     CX, CX
-	JZ        end268
+	JZ        end270
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16299,7 +16405,7 @@ edge268:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel271:
+pixel273:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16307,9 +16413,9 @@ pixel271:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel271
+	JNZ         pixel273
 
-end268:
+end270:
 	VZEROUPPER
 	RET
 
@@ -16324,16 +16430,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide272:
+wide274:
 	CMPQ    CX, $0x00000020
-	JLT     narrow272
+	JLT     narrow274
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel273:
+pixel275:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -16343,41 +16449,41 @@ pixel273:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel273
+	JNZ         pixel275
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide272
+	JMP         wide274
 
-narrow272:
+narrow274:
 	CMPQ    CX, $0x00000010
-	JLT     edge272
+	JLT     edge274
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel274:
+pixel276:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel274
+	JNZ         pixel276
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow272
+	JMP         narrow274
 
-edge272:
+edge274:
 	TESTQ     CX, CX
-	JZ        end272
+	JZ        end274
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16387,17 +16493,17 @@ edge272:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel275:
+pixel277:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel275
+	JNZ         pixel277
 	VMOVUPS     Z0, K1, (R8)
 
-end272:
+end274:
 	VZEROUPPER
 	RET
 
@@ -16413,16 +16519,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide276:
+wide278:
 	CMPQ CX, $0x00000020
-	JLT  narrow276
+	JLT  narrow278
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel277:
+pixel279:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16452,24 +16558,24 @@ pixel277:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel277
+	JNZ       pixel279
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide276
+	JMP       wide278
 
-narrow276:
+narrow278:
 	CMPQ CX, $0x00000010
-	JLT  edge276
+	JLT  edge278
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel278:
+pixel280:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16487,17 +16593,17 @@ pixel278:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel278
+	JNZ       pixel280
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow276
+	JMP       narrow278
 
-edge276:
+edge278:
 	TESTQ CX, CX
-	JZ    end276
+	JZ    end278
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16508,7 +16614,7 @@ edge276:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel279:
+pixel281:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16526,9 +16632,9 @@ pixel279:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel279
+	JNZ       pixel281
 
-end276:
+end278:
 	VZEROUPPER
 	RET
 
@@ -16544,16 +16650,16 @@ TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide280:
+wide282:
 	CMPQ CX, $0x00000020
-	JLT  narrow280
+	JLT  narrow282
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel281:
+pixel283:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16583,24 +16689,24 @@ pixel281:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel281
+	JNZ       pixel283
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide280
+	JMP       wide282
 
-narrow280:
+narrow282:
 	CMPQ CX, $0x00000010
-	JLT  edge280
+	JLT  edge282
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel282:
+pixel284:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16618,17 +16724,17 @@ pixel282:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel282
+	JNZ       pixel284
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow280
+	JMP       narrow282
 
-edge280:
+edge282:
 	TESTQ CX, CX
-	JZ    end280
+	JZ    end282
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16639,7 +16745,7 @@ edge280:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel283:
+pixel285:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16657,9 +16763,9 @@ pixel283:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel283
+	JNZ       pixel285
 
-end280:
+end282:
 	VZEROUPPER
 	RET
 
@@ -16673,14 +16779,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide284:
+wide286:
 	CMPQ CX, $0x00000020
-	JLT  narrow284
+	JLT  narrow286
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy285:
+copy287:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16690,35 +16796,35 @@ copy285:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy285
+	JNZ        copy287
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide284
+	JMP        wide286
 
-narrow284:
+narrow286:
 	CMPQ CX, $0x00000010
-	JLT  edge284
+	JLT  edge286
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy286:
+copy288:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy286
+	JNZ        copy288
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow284
+	JMP        narrow286
 
-edge284:
+edge286:
 	TESTQ CX, CX
-	JZ    end284
+	JZ    end286
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16727,16 +16833,16 @@ edge284:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy287:
+copy289:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy287
+	JNZ        copy289
 
-end284:
+end286:
 	VZEROUPPER
 	RET
 
@@ -16747,9 +16853,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many288:
+many290:
 	CMPQ         AX, $0x00000020
-	JLT          one288
+	JLT          one290
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16793,11 +16899,11 @@ many288:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many288
+	JMP          many290
 
-one288:
+one290:
 	CMPQ         AX, $0x00000010
-	JLT          rest288
+	JLT          rest290
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16821,11 +16927,11 @@ one288:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one288
+	JMP          one290
 
-rest288:
+rest290:
 	TESTQ        AX, AX
-	JZ           done288
+	JZ           done290
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16852,7 +16958,7 @@ rest288:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done288:
+done290:
 	VZEROUPPER
 	RET
 
@@ -16863,9 +16969,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one289:
+one291:
 	CMPQ         AX, $0x00000010
-	JLT          rest289
+	JLT          rest291
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -16895,11 +17001,11 @@ one289:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one289
+	JMP          one291
 
-rest289:
+rest291:
 	TESTQ        AX, AX
-	JZ           done289
+	JZ           done291
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16932,7 +17038,7 @@ rest289:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done289:
+done291:
 	VZEROUPPER
 	RET
 
@@ -16943,9 +17049,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one290:
+one292:
 	CMPQ         AX, $0x00000010
-	JLT          rest290
+	JLT          rest292
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -16988,11 +17094,11 @@ one290:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one290
+	JMP          one292
 
-rest290:
+rest292:
 	TESTQ        AX, AX
-	JZ           done290
+	JZ           done292
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17038,7 +17144,7 @@ rest290:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done290:
+done292:
 	VZEROUPPER
 	RET
 
@@ -17049,9 +17155,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one291:
+one293:
 	CMPQ         AX, $0x00000010
-	JLT          rest291
+	JLT          rest293
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -17101,11 +17207,11 @@ one291:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one291
+	JMP          one293
 
-rest291:
+rest293:
 	TESTQ        AX, AX
-	JZ           done291
+	JZ           done293
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17158,7 +17264,7 @@ rest291:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done291:
+done293:
 	VZEROUPPER
 	RET
 
@@ -17169,9 +17275,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one292:
+one294:
 	CMPQ         AX, $0x00000010
-	JLT          rest292
+	JLT          rest294
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -17230,11 +17336,11 @@ one292:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one292
+	JMP          one294
 
-rest292:
+rest294:
 	TESTQ        AX, AX
-	JZ           done292
+	JZ           done294
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17296,7 +17402,7 @@ rest292:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done292:
+done294:
 	VZEROUPPER
 	RET
 
@@ -17307,9 +17413,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one293:
+one295:
 	CMPQ         AX, $0x00000010
-	JLT          rest293
+	JLT          rest295
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -17390,11 +17496,11 @@ one293:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one293
+	JMP          one295
 
-rest293:
+rest295:
 	TESTQ        AX, AX
-	JZ           done293
+	JZ           done295
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17478,7 +17584,7 @@ rest293:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done293:
+done295:
 	VZEROUPPER
 	RET
 
@@ -17489,9 +17595,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one294:
+one296:
 	CMPQ         AX, $0x00000010
-	JLT          rest294
+	JLT          rest296
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -17542,11 +17648,11 @@ one294:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one294
+	JMP          one296
 
-rest294:
+rest296:
 	TESTQ        AX, AX
-	JZ           done294
+	JZ           done296
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17600,7 +17706,7 @@ rest294:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done294:
+done296:
 	VZEROUPPER
 	RET
 
@@ -17611,9 +17717,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one295:
+one297:
 	CMPQ         AX, $0x00000010
-	JLT          rest295
+	JLT          rest297
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17648,11 +17754,11 @@ one295:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one295
+	JMP          one297
 
-rest295:
+rest297:
 	TESTQ        AX, AX
-	JZ           done295
+	JZ           done297
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17690,7 +17796,7 @@ rest295:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done295:
+done297:
 	VZEROUPPER
 	RET
 
@@ -17701,9 +17807,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one296:
+one298:
 	CMPQ         AX, $0x00000010
-	JLT          rest296
+	JLT          rest298
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17739,11 +17845,11 @@ one296:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one296
+	JMP          one298
 
-rest296:
+rest298:
 	TESTQ        AX, AX
-	JZ           done296
+	JZ           done298
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17782,7 +17888,7 @@ rest296:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done296:
+done298:
 	VZEROUPPER
 	RET
 
@@ -17799,14 +17905,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide297:
+wide299:
 	CMPQ BX, $0x00000010
-	JLT  narrow297
+	JLT  narrow299
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile298:
+tile300:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18220,20 +18326,20 @@ tile298:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile298
+	JNZ          tile300
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide297
+	JMP          wide299
 
-narrow297:
+narrow299:
 	CMPQ BX, $0x00000010
-	JLT  edge297
+	JLT  edge299
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile299:
+tile301:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18647,15 +18753,15 @@ tile299:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile299
+	JNZ          tile301
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow297
+	JMP          narrow299
 
-edge297:
+edge299:
 	TESTQ BX, BX
-	JZ    end297
+	JZ    end299
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18664,7 +18770,7 @@ edge297:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile300:
+tile302:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -19078,9 +19184,9 @@ tile300:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile300
+	JNZ          tile302
 
-end297:
+end299:
 	VZEROUPPER
 	RET
 
@@ -19101,15 +19207,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide301:
+wide303:
 	CMPQ BX, $0x00000010
-	JLT  narrow301
+	JLT  narrow303
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile302:
+tile304:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19283,101 +19389,101 @@ tile302:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased304
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased304:
-	CMPQ    88(AX), $0x00
-	JE      added304
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added304:
-	CMPQ    96(AX), $0x00
-	JE      clipped304
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped304:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row303
-	CMPQ        80(AX), $0x00
-	JE          biased305
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased305:
-	CMPQ    88(AX), $0x00
-	JE      added305
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added305:
-	CMPQ    96(AX), $0x00
-	JE      clipped305
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped305:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row303
-	CMPQ        80(AX), $0x00
 	JE          biased306
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased306:
 	CMPQ    88(AX), $0x00
 	JE      added306
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added306:
 	CMPQ    96(AX), $0x00
 	JE      clipped306
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped306:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row303
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row305
 	CMPQ        80(AX), $0x00
 	JE          biased307
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased307:
 	CMPQ    88(AX), $0x00
 	JE      added307
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added307:
 	CMPQ    96(AX), $0x00
 	JE      clipped307
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped307:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row305
+	CMPQ        80(AX), $0x00
+	JE          biased308
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased308:
+	CMPQ    88(AX), $0x00
+	JE      added308
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added308:
+	CMPQ    96(AX), $0x00
+	JE      clipped308
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped308:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row305
+	CMPQ        80(AX), $0x00
+	JE          biased309
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased309:
+	CMPQ    88(AX), $0x00
+	JE      added309
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added309:
+	CMPQ    96(AX), $0x00
+	JE      clipped309
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped307:
+clipped309:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row303:
+row305:
 	CMPQ    104(AX), $0x01
-	JLE     done302
+	JLE     done304
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -19393,101 +19499,101 @@ row303:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased309
+	JE      biased311
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased309:
-	CMPQ    88(AX), $0x00
-	JE      added309
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added309:
-	CMPQ    96(AX), $0x00
-	JE      clipped309
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped309:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row308
-	CMPQ        80(AX), $0x00
-	JE          biased310
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased310:
-	CMPQ    88(AX), $0x00
-	JE      added310
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added310:
-	CMPQ    96(AX), $0x00
-	JE      clipped310
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped310:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row308
-	CMPQ        80(AX), $0x00
-	JE          biased311
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased311:
 	CMPQ    88(AX), $0x00
 	JE      added311
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added311:
 	CMPQ    96(AX), $0x00
 	JE      clipped311
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped311:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row308
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row310
 	CMPQ        80(AX), $0x00
 	JE          biased312
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased312:
 	CMPQ    88(AX), $0x00
 	JE      added312
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added312:
 	CMPQ    96(AX), $0x00
 	JE      clipped312
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped312:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row310
+	CMPQ        80(AX), $0x00
+	JE          biased313
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased313:
+	CMPQ    88(AX), $0x00
+	JE      added313
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added313:
+	CMPQ    96(AX), $0x00
+	JE      clipped313
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped313:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row310
+	CMPQ        80(AX), $0x00
+	JE          biased314
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased314:
+	CMPQ    88(AX), $0x00
+	JE      added314
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added314:
+	CMPQ    96(AX), $0x00
+	JE      clipped314
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped312:
+clipped314:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row308:
+row310:
 	CMPQ    104(AX), $0x02
-	JLE     done302
+	JLE     done304
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19503,101 +19609,101 @@ row308:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased314
+	JE      biased316
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased314:
-	CMPQ    88(AX), $0x00
-	JE      added314
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added314:
-	CMPQ    96(AX), $0x00
-	JE      clipped314
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped314:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row313
-	CMPQ        80(AX), $0x00
-	JE          biased315
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased315:
-	CMPQ    88(AX), $0x00
-	JE      added315
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added315:
-	CMPQ    96(AX), $0x00
-	JE      clipped315
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped315:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row313
-	CMPQ        80(AX), $0x00
-	JE          biased316
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased316:
 	CMPQ    88(AX), $0x00
 	JE      added316
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added316:
 	CMPQ    96(AX), $0x00
 	JE      clipped316
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped316:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row313
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row315
 	CMPQ        80(AX), $0x00
 	JE          biased317
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased317:
 	CMPQ    88(AX), $0x00
 	JE      added317
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added317:
 	CMPQ    96(AX), $0x00
 	JE      clipped317
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped317:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row315
+	CMPQ        80(AX), $0x00
+	JE          biased318
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased318:
+	CMPQ    88(AX), $0x00
+	JE      added318
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added318:
+	CMPQ    96(AX), $0x00
+	JE      clipped318
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped318:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row315
+	CMPQ        80(AX), $0x00
+	JE          biased319
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased319:
+	CMPQ    88(AX), $0x00
+	JE      added319
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added319:
+	CMPQ    96(AX), $0x00
+	JE      clipped319
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped317:
+clipped319:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row313:
+row315:
 	CMPQ    104(AX), $0x03
-	JLE     done302
+	JLE     done304
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19613,122 +19719,122 @@ row313:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased319
+	JE      biased321
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased319:
-	CMPQ    88(AX), $0x00
-	JE      added319
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added319:
-	CMPQ    96(AX), $0x00
-	JE      clipped319
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped319:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row318
-	CMPQ        80(AX), $0x00
-	JE          biased320
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased320:
-	CMPQ    88(AX), $0x00
-	JE      added320
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added320:
-	CMPQ    96(AX), $0x00
-	JE      clipped320
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped320:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row318
-	CMPQ        80(AX), $0x00
-	JE          biased321
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased321:
 	CMPQ    88(AX), $0x00
 	JE      added321
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added321:
 	CMPQ    96(AX), $0x00
 	JE      clipped321
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped321:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row318
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row320
 	CMPQ        80(AX), $0x00
 	JE          biased322
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased322:
 	CMPQ    88(AX), $0x00
 	JE      added322
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added322:
 	CMPQ    96(AX), $0x00
 	JE      clipped322
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped322:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row320
+	CMPQ        80(AX), $0x00
+	JE          biased323
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased323:
+	CMPQ    88(AX), $0x00
+	JE      added323
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added323:
+	CMPQ    96(AX), $0x00
+	JE      clipped323
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped323:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row320
+	CMPQ        80(AX), $0x00
+	JE          biased324
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased324:
+	CMPQ    88(AX), $0x00
+	JE      added324
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added324:
+	CMPQ    96(AX), $0x00
+	JE      clipped324
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped322:
+clipped324:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row318:
+row320:
 	CMPQ 104(AX), $0x04
-	JLE  done302
+	JLE  done304
 
-done302:
+done304:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile302
+	JG   tile304
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  wide301
+	JMP  wide303
 
-narrow301:
+narrow303:
 	CMPQ BX, $0x00000010
-	JLT  edge301
+	JLT  edge303
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile323:
+tile325:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19902,101 +20008,101 @@ tile323:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased325
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased325:
-	CMPQ    88(AX), $0x00
-	JE      added325
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added325:
-	CMPQ    96(AX), $0x00
-	JE      clipped325
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped325:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row324
-	CMPQ        80(AX), $0x00
-	JE          biased326
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased326:
-	CMPQ    88(AX), $0x00
-	JE      added326
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added326:
-	CMPQ    96(AX), $0x00
-	JE      clipped326
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped326:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row324
-	CMPQ        80(AX), $0x00
 	JE          biased327
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased327:
 	CMPQ    88(AX), $0x00
 	JE      added327
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added327:
 	CMPQ    96(AX), $0x00
 	JE      clipped327
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped327:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row324
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row326
 	CMPQ        80(AX), $0x00
 	JE          biased328
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased328:
 	CMPQ    88(AX), $0x00
 	JE      added328
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added328:
 	CMPQ    96(AX), $0x00
 	JE      clipped328
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped328:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row326
+	CMPQ        80(AX), $0x00
+	JE          biased329
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased329:
+	CMPQ    88(AX), $0x00
+	JE      added329
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added329:
+	CMPQ    96(AX), $0x00
+	JE      clipped329
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped329:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row326
+	CMPQ        80(AX), $0x00
+	JE          biased330
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased330:
+	CMPQ    88(AX), $0x00
+	JE      added330
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added330:
+	CMPQ    96(AX), $0x00
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped328:
+clipped330:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row324:
+row326:
 	CMPQ    104(AX), $0x01
-	JLE     done323
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -20012,101 +20118,101 @@ row324:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased330
+	JE      biased332
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased330:
-	CMPQ    88(AX), $0x00
-	JE      added330
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added330:
-	CMPQ    96(AX), $0x00
-	JE      clipped330
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped330:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row329
-	CMPQ        80(AX), $0x00
-	JE          biased331
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased331:
-	CMPQ    88(AX), $0x00
-	JE      added331
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added331:
-	CMPQ    96(AX), $0x00
-	JE      clipped331
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped331:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row329
-	CMPQ        80(AX), $0x00
-	JE          biased332
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased332:
 	CMPQ    88(AX), $0x00
 	JE      added332
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added332:
 	CMPQ    96(AX), $0x00
 	JE      clipped332
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped332:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row329
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row331
 	CMPQ        80(AX), $0x00
 	JE          biased333
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased333:
 	CMPQ    88(AX), $0x00
 	JE      added333
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added333:
 	CMPQ    96(AX), $0x00
 	JE      clipped333
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped333:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row331
+	CMPQ        80(AX), $0x00
+	JE          biased334
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased334:
+	CMPQ    88(AX), $0x00
+	JE      added334
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added334:
+	CMPQ    96(AX), $0x00
+	JE      clipped334
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped334:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row331
+	CMPQ        80(AX), $0x00
+	JE          biased335
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased335:
+	CMPQ    88(AX), $0x00
+	JE      added335
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added335:
+	CMPQ    96(AX), $0x00
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped333:
+clipped335:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row329:
+row331:
 	CMPQ    104(AX), $0x02
-	JLE     done323
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -20122,101 +20228,101 @@ row329:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased335
+	JE      biased337
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased335:
-	CMPQ    88(AX), $0x00
-	JE      added335
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added335:
-	CMPQ    96(AX), $0x00
-	JE      clipped335
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped335:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row334
-	CMPQ        80(AX), $0x00
-	JE          biased336
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased336:
-	CMPQ    88(AX), $0x00
-	JE      added336
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added336:
-	CMPQ    96(AX), $0x00
-	JE      clipped336
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped336:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row334
-	CMPQ        80(AX), $0x00
-	JE          biased337
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased337:
 	CMPQ    88(AX), $0x00
 	JE      added337
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added337:
 	CMPQ    96(AX), $0x00
 	JE      clipped337
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped337:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row334
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row336
 	CMPQ        80(AX), $0x00
 	JE          biased338
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased338:
 	CMPQ    88(AX), $0x00
 	JE      added338
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added338:
 	CMPQ    96(AX), $0x00
 	JE      clipped338
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped338:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row336
+	CMPQ        80(AX), $0x00
+	JE          biased339
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased339:
+	CMPQ    88(AX), $0x00
+	JE      added339
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added339:
+	CMPQ    96(AX), $0x00
+	JE      clipped339
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped339:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row336
+	CMPQ        80(AX), $0x00
+	JE          biased340
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased340:
+	CMPQ    88(AX), $0x00
+	JE      added340
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added340:
+	CMPQ    96(AX), $0x00
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped338:
+clipped340:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row334:
+row336:
 	CMPQ    104(AX), $0x03
-	JLE     done323
+	JLE     done325
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -20232,116 +20338,116 @@ row334:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased340
+	JE      biased342
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased340:
-	CMPQ    88(AX), $0x00
-	JE      added340
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added340:
-	CMPQ    96(AX), $0x00
-	JE      clipped340
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped340:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row339
-	CMPQ        80(AX), $0x00
-	JE          biased341
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased341:
-	CMPQ    88(AX), $0x00
-	JE      added341
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added341:
-	CMPQ    96(AX), $0x00
-	JE      clipped341
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped341:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row339
-	CMPQ        80(AX), $0x00
-	JE          biased342
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased342:
 	CMPQ    88(AX), $0x00
 	JE      added342
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added342:
 	CMPQ    96(AX), $0x00
 	JE      clipped342
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped342:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row339
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row341
 	CMPQ        80(AX), $0x00
 	JE          biased343
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased343:
 	CMPQ    88(AX), $0x00
 	JE      added343
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added343:
 	CMPQ    96(AX), $0x00
 	JE      clipped343
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped343:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row341
+	CMPQ        80(AX), $0x00
+	JE          biased344
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased344:
+	CMPQ    88(AX), $0x00
+	JE      added344
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added344:
+	CMPQ    96(AX), $0x00
+	JE      clipped344
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped344:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row341
+	CMPQ        80(AX), $0x00
+	JE          biased345
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased345:
+	CMPQ    88(AX), $0x00
+	JE      added345
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added345:
+	CMPQ    96(AX), $0x00
+	JE      clipped345
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped343:
+clipped345:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row339:
+row341:
 	CMPQ 104(AX), $0x04
-	JLE  done323
+	JLE  done325
 
-done323:
+done325:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile323
+	JG   tile325
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow301
+	JMP  narrow303
 
-edge301:
+edge303:
 	TESTQ BX, BX
-	JZ    end301
+	JZ    end303
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -20351,7 +20457,7 @@ edge301:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile344:
+tile346:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -20525,101 +20631,101 @@ tile344:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased346
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased346:
-	CMPQ      88(AX), $0x00
-	JE        added346
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added346:
-	CMPQ    96(AX), $0x00
-	JE      clipped346
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped346:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row345
-	CMPQ        80(AX), $0x00
-	JE          biased347
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased347:
-	CMPQ      88(AX), $0x00
-	JE        added347
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added347:
-	CMPQ    96(AX), $0x00
-	JE      clipped347
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped347:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row345
-	CMPQ        80(AX), $0x00
 	JE          biased348
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased348:
 	CMPQ      88(AX), $0x00
 	JE        added348
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added348:
 	CMPQ    96(AX), $0x00
 	JE      clipped348
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped348:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row345
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row347
 	CMPQ        80(AX), $0x00
 	JE          biased349
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased349:
 	CMPQ      88(AX), $0x00
 	JE        added349
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added349:
 	CMPQ    96(AX), $0x00
 	JE      clipped349
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped349:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row347
+	CMPQ        80(AX), $0x00
+	JE          biased350
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased350:
+	CMPQ      88(AX), $0x00
+	JE        added350
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added350:
+	CMPQ    96(AX), $0x00
+	JE      clipped350
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped350:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row347
+	CMPQ        80(AX), $0x00
+	JE          biased351
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased351:
+	CMPQ      88(AX), $0x00
+	JE        added351
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added351:
+	CMPQ    96(AX), $0x00
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped349:
+clipped351:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row345:
+row347:
 	CMPQ      104(AX), $0x01
-	JLE       done344
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20635,101 +20741,101 @@ row345:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased351
+	JE        biased353
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased351:
-	CMPQ      88(AX), $0x00
-	JE        added351
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added351:
-	CMPQ    96(AX), $0x00
-	JE      clipped351
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped351:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row350
-	CMPQ        80(AX), $0x00
-	JE          biased352
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased352:
-	CMPQ      88(AX), $0x00
-	JE        added352
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added352:
-	CMPQ    96(AX), $0x00
-	JE      clipped352
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped352:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row350
-	CMPQ        80(AX), $0x00
-	JE          biased353
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased353:
 	CMPQ      88(AX), $0x00
 	JE        added353
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added353:
 	CMPQ    96(AX), $0x00
 	JE      clipped353
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped353:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row350
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row352
 	CMPQ        80(AX), $0x00
 	JE          biased354
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased354:
 	CMPQ      88(AX), $0x00
 	JE        added354
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added354:
 	CMPQ    96(AX), $0x00
 	JE      clipped354
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped354:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row352
+	CMPQ        80(AX), $0x00
+	JE          biased355
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased355:
+	CMPQ      88(AX), $0x00
+	JE        added355
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added355:
+	CMPQ    96(AX), $0x00
+	JE      clipped355
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped355:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row352
+	CMPQ        80(AX), $0x00
+	JE          biased356
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased356:
+	CMPQ      88(AX), $0x00
+	JE        added356
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added356:
+	CMPQ    96(AX), $0x00
+	JE      clipped356
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped354:
+clipped356:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row350:
+row352:
 	CMPQ      104(AX), $0x02
-	JLE       done344
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -20745,101 +20851,101 @@ row350:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased356
+	JE        biased358
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased356:
-	CMPQ      88(AX), $0x00
-	JE        added356
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added356:
-	CMPQ    96(AX), $0x00
-	JE      clipped356
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped356:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row355
-	CMPQ        80(AX), $0x00
-	JE          biased357
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased357:
-	CMPQ      88(AX), $0x00
-	JE        added357
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added357:
-	CMPQ    96(AX), $0x00
-	JE      clipped357
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped357:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row355
-	CMPQ        80(AX), $0x00
-	JE          biased358
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased358:
 	CMPQ      88(AX), $0x00
 	JE        added358
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added358:
 	CMPQ    96(AX), $0x00
 	JE      clipped358
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped358:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row355
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row357
 	CMPQ        80(AX), $0x00
 	JE          biased359
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased359:
 	CMPQ      88(AX), $0x00
 	JE        added359
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added359:
 	CMPQ    96(AX), $0x00
 	JE      clipped359
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped359:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row357
+	CMPQ        80(AX), $0x00
+	JE          biased360
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased360:
+	CMPQ      88(AX), $0x00
+	JE        added360
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added360:
+	CMPQ    96(AX), $0x00
+	JE      clipped360
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped360:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row357
+	CMPQ        80(AX), $0x00
+	JE          biased361
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased361:
+	CMPQ      88(AX), $0x00
+	JE        added361
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added361:
+	CMPQ    96(AX), $0x00
+	JE      clipped361
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped359:
+clipped361:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row355:
+row357:
 	CMPQ      104(AX), $0x03
-	JLE       done344
+	JLE       done346
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -20855,109 +20961,109 @@ row355:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased361
+	JE        biased363
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased361:
-	CMPQ      88(AX), $0x00
-	JE        added361
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added361:
-	CMPQ    96(AX), $0x00
-	JE      clipped361
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped361:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row360
-	CMPQ        80(AX), $0x00
-	JE          biased362
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased362:
-	CMPQ      88(AX), $0x00
-	JE        added362
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added362:
-	CMPQ    96(AX), $0x00
-	JE      clipped362
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped362:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row360
-	CMPQ        80(AX), $0x00
-	JE          biased363
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased363:
 	CMPQ      88(AX), $0x00
 	JE        added363
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added363:
 	CMPQ    96(AX), $0x00
 	JE      clipped363
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped363:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row360
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row362
 	CMPQ        80(AX), $0x00
 	JE          biased364
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased364:
 	CMPQ      88(AX), $0x00
 	JE        added364
-	LEAQ      (R8)(R10*1), R9
-	VMOVUPS.Z (R9)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added364:
 	CMPQ    96(AX), $0x00
 	JE      clipped364
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped364:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row362
+	CMPQ        80(AX), $0x00
+	JE          biased365
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased365:
+	CMPQ      88(AX), $0x00
+	JE        added365
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added365:
+	CMPQ    96(AX), $0x00
+	JE      clipped365
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped365:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row362
+	CMPQ        80(AX), $0x00
+	JE          biased366
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased366:
+	CMPQ      88(AX), $0x00
+	JE        added366
+	LEAQ      (R8)(R10*1), R9
+	VMOVUPS.Z (R9)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added366:
+	CMPQ    96(AX), $0x00
+	JE      clipped366
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped364:
+clipped366:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row360:
+row362:
 	CMPQ 104(AX), $0x04
-	JLE  done344
+	JLE  done346
 
-done344:
+done346:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile344
+	JG   tile346
 
-end301:
+end303:
 	VZEROUPPER
 	RET
 
@@ -20973,14 +21079,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide365:
+wide367:
 	CMPQ BX, $0x00000010
-	JLT  narrow365
+	JLT  narrow367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile366:
+tile368:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21258,20 +21364,20 @@ tile366:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile366
+	JNZ          tile368
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide365
+	JMP          wide367
 
-narrow365:
+narrow367:
 	CMPQ BX, $0x00000010
-	JLT  edge365
+	JLT  edge367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile367:
+tile369:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21549,15 +21655,15 @@ tile367:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile367
+	JNZ          tile369
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow365
+	JMP          narrow367
 
-edge365:
+edge367:
 	TESTQ BX, BX
-	JZ    end365
+	JZ    end367
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21566,7 +21672,7 @@ edge365:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile368:
+tile370:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -21844,9 +21950,9 @@ tile368:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile368
+	JNZ          tile370
 
-end365:
+end367:
 	VZEROUPPER
 	RET
 
@@ -21864,14 +21970,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide369:
+wide371:
 	CMPQ BX, $0x00000010
-	JLT  narrow369
+	JLT  narrow371
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile370:
+tile372:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22111,20 +22217,20 @@ tile370:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile370
+	JNZ          tile372
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide369
+	JMP          wide371
 
-narrow369:
+narrow371:
 	CMPQ BX, $0x00000010
-	JLT  edge369
+	JLT  edge371
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile371:
+tile373:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22364,15 +22470,15 @@ tile371:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile371
+	JNZ          tile373
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow369
+	JMP          narrow371
 
-edge369:
+edge371:
 	TESTQ BX, BX
-	JZ    end369
+	JZ    end371
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22381,7 +22487,7 @@ edge369:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile372:
+tile374:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -22621,9 +22727,9 @@ tile372:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile372
+	JNZ          tile374
 
-end369:
+end371:
 	VZEROUPPER
 	RET
 
@@ -22641,14 +22747,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide373:
+wide375:
 	CMPQ BX, $0x00000010
-	JLT  narrow373
+	JLT  narrow375
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile374:
+tile376:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22888,20 +22994,20 @@ tile374:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile374
+	JNZ         tile376
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide373
+	JMP         wide375
 
-narrow373:
+narrow375:
 	CMPQ BX, $0x00000010
-	JLT  edge373
+	JLT  edge375
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile375:
+tile377:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23141,15 +23247,15 @@ tile375:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile375
+	JNZ         tile377
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow373
+	JMP         narrow375
 
-edge373:
+edge375:
 	TESTQ BX, BX
-	JZ    end373
+	JZ    end375
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -23158,7 +23264,7 @@ edge373:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile376:
+tile378:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -23398,9 +23504,9 @@ tile376:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile376
+	JNZ         tile378
 
-end373:
+end375:
 	VZEROUPPER
 	RET
 

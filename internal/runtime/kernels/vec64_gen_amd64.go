@@ -79,6 +79,11 @@ func squareF64AVX2(n int, dst *byte, a *byte)
 //go:noescape
 func sqrtF64AVX2(n int, dst *byte, a *byte)
 
+// roundF64AVX2 is an elementwise kernel.
+//
+//go:noescape
+func roundF64AVX2(n int, dst *byte, a *byte)
+
 // rsqrtF64AVX2 is an elementwise kernel.
 //
 //go:noescape
@@ -338,6 +343,11 @@ func squareF64AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func sqrtF64AVX512(n int, dst *byte, a *byte)
+
+// roundF64AVX512 is an elementwise kernel.
+//
+//go:noescape
+func roundF64AVX512(n int, dst *byte, a *byte)
 
 // rsqrtF64AVX512 is an elementwise kernel.
 //

@@ -1051,53 +1051,43 @@ done15:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX2(n int, dst *byte, a *byte)
+// func roundF64AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2
-TEXT ·rsqrtF64AVX2(SB), NOSPLIT, $0-24
+TEXT ·roundF64AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
 many16:
-	CMPQ    AX, $0x00000010
-	JLT     one16
-	VMOVUPD (DX), Y0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
-	VSQRTPD Y0, Y0
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, (CX)
-	VMOVUPD 32(DX), Y0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
-	VSQRTPD Y0, Y0
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(CX)
-	VMOVUPD 64(DX), Y0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
-	VSQRTPD Y0, Y0
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(CX)
-	VMOVUPD 96(DX), Y0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
-	VSQRTPD Y0, Y0
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000010, AX
-	JMP     many16
+	CMPQ     AX, $0x00000010
+	JLT      one16
+	VMOVUPD  (DX), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, (CX)
+	VMOVUPD  32(DX), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 32(CX)
+	VMOVUPD  64(DX), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 64(CX)
+	VMOVUPD  96(DX), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 96(CX)
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000010, AX
+	JMP      many16
 
 one16:
-	CMPQ    AX, $0x00000004
-	JLT     rest16
-	VMOVUPD (DX), Y0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
-	VSQRTPD Y0, Y0
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000004, AX
-	JMP     one16
+	CMPQ     AX, $0x00000004
+	JLT      rest16
+	VMOVUPD  (DX), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, (CX)
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000004, AX
+	JMP      one16
 
 rest16:
 	TESTQ        AX, AX
@@ -1106,18 +1096,16 @@ rest16:
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
-	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Y2
-	VSQRTPD      Y1, Y1
-	VDIVPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y0, (CX)
+	VROUNDPD     $0x08, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (CX)
 
 done16:
 	VZEROUPPER
 	RET
 
-// func reciprocalF64AVX2(n int, dst *byte, a *byte)
+// func rsqrtF64AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2
-TEXT ·reciprocalF64AVX2(SB), NOSPLIT, $0-24
+TEXT ·rsqrtF64AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -1127,18 +1115,22 @@ many17:
 	JLT     one17
 	VMOVUPD (DX), Y0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	VMOVUPD 32(DX), Y0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, 32(CX)
 	VMOVUPD 64(DX), Y0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, 64(CX)
 	VMOVUPD 96(DX), Y0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, 96(CX)
 	ADDQ    $0x00000080, CX
@@ -1151,6 +1143,7 @@ one17:
 	JLT     rest17
 	VMOVUPD (DX), Y0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
@@ -1166,10 +1159,69 @@ rest17:
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Y2
+	VSQRTPD      Y1, Y1
 	VDIVPD       Y1, Y2, Y2
 	VMASKMOVPD   Y2, Y0, (CX)
 
 done17:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2
+TEXT ·reciprocalF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many18:
+	CMPQ    AX, $0x00000010
+	JLT     one18
+	VMOVUPD (DX), Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
+	VMOVUPD 32(DX), Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)
+	VMOVUPD 64(DX), Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)
+	VMOVUPD 96(DX), Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000010, AX
+	JMP     many18
+
+one18:
+	CMPQ    AX, $0x00000004
+	JLT     rest18
+	VMOVUPD (DX), Y0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000004, AX
+	JMP     one18
+
+rest18:
+	TESTQ        AX, AX
+	JZ           done18
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Y2
+	VDIVPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y0, (CX)
+
+done18:
 	VZEROUPPER
 	RET
 
@@ -1180,9 +1232,9 @@ TEXT ·reluF64AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many18:
+many19:
 	CMPQ    AX, $0x00000010
-	JLT     one18
+	JLT     one19
 	VMOVUPD (DX), Y0
 	VXORPS  Y1, Y1, Y1
 	VMAXPD  Y0, Y1, Y1
@@ -1202,11 +1254,11 @@ many18:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000010, AX
-	JMP     many18
+	JMP     many19
 
-one18:
+one19:
 	CMPQ    AX, $0x00000004
-	JLT     rest18
+	JLT     rest19
 	VMOVUPD (DX), Y0
 	VXORPS  Y1, Y1, Y1
 	VMAXPD  Y0, Y1, Y1
@@ -1214,11 +1266,11 @@ one18:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000004, AX
-	JMP     one18
+	JMP     one19
 
-rest18:
+rest19:
 	TESTQ        AX, AX
-	JZ           done18
+	JZ           done19
 	VMOVQ        AX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -1227,7 +1279,7 @@ rest18:
 	VMAXPD       Y1, Y2, Y2
 	VMASKMOVPD   Y2, Y0, (CX)
 
-done18:
+done19:
 	VZEROUPPER
 	RET
 
@@ -1238,9 +1290,9 @@ TEXT ·relu6F64AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many19:
+many20:
 	CMPQ    AX, $0x00000010
-	JLT     one19
+	JLT     one20
 	VMOVUPD (DX), Y0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Y2
 	VXORPS  Y1, Y1, Y1
@@ -1268,11 +1320,11 @@ many19:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000010, AX
-	JMP     many19
+	JMP     many20
 
-one19:
+one20:
 	CMPQ    AX, $0x00000004
-	JLT     rest19
+	JLT     rest20
 	VMOVUPD (DX), Y0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Y2
 	VXORPS  Y1, Y1, Y1
@@ -1282,11 +1334,11 @@ one19:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000004, AX
-	JMP     one19
+	JMP     one20
 
-rest19:
+rest20:
 	TESTQ        AX, AX
-	JZ           done19
+	JZ           done20
 	VMOVQ        AX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -1297,7 +1349,7 @@ rest19:
 	VMINPD       Y2, Y3, Y3
 	VMASKMOVPD   Y3, Y0, (CX)
 
-done19:
+done20:
 	VZEROUPPER
 	RET
 
@@ -1311,75 +1363,20 @@ TEXT ·addScalarF64AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Y0
 
-many20:
-	CMPQ    AX, $0x00000010
-	JLT     one20
-	VMOVUPD (DX), Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (CX)
-	VMOVUPD 32(DX), Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(CX)
-	VMOVUPD 64(DX), Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(CX)
-	VMOVUPD 96(DX), Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000010, AX
-	JMP     many20
-
-one20:
-	CMPQ    AX, $0x00000004
-	JLT     rest20
-	VMOVUPD (DX), Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000004, AX
-	JMP     one20
-
-rest20:
-	TESTQ        AX, AX
-	JZ           done20
-	VMOVQ        AX, X1
-	VPBROADCASTQ X1, Y1
-	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
-	VMASKMOVPD   (DX), Y1, Y2
-	VADDPD       Y0, Y2, Y2
-	VMASKMOVPD   Y2, Y1, (CX)
-
-done20:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX2
-TEXT ·subScalarF64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Y0
-
 many21:
 	CMPQ    AX, $0x00000010
 	JLT     one21
 	VMOVUPD (DX), Y1
-	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	VMOVUPD 32(DX), Y1
-	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, 32(CX)
 	VMOVUPD 64(DX), Y1
-	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, 64(CX)
 	VMOVUPD 96(DX), Y1
-	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
@@ -1390,7 +1387,7 @@ one21:
 	CMPQ    AX, $0x00000004
 	JLT     rest21
 	VMOVUPD (DX), Y1
-	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
@@ -1404,16 +1401,16 @@ rest21:
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
 	VMASKMOVPD   (DX), Y1, Y2
-	VSUBPD       Y0, Y2, Y2
+	VADDPD       Y0, Y2, Y2
 	VMASKMOVPD   Y2, Y1, (CX)
 
 done21:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX2
-TEXT ·mulScalarF64AVX2(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -1425,16 +1422,16 @@ many22:
 	CMPQ    AX, $0x00000010
 	JLT     one22
 	VMOVUPD (DX), Y1
-	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	VMOVUPD 32(DX), Y1
-	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, 32(CX)
 	VMOVUPD 64(DX), Y1
-	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, 64(CX)
 	VMOVUPD 96(DX), Y1
-	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, 96(CX)
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
@@ -1445,7 +1442,7 @@ one22:
 	CMPQ    AX, $0x00000004
 	JLT     rest22
 	VMOVUPD (DX), Y1
-	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
@@ -1459,10 +1456,65 @@ rest22:
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
 	VMASKMOVPD   (DX), Y1, Y2
-	VMULPD       Y0, Y2, Y2
+	VSUBPD       Y0, Y2, Y2
 	VMASKMOVPD   Y2, Y1, (CX)
 
 done22:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·mulScalarF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+
+many23:
+	CMPQ    AX, $0x00000010
+	JLT     one23
+	VMOVUPD (DX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
+	VMOVUPD 32(DX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)
+	VMOVUPD 64(DX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)
+	VMOVUPD 96(DX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000010, AX
+	JMP     many23
+
+one23:
+	CMPQ    AX, $0x00000004
+	JLT     rest23
+	VMOVUPD (DX), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000004, AX
+	JMP     one23
+
+rest23:
+	TESTQ        AX, AX
+	JZ           done23
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
+	VMASKMOVPD   (DX), Y1, Y2
+	VMULPD       Y0, Y2, Y2
+	VMASKMOVPD   Y2, Y1, (CX)
+
+done23:
 	VZEROUPPER
 	RET
 
@@ -1476,9 +1528,9 @@ TEXT ·divScalarF64AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Y0
 
-many23:
+many24:
 	CMPQ    AX, $0x00000010
-	JLT     one23
+	JLT     one24
 	VMOVUPD (DX), Y1
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
@@ -1494,22 +1546,22 @@ many23:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000010, AX
-	JMP     many23
+	JMP     many24
 
-one23:
+one24:
 	CMPQ    AX, $0x00000004
-	JLT     rest23
+	JLT     rest24
 	VMOVUPD (DX), Y1
 	VDIVPD  Y0, Y1, Y1
 	VMOVUPD Y1, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000004, AX
-	JMP     one23
+	JMP     one24
 
-rest23:
+rest24:
 	TESTQ        AX, AX
-	JZ           done23
+	JZ           done24
 	VMOVQ        AX, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
@@ -1517,7 +1569,7 @@ rest23:
 	VDIVPD       Y0, Y2, Y2
 	VMASKMOVPD   Y2, Y1, (CX)
 
-done23:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1531,9 +1583,9 @@ TEXT ·axpyF64AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Y0
 
-many24:
+many25:
 	CMPQ        AX, $0x00000010
-	JLT         one24
+	JLT         one25
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y1
 	VFMADD231PD Y1, Y0, Y2
@@ -1553,11 +1605,11 @@ many24:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many24
+	JMP         many25
 
-one24:
+one25:
 	CMPQ        AX, $0x00000004
-	JLT         rest24
+	JLT         rest25
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y1
 	VFMADD231PD Y1, Y0, Y2
@@ -1565,11 +1617,11 @@ one24:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one24
+	JMP         one25
 
-rest24:
+rest25:
 	TESTQ        AX, AX
-	JZ           done24
+	JZ           done25
 	VMOVQ        AX, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
@@ -1578,7 +1630,7 @@ rest24:
 	VFMADD231PD  Y2, Y0, Y3
 	VMASKMOVPD   Y3, Y1, (CX)
 
-done24:
+done25:
 	VZEROUPPER
 	RET
 
@@ -1592,9 +1644,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many25:
+many26:
 	CMPQ    AX, $0x00000010
-	JLT     one25
+	JLT     one26
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1605,27 +1657,27 @@ many25:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many25
+	JMP     many26
 
-one25:
+one26:
 	CMPQ    AX, $0x00000004
-	JLT     rest25
+	JLT     rest26
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one25
+	JMP     one26
 
-rest25:
+rest26:
 	TESTQ        AX, AX
-	JZ           done25
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done25:
+done26:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1649,9 +1701,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many27:
 	CMPQ        AX, $0x00000010
-	JLT         one26
+	JLT         one27
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1667,22 +1719,22 @@ many26:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many26
+	JMP         many27
 
-one26:
+one27:
 	CMPQ        AX, $0x00000004
-	JLT         rest26
+	JLT         rest27
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one26
+	JMP         one27
 
-rest26:
+rest27:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1690,7 +1742,7 @@ rest26:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done26:
+done27:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1713,9 +1765,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many27:
+many28:
 	CMPQ    AX, $0x00000008
-	JLT     one27
+	JLT     one28
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1728,11 +1780,11 @@ many27:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many27
+	JMP     many28
 
-one27:
+one28:
 	CMPQ    AX, $0x00000004
-	JLT     rest27
+	JLT     rest28
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1740,11 +1792,11 @@ one27:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one27
+	JMP     one28
 
-rest27:
+rest28:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1755,7 +1807,7 @@ rest27:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done27:
+done28:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1800,7 +1852,7 @@ TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group28:
+group29:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1816,9 +1868,9 @@ group28:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many29:
+many30:
 	CMPQ        R12, $0x00000008
-	JLT         one29
+	JLT         one30
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1845,11 +1897,11 @@ many29:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         many29
+	JMP         many30
 
-one29:
+one30:
 	CMPQ        R12, $0x00000004
-	JLT         rest29
+	JLT         rest30
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1867,11 +1919,11 @@ one29:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000004, R12
-	JMP         one29
+	JMP         one30
 
-rest29:
+rest30:
 	TESTQ        R12, R12
-	JZ           done29
+	JZ           done30
 	VMOVQ        R12, X9
 	VPBROADCASTQ X9, Y9
 	VPCMPGTQ     iotaF64<>+0(SB), Y9, Y9
@@ -1889,7 +1941,7 @@ rest29:
 	VMASKMOVPD   (R9)(R13*1), Y9, Y9
 	VFMADD231PD  Y10, Y9, Y4
 
-done29:
+done30:
 	VADDPD       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPD       X1, X5, X5
@@ -1916,13 +1968,13 @@ done29:
 	VMULSD       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh30
+	JZ           fresh31
 	VADDSD       (SI), X5, X5
 	VADDSD       8(SI), X1, X1
 	VADDSD       16(SI), X2, X2
 	VADDSD       24(SI), X3, X3
 
-fresh30:
+fresh31:
 	VMOVSD X5, (SI)
 	VMOVSD X1, 8(SI)
 	VMOVSD X2, 16(SI)
@@ -1932,7 +1984,7 @@ fresh30:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group28
+	JNZ    group29
 	VZEROUPPER
 	RET
 
@@ -1946,9 +1998,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide31:
+wide32:
 	CMPQ    CX, $0x00000010
-	JLT     narrow31
+	JLT     narrow32
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1956,7 +2008,7 @@ wide31:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row33:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -1967,7 +2019,7 @@ row32:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row33
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -1975,45 +2027,45 @@ row32:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide31
+	JMP     wide32
 
-narrow31:
+narrow32:
 	CMPQ    CX, $0x00000004
-	JLT     edge31
+	JLT     edge32
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row34:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row34
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow31
+	JMP     narrow32
 
-edge31:
+edge32:
 	TESTQ        CX, CX
-	JZ           end31
+	JZ           end32
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row34:
+row35:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row34
+	JNZ        row35
 	VMASKMOVPD Y1, Y0, (DX)
 
-end31:
+end32:
 	VZEROUPPER
 	RET
 
@@ -2028,9 +2080,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide35:
+wide36:
 	CMPQ    CX, $0x00000010
-	JLT     narrow35
+	JLT     narrow36
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2042,7 +2094,7 @@ wide35:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row37:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2057,7 +2109,7 @@ row36:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row37
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2066,33 +2118,33 @@ row36:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide35
+	JMP         wide36
 
-narrow35:
+narrow36:
 	CMPQ    CX, $0x00000004
-	JLT     edge35
+	JLT     edge36
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row38:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row38
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow35
+	JMP         narrow36
 
-edge35:
+edge36:
 	TESTQ        CX, CX
-	JZ           end35
+	JZ           end36
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2100,16 +2152,16 @@ edge35:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row38:
+row39:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row38
+	JNZ         row39
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end35:
+end36:
 	VZEROUPPER
 	RET
 
@@ -2125,9 +2177,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide39:
+wide40:
 	CMPQ    CX, $0x00000010
-	JLT     narrow39
+	JLT     narrow40
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2140,7 +2192,7 @@ wide39:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row41:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2160,7 +2212,7 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row41
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2170,18 +2222,18 @@ row40:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide39
+	JMP         wide40
 
-narrow39:
+narrow40:
 	CMPQ    CX, $0x00000004
-	JLT     edge39
+	JLT     edge40
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row42:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2189,18 +2241,18 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row42
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow39
+	JMP         narrow40
 
-edge39:
+edge40:
 	TESTQ        CX, CX
-	JZ           end39
+	JZ           end40
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2209,7 +2261,7 @@ edge39:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row42:
+row43:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2217,10 +2269,10 @@ row42:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row42
+	JNZ         row43
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end39:
+end40:
 	VZEROUPPER
 	RET
 
@@ -2234,9 +2286,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide43:
+wide44:
 	CMPQ    CX, $0x00000010
-	JLT     narrow43
+	JLT     narrow44
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2245,7 +2297,7 @@ wide43:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row45:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2261,38 +2313,38 @@ row44:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row45
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide43
+	JMP     wide44
 
-narrow43:
+narrow44:
 	CMPQ    CX, $0x00000004
-	JLT     edge43
+	JLT     edge44
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row46:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row46
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow43
+	JMP     narrow44
 
-edge43:
+edge44:
 	TESTQ        CX, CX
-	JZ           end43
+	JZ           end44
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2300,16 +2352,16 @@ edge43:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row46:
+row47:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row46
+	JNZ        row47
 
-end43:
+end44:
 	VZEROUPPER
 	RET
 
@@ -2323,9 +2375,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide47:
+wide48:
 	CMPQ    CX, $0x00000010
-	JLT     narrow47
+	JLT     narrow48
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2334,7 +2386,7 @@ wide47:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row49:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2358,22 +2410,22 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row49
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide47
+	JMP     wide48
 
-narrow47:
+narrow48:
 	CMPQ    CX, $0x00000004
-	JLT     edge47
+	JLT     edge48
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row50:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2382,16 +2434,16 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row50
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow47
+	JMP     narrow48
 
-edge47:
+edge48:
 	TESTQ        CX, CX
-	JZ           end47
+	JZ           end48
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2399,7 +2451,7 @@ edge47:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row50:
+row51:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2408,9 +2460,9 @@ row50:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row50
+	JNZ        row51
 
-end47:
+end48:
 	VZEROUPPER
 	RET
 
@@ -2425,9 +2477,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide51:
+wide52:
 	CMPQ    CX, $0x00000010
-	JLT     narrow51
+	JLT     narrow52
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2440,7 +2492,7 @@ wide51:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row53:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2456,41 +2508,41 @@ row52:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row53
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide51
+	JMP         wide52
 
-narrow51:
+narrow52:
 	CMPQ    CX, $0x00000004
-	JLT     edge51
+	JLT     edge52
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row54:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row54
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow51
+	JMP         narrow52
 
-edge51:
+edge52:
 	TESTQ        CX, CX
-	JZ           end51
+	JZ           end52
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2499,16 +2551,16 @@ edge51:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row54:
+row55:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row54
+	JNZ         row55
 
-end51:
+end52:
 	VZEROUPPER
 	RET
 
@@ -2523,9 +2575,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide55:
+wide56:
 	CMPQ    CX, $0x00000010
-	JLT     narrow55
+	JLT     narrow56
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2538,7 +2590,7 @@ wide55:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row57:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2562,24 +2614,24 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row57
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide55
+	JMP         wide56
 
-narrow55:
+narrow56:
 	CMPQ    CX, $0x00000004
-	JLT     edge55
+	JLT     edge56
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row58:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2588,17 +2640,17 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row58
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow55
+	JMP         narrow56
 
-edge55:
+edge56:
 	TESTQ        CX, CX
-	JZ           end55
+	JZ           end56
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2607,7 +2659,7 @@ edge55:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row58:
+row59:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2616,9 +2668,9 @@ row58:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row58
+	JNZ         row59
 
-end55:
+end56:
 	VZEROUPPER
 	RET
 
@@ -2636,9 +2688,9 @@ TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide59:
+wide60:
 	CMPQ    CX, $0x00000010
-	JLT     narrow59
+	JLT     narrow60
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2656,7 +2708,7 @@ wide59:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row60:
+row61:
 	VMOVUPD     (R13), Y12
 	VMOVUPD     (R14), Y13
 	VFMADD213PD Y8, Y4, Y13
@@ -2681,7 +2733,7 @@ row60:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row60
+	JNZ         row61
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2689,11 +2741,11 @@ row60:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000010, CX
-	JMP         wide59
+	JMP         wide60
 
-narrow59:
+narrow60:
 	CMPQ    CX, $0x00000004
-	JLT     edge59
+	JLT     edge60
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	VMOVUPD (R9), Y2
@@ -2702,7 +2754,7 @@ narrow59:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row62:
 	VMOVUPD     (R13), Y3
 	VMOVUPD     (R14), Y4
 	VFMADD213PD Y2, Y1, Y4
@@ -2712,7 +2764,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row62
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2720,11 +2772,11 @@ row61:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000004, CX
-	JMP         narrow59
+	JMP         narrow60
 
-edge59:
+edge60:
 	TESTQ        CX, CX
-	JZ           end59
+	JZ           end60
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2735,7 +2787,7 @@ edge59:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row62:
+row63:
 	VMASKMOVPD  (DX), Y0, Y4
 	VMASKMOVPD  (BX), Y0, Y5
 	VFMADD213PD Y3, Y2, Y5
@@ -2745,9 +2797,9 @@ row62:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row62
+	JNZ         row63
 
-end59:
+end60:
 	VZEROUPPER
 	RET
 
@@ -2762,9 +2814,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many63:
+many64:
 	CMPQ         AX, $0x00000008
-	JLT          one63
+	JLT          one64
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2783,11 +2835,11 @@ many63:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many63
+	JMP          many64
 
-one63:
+one64:
 	CMPQ         AX, $0x00000004
-	JLT          rest63
+	JLT          rest64
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2799,11 +2851,11 @@ one63:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one63
+	JMP          one64
 
-rest63:
+rest64:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2815,7 +2867,7 @@ rest63:
 	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done63:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2830,9 +2882,9 @@ TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many64:
+many65:
 	CMPQ    AX, $0x00000008
-	JLT     one64
+	JLT     one65
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2855,11 +2907,11 @@ many64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many64
+	JMP     many65
 
-one64:
+one65:
 	CMPQ    AX, $0x00000004
-	JLT     rest64
+	JLT     rest65
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2873,11 +2925,11 @@ one64:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one64
+	JMP     one65
 
-rest64:
+rest65:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2891,7 +2943,7 @@ rest64:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done64:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2906,9 +2958,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many65:
+many66:
 	CMPQ         AX, $0x00000008
-	JLT          one65
+	JLT          one66
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2929,11 +2981,11 @@ many65:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many65
+	JMP          many66
 
-one65:
+one66:
 	CMPQ         AX, $0x00000004
-	JLT          rest65
+	JLT          rest66
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2946,11 +2998,11 @@ one65:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one65
+	JMP          one66
 
-rest65:
+rest66:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2963,7 +3015,7 @@ rest65:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done65:
+done66:
 	VZEROUPPER
 	RET
 
@@ -2978,9 +3030,9 @@ TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many66:
+many67:
 	CMPQ    AX, $0x00000008
-	JLT     one66
+	JLT     one67
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3007,11 +3059,11 @@ many66:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many66
+	JMP     many67
 
-one66:
+one67:
 	CMPQ    AX, $0x00000004
-	JLT     rest66
+	JLT     rest67
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3027,11 +3079,11 @@ one66:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one66
+	JMP     one67
 
-rest66:
+rest67:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3047,7 +3099,7 @@ rest66:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done66:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3062,9 +3114,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many67:
+many68:
 	CMPQ        AX, $0x00000008
-	JLT         one67
+	JLT         one68
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3091,11 +3143,11 @@ many67:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many67
+	JMP         many68
 
-one67:
+one68:
 	CMPQ        AX, $0x00000004
-	JLT         rest67
+	JLT         rest68
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3111,11 +3163,11 @@ one67:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one67
+	JMP         one68
 
-rest67:
+rest68:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3131,7 +3183,7 @@ rest67:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done67:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3149,9 +3201,9 @@ TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one68:
+one69:
 	CMPQ        AX, $0x00000004
-	JLT         rest68
+	JLT         rest69
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VMOVUPD     (BX), Y6
@@ -3173,11 +3225,11 @@ one68:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one68
+	JMP         one69
 
-rest68:
+rest69:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3198,7 +3250,7 @@ rest68:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done68:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3217,9 +3269,9 @@ TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Y2
 	VBROADCASTSD 24(R8), Y3
 
-one69:
+one70:
 	CMPQ         AX, $0x00000004
-	JLT          rest69
+	JLT          rest70
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3247,11 +3299,11 @@ one69:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000004, AX
-	JMP          one69
+	JMP          one70
 
-rest69:
+rest70:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3277,7 +3329,7 @@ rest69:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done69:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3295,9 +3347,9 @@ TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one70:
+one71:
 	CMPQ         AX, $0x00000004
-	JLT          rest70
+	JLT          rest71
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3330,11 +3382,11 @@ one70:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000004, AX
-	JMP          one70
+	JMP          one71
 
-rest70:
+rest71:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3366,7 +3418,7 @@ rest70:
 	VANDPD       Y8, Y0, Y0
 	VMASKMOVPD   Y0, Y4, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3386,9 +3438,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one71:
+one72:
 	CMPQ        AX, $0x00000004
-	JLT         rest71
+	JLT         rest72
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -3412,11 +3464,11 @@ one71:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one71
+	JMP         one72
 
-rest71:
+rest72:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done72
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -3439,7 +3491,7 @@ rest71:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3450,58 +3502,16 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide72:
+wide73:
 	CMPQ DX, $0x00000008
-	JLT  narrow72
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel73:
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line73:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap73:
-	VMOVUPD (R10), Y2
-	VMAXPD  Y0, Y2, Y0
-	VMOVUPD 32(R10), Y2
-	VMAXPD  Y1, Y2, Y1
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap73
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line73
-	VMOVUPD Y0, (SI)
-	VMOVUPD Y1, 32(SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel73
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000008, DX
-	JMP     wide72
-
-narrow72:
-	CMPQ DX, $0x00000004
-	JLT  edge72
+	JLT  narrow73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel74:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3510,8 +3520,10 @@ line74:
 	MOVQ R8, R10
 
 tap74:
-	VMOVUPD (R10), Y1
-	VMAXPD  Y0, Y1, Y0
+	VMOVUPD (R10), Y2
+	VMAXPD  Y0, Y2, Y0
+	VMOVUPD 32(R10), Y2
+	VMAXPD  Y1, Y2, Y1
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3521,55 +3533,95 @@ tap74:
 	DECQ    R9
 	JNZ     line74
 	VMOVUPD Y0, (SI)
+	VMOVUPD Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel74
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JMP     wide73
+
+narrow73:
+	CMPQ DX, $0x00000004
+	JLT  edge73
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel75:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line75:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap75:
+	VMOVUPD (R10), Y1
+	VMAXPD  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap75
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line75
+	VMOVUPD Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel75
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, DX
-	JMP     narrow72
+	JMP     narrow73
 
-edge72:
+edge73:
 	TESTQ        DX, DX
-	JZ           end72
+	JZ           end73
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel75:
+pixel76:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line75:
+line76:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap75:
+tap76:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap75
+	JNZ        tap76
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line75
+	JNZ        line76
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel75
+	JNZ        pixel76
 
-end72:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3592,14 +3644,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide76:
+wide77:
 	CMPQ SI, $0x00000008
-	JLT  narrow76
+	JLT  narrow77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel77:
+pixel78:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3622,13 +3674,13 @@ pixel77:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-	JMP     next77
+	JMP     next78
 
-line77:
+line78:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap77:
+tap78:
 	VMOVUPD (CX)(R12*1), Y4
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
 	VMAXPD  Y4, Y5, Y5
@@ -3643,64 +3695,6 @@ tap77:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-
-next77:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap77
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line77
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel77
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000008, SI
-	JMP  wide76
-
-narrow76:
-	CMPQ SI, $0x00000004
-	JLT  edge76
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel78:
-	VMOVUPD (BX)(R8*1), Y0
-	VMOVUPD (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x08, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
-	JMP     next78
-
-line78:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap78:
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x00, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
 
 next78:
 	MOVQ tapStep+56(FP), R14
@@ -3717,16 +3711,74 @@ next78:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel78
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000008, SI
+	JMP  wide77
+
+narrow77:
+	CMPQ SI, $0x00000004
+	JLT  edge77
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel79:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x08, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+	JMP     next79
+
+line79:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap79:
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x00, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+
+next79:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap79
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line79
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel79
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000004, SI
-	JMP  narrow76
+	JMP  narrow77
 
-edge76:
+edge77:
 	TESTQ        SI, SI
-	JZ           end76
+	JZ           end77
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3734,7 +3786,7 @@ edge76:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel79:
+pixel80:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3748,13 +3800,13 @@ pixel79:
 	VANDPD     Y2, Y3, Y3
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
-	JMP        next79
+	JMP        next80
 
-line79:
+line80:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap79:
+tap80:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
 	VMAXPD     Y3, Y4, Y4
@@ -3763,23 +3815,23 @@ tap79:
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
 
-next79:
+next80:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap79
+	JNZ  tap80
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line79
+	JNZ  line80
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel79
+	JNZ  pixel80
 
-end76:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3794,16 +3846,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide80:
+wide81:
 	CMPQ    CX, $0x00000008
-	JLT     narrow80
+	JLT     narrow81
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel81:
+pixel82:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3815,22 +3867,22 @@ pixel81:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel81
+	JNZ         pixel82
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide80
+	JMP         wide81
 
-narrow80:
+narrow81:
 	CMPQ    CX, $0x00000004
-	JLT     edge80
+	JLT     edge81
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel83:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3838,16 +3890,16 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel83
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow80
+	JMP         narrow81
 
-edge80:
+edge81:
 	TESTQ        CX, CX
-	JZ           end80
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3855,7 +3907,7 @@ edge80:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel83:
+pixel84:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3863,9 +3915,9 @@ pixel83:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel83
+	JNZ         pixel84
 
-end80:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3880,16 +3932,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide84:
+wide85:
 	CMPQ    CX, $0x00000008
-	JLT     narrow84
+	JLT     narrow85
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel85:
+pixel86:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3899,41 +3951,41 @@ pixel85:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel85
+	JNZ         pixel86
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide84
+	JMP         wide85
 
-narrow84:
+narrow85:
 	CMPQ    CX, $0x00000004
-	JLT     edge84
+	JLT     edge85
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel87:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel87
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow84
+	JMP         narrow85
 
-edge84:
+edge85:
 	TESTQ        CX, CX
-	JZ           end84
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3941,17 +3993,17 @@ edge84:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel87:
+pixel88:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel87
+	JNZ         pixel88
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end84:
+end85:
 	VZEROUPPER
 	RET
 
@@ -3967,56 +4019,9 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide88:
+wide89:
 	CMPQ CX, $0x00000008
-	JLT  narrow88
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel89:
-	VMOVUPD (R11), Y0
-	VMOVUPD (R12), Y1
-	VMOVUPD (R13), Y2
-	VMOVUPD (R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y2, (R13)
-	VMOVUPD 32(R11), Y0
-	VMOVUPD 32(R12), Y1
-	VMOVUPD 32(R13), Y2
-	VMOVUPD 32(R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, 32(R11)
-	VMOVUPD Y2, 32(R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel89
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000008, CX
-	JMP     wide88
-
-narrow88:
-	CMPQ CX, $0x00000004
-	JLT  edge88
+	JLT  narrow89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4036,22 +4041,69 @@ pixel90:
 	VXORPD  Y1, Y2, Y2
 	VMOVUPD Y0, (R11)
 	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel90
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide89
+
+narrow89:
+	CMPQ CX, $0x00000004
+	JLT  edge89
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel91:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow88
+	JMP     narrow89
 
-edge88:
+edge89:
 	TESTQ        CX, CX
-	JZ           end88
+	JZ           end89
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4060,7 +4112,7 @@ edge88:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel91:
+pixel92:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4078,9 +4130,9 @@ pixel91:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel91
+	JNZ        pixel92
 
-end88:
+end89:
 	VZEROUPPER
 	RET
 
@@ -4096,16 +4148,16 @@ TEXT ·routeFirstPixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide92:
+wide93:
 	CMPQ CX, $0x00000008
-	JLT  narrow92
+	JLT  narrow93
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel93:
+pixel94:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4135,24 +4187,24 @@ pixel93:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel93
+	JNZ     pixel94
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide92
+	JMP     wide93
 
-narrow92:
+narrow93:
 	CMPQ CX, $0x00000004
-	JLT  edge92
+	JLT  edge93
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel94:
+pixel95:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4170,17 +4222,17 @@ pixel94:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel94
+	JNZ     pixel95
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow92
+	JMP     narrow93
 
-edge92:
+edge93:
 	TESTQ        CX, CX
-	JZ           end92
+	JZ           end93
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4189,7 +4241,7 @@ edge92:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel95:
+pixel96:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4207,9 +4259,9 @@ pixel95:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel95
+	JNZ        pixel96
 
-end92:
+end93:
 	VZEROUPPER
 	RET
 
@@ -4223,14 +4275,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide96:
+wide97:
 	CMPQ CX, $0x00000008
-	JLT  narrow96
+	JLT  narrow97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy97:
+copy98:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -4240,51 +4292,51 @@ copy97:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy97
+	JNZ        copy98
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide96
+	JMP        wide97
 
-narrow96:
+narrow97:
 	CMPQ CX, $0x00000004
-	JLT  edge96
+	JLT  edge97
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy99
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow96
+	JMP        narrow97
 
-edge96:
+edge97:
 	TESTQ        CX, CX
-	JZ           end96
+	JZ           end97
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy99:
+copy100:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy99
+	JNZ        copy100
 
-end96:
+end97:
 	VZEROUPPER
 	RET
 
@@ -4296,87 +4348,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many100:
-	CMPQ    AX, $0x00000020
-	JLT     one100
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many100
-
-one100:
-	CMPQ    AX, $0x00000008
-	JLT     rest100
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one100
-
-rest100:
-	TESTQ     AX, AX
-	JZ        done100
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done100:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many101:
 	CMPQ    AX, $0x00000020
 	JLT     one101
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4389,7 +4378,7 @@ one101:
 	JLT     rest101
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4407,16 +4396,16 @@ rest101:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done101:
 	VZEROUPPER
 	RET
 
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4427,19 +4416,19 @@ many102:
 	JLT     one102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4452,7 +4441,7 @@ one102:
 	JLT     rest102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4470,10 +4459,73 @@ rest102:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done102:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many103:
+	CMPQ    AX, $0x00000020
+	JLT     one103
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000008
+	JLT     rest103
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done103:
 	VZEROUPPER
 	RET
 
@@ -4485,9 +4537,9 @@ TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many103:
+many104:
 	CMPQ    AX, $0x00000020
-	JLT     one103
+	JLT     one104
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -4508,11 +4560,11 @@ many103:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many103
+	JMP     many104
 
-one103:
+one104:
 	CMPQ    AX, $0x00000008
-	JLT     rest103
+	JLT     rest104
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -4521,80 +4573,7 @@ one103:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one103
-
-rest103:
-	TESTQ     AX, AX
-	JZ        done103
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many104:
-	CMPQ      AX, $0x00000020
-	JLT       one104
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many104
-
-one104:
-	CMPQ      AX, $0x00000008
-	JLT       rest104
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one104
+	JMP     one104
 
 rest104:
 	TESTQ     AX, AX
@@ -4606,18 +4585,16 @@ rest104:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done104:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4628,25 +4605,25 @@ many105:
 	JLT       one105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z2
 	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z3
 	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z4
 	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z5
 	VMOVUPD   Z5, 192(CX)
@@ -4661,7 +4638,7 @@ one105:
 	JLT       rest105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z6
 	VMOVUPD   Z6, (CX)
@@ -4681,12 +4658,87 @@ rest105:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
 done105:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many106:
+	CMPQ      AX, $0x00000020
+	JLT       one106
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many106
+
+one106:
+	CMPQ      AX, $0x00000008
+	JLT       rest106
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done106:
 	VZEROUPPER
 	RET
 
@@ -4698,9 +4750,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many106:
+many107:
 	CMPQ    AX, $0x00000020
-	JLT     one106
+	JLT     one107
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4725,11 +4777,11 @@ many106:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many106
+	JMP     many107
 
-one106:
+one107:
 	CMPQ    AX, $0x00000008
-	JLT     rest106
+	JLT     rest107
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4739,86 +4791,7 @@ one106:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one106
-
-rest106:
-	TESTQ     AX, AX
-	JZ        done106
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done106:
-	VZEROUPPER
-	RET
-
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many107:
-	CMPQ      AX, $0x00000020
-	JLT       one107
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many107
-
-one107:
-	CMPQ      AX, $0x00000008
-	JLT       rest107
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one107
+	JMP     one107
 
 rest107:
 	TESTQ     AX, AX
@@ -4830,19 +4803,17 @@ rest107:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K2, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done107:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4854,37 +4825,29 @@ many108:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -4899,10 +4862,8 @@ one108:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -4922,6 +4883,97 @@ rest108:
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K2, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many109:
+	CMPQ      AX, $0x00000020
+	JLT       one109
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many109
+
+one109:
+	CMPQ      AX, $0x00000008
+	JLT       rest109
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
 	VMOVUPD.Z Z2, K2, Z2
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
@@ -4929,7 +4981,7 @@ rest108:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done108:
+done109:
 	VZEROUPPER
 	RET
 
@@ -4941,9 +4993,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many109:
+many110:
 	CMPQ    AX, $0x00000020
-	JLT     one109
+	JLT     one110
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4976,11 +5028,11 @@ many109:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many109
+	JMP     many110
 
-one109:
+one110:
 	CMPQ    AX, $0x00000008
-	JLT     rest109
+	JLT     rest110
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4992,11 +5044,11 @@ one109:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one109
+	JMP     one110
 
-rest109:
+rest110:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done110
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5010,7 +5062,7 @@ rest109:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done109:
+done110:
 	VZEROUPPER
 	RET
 
@@ -5022,9 +5074,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many110:
+many111:
 	CMPQ         AX, $0x00000020
-	JLT          one110
+	JLT          one111
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5053,11 +5105,11 @@ many110:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many110
+	JMP          many111
 
-one110:
+one111:
 	CMPQ         AX, $0x00000008
-	JLT          rest110
+	JLT          rest111
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5068,11 +5120,11 @@ one110:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one110
+	JMP          one111
 
-rest110:
+rest111:
 	TESTQ        AX, AX
-	JZ           done110
+	JZ           done111
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5085,7 +5137,7 @@ rest110:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done110:
+done111:
 	VZEROUPPER
 	RET
 
@@ -5096,74 +5148,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many111:
-	CMPQ    AX, $0x00000020
-	JLT     one111
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many111
-
-one111:
-	CMPQ    AX, $0x00000008
-	JLT     rest111
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one111
-
-rest111:
-	TESTQ     AX, AX
-	JZ        done111
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done111:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many112:
 	CMPQ    AX, $0x00000020
 	JLT     one112
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5174,7 +5172,7 @@ one112:
 	CMPQ    AX, $0x00000008
 	JLT     rest112
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5190,16 +5188,16 @@ rest112:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done112:
 	VZEROUPPER
 	RET
 
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5208,16 +5206,16 @@ many113:
 	CMPQ    AX, $0x00000020
 	JLT     one113
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5228,7 +5226,7 @@ one113:
 	CMPQ    AX, $0x00000008
 	JLT     rest113
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5244,16 +5242,16 @@ rest113:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done113:
 	VZEROUPPER
 	RET
 
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// func squareF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5262,16 +5260,16 @@ many114:
 	CMPQ    AX, $0x00000020
 	JLT     one114
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5282,7 +5280,7 @@ one114:
 	CMPQ    AX, $0x00000008
 	JLT     rest114
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5298,16 +5296,16 @@ rest114:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done114:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5316,25 +5314,17 @@ many115:
 	CMPQ    AX, $0x00000020
 	JLT     one115
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -5344,10 +5334,8 @@ one115:
 	CMPQ    AX, $0x00000008
 	JLT     rest115
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -5362,12 +5350,130 @@ rest115:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done115:
+	VZEROUPPER
+	RET
+
+// func roundF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·roundF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many116:
+	CMPQ        AX, $0x00000020
+	JLT         one116
+	VMOVUPD     (DX), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, (CX)
+	VMOVUPD     64(DX), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 64(CX)
+	VMOVUPD     128(DX), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 128(CX)
+	VMOVUPD     192(DX), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 192(CX)
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x00000020, AX
+	JMP         many116
+
+one116:
+	CMPQ        AX, $0x00000008
+	JLT         rest116
+	VMOVUPD     (DX), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000008, AX
+	JMP         one116
+
+rest116:
+	TESTQ       AX, AX
+	JZ          done116
+	MOVQ        AX, BX
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       BX, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   (DX), K1, Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, K1, (CX)
+
+done116:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many117:
+	CMPQ    AX, $0x00000020
+	JLT     one117
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many117
+
+one117:
+	CMPQ    AX, $0x00000008
+	JLT     rest117
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one117
+
+rest117:
+	TESTQ     AX, AX
+	JZ        done117
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done115:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5378,9 +5484,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many116:
+many118:
 	CMPQ    AX, $0x00000020
-	JLT     one116
+	JLT     one118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5400,11 +5506,11 @@ many116:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many116
+	JMP     many118
 
-one116:
+one118:
 	CMPQ    AX, $0x00000008
-	JLT     rest116
+	JLT     rest118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5412,11 +5518,11 @@ one116:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one116
+	JMP     one118
 
-rest116:
+rest118:
 	TESTQ     AX, AX
-	JZ        done116
+	JZ        done118
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5427,7 +5533,7 @@ rest116:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done116:
+done118:
 	VZEROUPPER
 	RET
 
@@ -5438,9 +5544,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many117:
+many119:
 	CMPQ    AX, $0x00000020
-	JLT     one117
+	JLT     one119
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5460,11 +5566,11 @@ many117:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many117
+	JMP     many119
 
-one117:
+one119:
 	CMPQ    AX, $0x00000008
-	JLT     rest117
+	JLT     rest119
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5472,11 +5578,11 @@ one117:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one117
+	JMP     one119
 
-rest117:
+rest119:
 	TESTQ     AX, AX
-	JZ        done117
+	JZ        done119
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5487,7 +5593,7 @@ rest117:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done117:
+done119:
 	VZEROUPPER
 	RET
 
@@ -5498,9 +5604,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many118:
+many120:
 	CMPQ    AX, $0x00000020
-	JLT     one118
+	JLT     one120
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5528,133 +5634,16 @@ many118:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many118
-
-one118:
-	CMPQ    AX, $0x00000008
-	JLT     rest118
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one118
-
-rest118:
-	TESTQ     AX, AX
-	JZ        done118
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done118:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many119:
-	CMPQ    AX, $0x00000020
-	JLT     one119
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many119
-
-one119:
-	CMPQ    AX, $0x00000008
-	JLT     rest119
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one119
-
-rest119:
-	TESTQ     AX, AX
-	JZ        done119
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done119:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many120:
-	CMPQ    AX, $0x00000020
-	JLT     one120
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many120
 
 one120:
 	CMPQ    AX, $0x00000008
 	JLT     rest120
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5669,17 +5658,20 @@ rest120:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done120:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5691,16 +5683,16 @@ many121:
 	CMPQ    AX, $0x00000020
 	JLT     one121
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5711,7 +5703,7 @@ one121:
 	CMPQ    AX, $0x00000008
 	JLT     rest121
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5727,16 +5719,16 @@ rest121:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done121:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5748,16 +5740,16 @@ many122:
 	CMPQ    AX, $0x00000020
 	JLT     one122
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5768,7 +5760,7 @@ one122:
 	CMPQ    AX, $0x00000008
 	JLT     rest122
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5784,10 +5776,124 @@ rest122:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done122:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many123:
+	CMPQ    AX, $0x00000020
+	JLT     one123
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many123
+
+one123:
+	CMPQ    AX, $0x00000008
+	JLT     rest123
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one123
+
+rest123:
+	TESTQ     AX, AX
+	JZ        done123
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done123:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many124:
+	CMPQ    AX, $0x00000020
+	JLT     one124
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many124
+
+one124:
+	CMPQ    AX, $0x00000008
+	JLT     rest124
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one124
+
+rest124:
+	TESTQ     AX, AX
+	JZ        done124
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done124:
 	VZEROUPPER
 	RET
 
@@ -5801,9 +5907,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many123:
+many125:
 	CMPQ        AX, $0x00000020
-	JLT         one123
+	JLT         one125
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5823,11 +5929,11 @@ many123:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many123
+	JMP         many125
 
-one123:
+one125:
 	CMPQ        AX, $0x00000008
-	JLT         rest123
+	JLT         rest125
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5835,11 +5941,11 @@ one123:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one123
+	JMP         one125
 
-rest123:
+rest125:
 	TESTQ       AX, AX
-	JZ          done123
+	JZ          done125
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5850,7 +5956,7 @@ rest123:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done123:
+done125:
 	VZEROUPPER
 	RET
 
@@ -5864,9 +5970,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many124:
+many126:
 	CMPQ    AX, $0x00000020
-	JLT     one124
+	JLT     one126
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5877,20 +5983,20 @@ many124:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many124
+	JMP     many126
 
-one124:
+one126:
 	CMPQ    AX, $0x00000008
-	JLT     rest124
+	JLT     rest126
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one124
+	JMP     one126
 
-rest124:
+rest126:
 	TESTQ     AX, AX
-	JZ        done124
+	JZ        done126
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5899,7 +6005,7 @@ rest124:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done124:
+done126:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5925,9 +6031,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many125:
+many127:
 	CMPQ        AX, $0x00000020
-	JLT         one125
+	JLT         one127
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5943,22 +6049,22 @@ many125:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many125
+	JMP         many127
 
-one125:
+one127:
 	CMPQ        AX, $0x00000008
-	JLT         rest125
+	JLT         rest127
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one125
+	JMP         one127
 
-rest125:
+rest127:
 	TESTQ       AX, AX
-	JZ          done125
+	JZ          done127
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5968,7 +6074,7 @@ rest125:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done125:
+done127:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5993,9 +6099,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many126:
+many128:
 	CMPQ      AX, $0x00000010
-	JLT       one126
+	JLT       one128
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6008,11 +6114,11 @@ many126:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many126
+	JMP       many128
 
-one126:
+one128:
 	CMPQ      AX, $0x00000008
-	JLT       rest126
+	JLT       rest128
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6020,11 +6126,11 @@ one126:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one126
+	JMP       one128
 
-rest126:
+rest128:
 	TESTQ     AX, AX
-	JZ        done126
+	JZ        done128
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6037,7 +6143,7 @@ rest126:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done126:
+done128:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6076,7 +6182,7 @@ TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group127:
+group129:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -6092,9 +6198,9 @@ group127:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many128:
+many130:
 	CMPQ        R12, $0x00000010
-	JLT         one128
+	JLT         one130
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6125,11 +6231,11 @@ many128:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
-	JMP         many128
+	JMP         many130
 
-one128:
+one130:
 	CMPQ        R12, $0x00000008
-	JLT         rest128
+	JLT         rest130
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6147,11 +6253,11 @@ one128:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         one128
+	JMP         one130
 
-rest128:
+rest130:
 	TESTQ       R12, R12
-	JZ          done128
+	JZ          done130
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -6171,7 +6277,7 @@ rest128:
 	VMOVUPD.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PD Z9, Z10, Z4
 
-done128:
+done130:
 	VADDPD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPD        Y1, Y9, Y9
@@ -6206,13 +6312,13 @@ done128:
 	VMULSD        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh129
+	JZ            fresh131
 	VADDSD        (SI), X10, X10
 	VADDSD        8(SI), X11, X11
 	VADDSD        16(SI), X12, X12
 	VADDSD        24(SI), X13, X13
 
-fresh129:
+fresh131:
 	VMOVSD X10, (SI)
 	VMOVSD X11, 8(SI)
 	VMOVSD X12, 16(SI)
@@ -6222,7 +6328,7 @@ fresh129:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group127
+	JNZ    group129
 	VZEROUPPER
 	RET
 
@@ -6236,9 +6342,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide130:
+wide132:
 	CMPQ    CX, $0x00000020
-	JLT     narrow130
+	JLT     narrow132
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6246,7 +6352,7 @@ wide130:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row131:
+row133:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -6257,7 +6363,7 @@ row131:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row131
+	JNZ     row133
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -6265,30 +6371,30 @@ row131:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide130
+	JMP     wide132
 
-narrow130:
+narrow132:
 	CMPQ    CX, $0x00000008
-	JLT     edge130
+	JLT     edge132
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row132:
+row134:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row132
+	JNZ     row134
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow130
+	JMP     narrow132
 
-edge130:
+edge132:
 	TESTQ     CX, CX
-	JZ        end130
+	JZ        end132
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6297,15 +6403,15 @@ edge130:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row133:
+row135:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row133
+	JNZ       row135
 	VMOVUPD   Z0, K1, (DX)
 
-end130:
+end132:
 	VZEROUPPER
 	RET
 
@@ -6320,9 +6426,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide134:
+wide136:
 	CMPQ    CX, $0x00000020
-	JLT     narrow134
+	JLT     narrow136
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6334,7 +6440,7 @@ wide134:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row135:
+row137:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -6349,7 +6455,7 @@ row135:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row135
+	JNZ         row137
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6358,33 +6464,33 @@ row135:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide134
+	JMP         wide136
 
-narrow134:
+narrow136:
 	CMPQ    CX, $0x00000008
-	JLT     edge134
+	JLT     edge136
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row136:
+row138:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row136
+	JNZ         row138
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow134
+	JMP         narrow136
 
-edge134:
+edge136:
 	TESTQ     CX, CX
-	JZ        end134
+	JZ        end136
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6394,16 +6500,16 @@ edge134:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row137:
+row139:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row137
+	JNZ         row139
 	VMOVUPD     Z0, K1, (DX)
 
-end134:
+end136:
 	VZEROUPPER
 	RET
 
@@ -6419,9 +6525,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide138:
+wide140:
 	CMPQ    CX, $0x00000020
-	JLT     narrow138
+	JLT     narrow140
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6434,7 +6540,7 @@ wide138:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row139:
+row141:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6454,7 +6560,7 @@ row139:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row139
+	JNZ         row141
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6464,18 +6570,18 @@ row139:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide138
+	JMP         wide140
 
-narrow138:
+narrow140:
 	CMPQ    CX, $0x00000008
-	JLT     edge138
+	JLT     edge140
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row140:
+row142:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6483,18 +6589,18 @@ row140:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row140
+	JNZ         row142
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow138
+	JMP         narrow140
 
-edge138:
+edge140:
 	TESTQ     CX, CX
-	JZ        end138
+	JZ        end140
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6505,7 +6611,7 @@ edge138:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row141:
+row143:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6513,10 +6619,10 @@ row141:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row141
+	JNZ         row143
 	VMOVUPD     Z0, K1, (DX)
 
-end138:
+end140:
 	VZEROUPPER
 	RET
 
@@ -6530,9 +6636,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide142:
+wide144:
 	CMPQ    CX, $0x00000020
-	JLT     narrow142
+	JLT     narrow144
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6541,7 +6647,7 @@ wide142:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row143:
+row145:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -6557,38 +6663,38 @@ row143:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row143
+	JNZ     row145
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide142
+	JMP     wide144
 
-narrow142:
+narrow144:
 	CMPQ    CX, $0x00000008
-	JLT     edge142
+	JLT     edge144
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row144:
+row146:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row144
+	JNZ     row146
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow142
+	JMP     narrow144
 
-edge142:
+edge144:
 	TESTQ     CX, CX
-	JZ        end142
+	JZ        end144
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6598,16 +6704,16 @@ edge142:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row145:
+row147:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row145
+	JNZ       row147
 
-end142:
+end144:
 	VZEROUPPER
 	RET
 
@@ -6621,9 +6727,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide146:
+wide148:
 	CMPQ    CX, $0x00000020
-	JLT     narrow146
+	JLT     narrow148
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6632,7 +6738,7 @@ wide146:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row147:
+row149:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6656,22 +6762,22 @@ row147:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row147
+	JNZ     row149
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide146
+	JMP     wide148
 
-narrow146:
+narrow148:
 	CMPQ    CX, $0x00000008
-	JLT     edge146
+	JLT     edge148
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row148:
+row150:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6680,16 +6786,16 @@ row148:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row148
+	JNZ     row150
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow146
+	JMP     narrow148
 
-edge146:
+edge148:
 	TESTQ     CX, CX
-	JZ        end146
+	JZ        end148
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6699,7 +6805,7 @@ edge146:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row149:
+row151:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6708,9 +6814,9 @@ row149:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row149
+	JNZ       row151
 
-end146:
+end148:
 	VZEROUPPER
 	RET
 
@@ -6725,9 +6831,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide150:
+wide152:
 	CMPQ    CX, $0x00000020
-	JLT     narrow150
+	JLT     narrow152
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6740,7 +6846,7 @@ wide150:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row151:
+row153:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -6756,41 +6862,41 @@ row151:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row151
+	JNZ         row153
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide150
+	JMP         wide152
 
-narrow150:
+narrow152:
 	CMPQ    CX, $0x00000008
-	JLT     edge150
+	JLT     edge152
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row152:
+row154:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row152
+	JNZ         row154
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow150
+	JMP         narrow152
 
-edge150:
+edge152:
 	TESTQ     CX, CX
-	JZ        end150
+	JZ        end152
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6801,16 +6907,16 @@ edge150:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row153:
+row155:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row153
+	JNZ         row155
 
-end150:
+end152:
 	VZEROUPPER
 	RET
 
@@ -6825,9 +6931,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide154:
+wide156:
 	CMPQ    CX, $0x00000020
-	JLT     narrow154
+	JLT     narrow156
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6840,7 +6946,7 @@ wide154:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row155:
+row157:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6864,24 +6970,24 @@ row155:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row155
+	JNZ         row157
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide154
+	JMP         wide156
 
-narrow154:
+narrow156:
 	CMPQ    CX, $0x00000008
-	JLT     edge154
+	JLT     edge156
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row156:
+row158:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6890,17 +6996,17 @@ row156:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row156
+	JNZ         row158
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow154
+	JMP         narrow156
 
-edge154:
+edge156:
 	TESTQ     CX, CX
-	JZ        end154
+	JZ        end156
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6911,7 +7017,7 @@ edge154:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row157:
+row159:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6920,9 +7026,9 @@ row157:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row157
+	JNZ         row159
 
-end154:
+end156:
 	VZEROUPPER
 	RET
 
@@ -6940,9 +7046,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide158:
+wide160:
 	CMPQ    CX, $0x00000020
-	JLT     narrow158
+	JLT     narrow160
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6960,7 +7066,7 @@ wide158:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row159:
+row161:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -6985,7 +7091,7 @@ row159:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row159
+	JNZ         row161
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6993,11 +7099,11 @@ row159:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide158
+	JMP         wide160
 
-narrow158:
+narrow160:
 	CMPQ    CX, $0x00000008
-	JLT     edge158
+	JLT     edge160
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -7006,7 +7112,7 @@ narrow158:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row160:
+row162:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7016,7 +7122,7 @@ row160:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row160
+	JNZ         row162
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -7024,11 +7130,11 @@ row160:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow158
+	JMP         narrow160
 
-edge158:
+edge160:
 	TESTQ     CX, CX
-	JZ        end158
+	JZ        end160
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -7041,7 +7147,7 @@ edge158:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row161:
+row163:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7051,163 +7157,15 @@ row161:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row161
+	JNZ         row163
 
-end158:
+end160:
 	VZEROUPPER
 	RET
 
 // func momentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many162:
-	CMPQ         AX, $0x00000010
-	JLT          one162
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	VMOVUPD      64(CX), Z2
-	VMOVUPD      64(DX), Z3
-	VMOVUPD      64(BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, 64(DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000010, AX
-	JMP          many162
-
-one162:
-	CMPQ         AX, $0x00000008
-	JLT          rest162
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          one162
-
-rest162:
-	TESTQ        AX, AX
-	JZ           done162
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPD.Z    (CX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVUPD.Z    (BX), K1, Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, K1, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, K1, (CX)
-
-done162:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many163:
-	CMPQ    AX, $0x00000010
-	JLT     one163
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	VMOVUPD 64(CX), Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD 64(BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, 64(DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000010, AX
-	JMP     many163
-
-one163:
-	CMPQ    AX, $0x00000008
-	JLT     rest163
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one163
-
-rest163:
-	TESTQ     AX, AX
-	JZ        done163
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (CX), K1, Z2
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD.Z (BX), K1, Z4
-	VMULPD    Z0, Z4, Z4
-	VMULPD    Z1, Z3, Z3
-	VSUBPD    Z4, Z3, Z3
-	VMOVUPD   Z3, K1, (DX)
-	VADDPD    Z3, Z2, Z2
-	VMOVUPD   Z2, K1, (CX)
-
-done163:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -7224,16 +7182,14 @@ many164:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	VMOVUPD      64(CX), Z2
 	VMOVUPD      64(DX), Z3
 	VMOVUPD      64(BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, 64(DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, 64(CX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
@@ -7249,8 +7205,7 @@ one164:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -7271,17 +7226,16 @@ rest164:
 	VMOVUPD.Z    (BX), K1, Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, K1, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
 done164:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -7300,8 +7254,6 @@ many165:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, (CX)
 	VMOVUPD 64(CX), Z2
@@ -7311,8 +7263,6 @@ many165:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, 64(DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, 64(CX)
 	ADDQ    $0x00000080, CX
@@ -7331,8 +7281,6 @@ one165:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -7356,12 +7304,170 @@ rest165:
 	VMULPD    Z1, Z3, Z3
 	VSUBPD    Z4, Z3, Z3
 	VMOVUPD   Z3, K1, (DX)
+	VADDPD    Z3, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)
+
+done165:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many166:
+	CMPQ         AX, $0x00000010
+	JLT          one166
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	VMOVUPD      64(CX), Z2
+	VMOVUPD      64(DX), Z3
+	VMOVUPD      64(BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, 64(DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000010, AX
+	JMP          many166
+
+one166:
+	CMPQ         AX, $0x00000008
+	JLT          rest166
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          one166
+
+rest166:
+	TESTQ        AX, AX
+	JZ           done166
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVUPD.Z    (BX), K1, Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, K1, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, K1, (CX)
+
+done166:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many167:
+	CMPQ    AX, $0x00000010
+	JLT     one167
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	VMOVUPD 64(CX), Z2
+	VMOVUPD 64(DX), Z3
+	VMOVUPD 64(BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, 64(DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
+	JMP     many167
+
+one167:
+	CMPQ    AX, $0x00000008
+	JLT     rest167
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one167
+
+rest167:
+	TESTQ     AX, AX
+	JZ        done167
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (BX), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VMOVUPD   Z3, K1, (DX)
 	VMULPD    Z1, Z3, Z3
 	VSUBPD    Z4, Z3, Z3
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done165:
+done167:
 	VZEROUPPER
 	RET
 
@@ -7376,9 +7482,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many166:
+many168:
 	CMPQ        AX, $0x00000010
-	JLT         one166
+	JLT         one168
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7405,11 +7511,11 @@ many166:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many166
+	JMP         many168
 
-one166:
+one168:
 	CMPQ        AX, $0x00000008
-	JLT         rest166
+	JLT         rest168
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7425,11 +7531,11 @@ one166:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one166
+	JMP         one168
 
-rest166:
+rest168:
 	TESTQ       AX, AX
-	JZ          done166
+	JZ          done168
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7447,7 +7553,7 @@ rest166:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done166:
+done168:
 	VZEROUPPER
 	RET
 
@@ -7465,9 +7571,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one167:
+one169:
 	CMPQ        AX, $0x00000008
-	JLT         rest167
+	JLT         rest169
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7489,11 +7595,11 @@ one167:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one167
+	JMP         one169
 
-rest167:
+rest169:
 	TESTQ       AX, AX
-	JZ          done167
+	JZ          done169
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7516,7 +7622,7 @@ rest167:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done167:
+done169:
 	VZEROUPPER
 	RET
 
@@ -7535,9 +7641,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one168:
+one170:
 	CMPQ         AX, $0x00000008
-	JLT          rest168
+	JLT          rest170
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7565,11 +7671,11 @@ one168:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one168
+	JMP          one170
 
-rest168:
+rest170:
 	TESTQ        AX, AX
-	JZ           done168
+	JZ           done170
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7597,7 +7703,7 @@ rest168:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done168:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7615,9 +7721,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one169:
+one171:
 	CMPQ         AX, $0x00000008
-	JLT          rest169
+	JLT          rest171
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7650,11 +7756,11 @@ one169:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one169
+	JMP          one171
 
-rest169:
+rest171:
 	TESTQ        AX, AX
-	JZ           done169
+	JZ           done171
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7688,7 +7794,7 @@ rest169:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done169:
+done171:
 	VZEROUPPER
 	RET
 
@@ -7708,9 +7814,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one170:
+one172:
 	CMPQ        AX, $0x00000008
-	JLT         rest170
+	JLT         rest172
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7734,11 +7840,11 @@ one170:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one170
+	JMP         one172
 
-rest170:
+rest172:
 	TESTQ       AX, AX
-	JZ          done170
+	JZ          done172
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7763,7 +7869,7 @@ rest170:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done170:
+done172:
 	VZEROUPPER
 	RET
 
@@ -7774,24 +7880,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide171:
+wide173:
 	CMPQ DX, $0x00000010
-	JLT  narrow171
+	JLT  narrow173
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel172:
+pixel174:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line172:
+line174:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap172:
+tap174:
 	VMOVUPD (R10), Z2
 	VMAXPD  Z0, Z2, Z0
 	VMOVUPD 64(R10), Z2
@@ -7799,11 +7905,11 @@ tap172:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap172
+	JNZ     tap174
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line172
+	JNZ     line174
 	VMOVUPD Z0, (SI)
 	VMOVUPD Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -7811,54 +7917,54 @@ tap172:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel172
+	JNZ     pixel174
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, DX
-	JMP     wide171
+	JMP     wide173
 
-narrow171:
+narrow173:
 	CMPQ DX, $0x00000008
-	JLT  edge171
+	JLT  edge173
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel173:
+pixel175:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line173:
+line175:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap173:
+tap175:
 	VMOVUPD (R10), Z1
 	VMAXPD  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap173
+	JNZ     tap175
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line173
+	JNZ     line175
 	VMOVUPD Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel173
+	JNZ     pixel175
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow171
+	JMP     narrow173
 
-edge171:
+edge173:
 	TESTQ DX, DX
-	JZ    end171
+	JZ    end173
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7867,35 +7973,35 @@ edge171:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel174:
+pixel176:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line174:
+line176:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap174:
+tap176:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap174
+	JNZ       tap176
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line174
+	JNZ       line176
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel174
+	JNZ       pixel176
 
-end171:
+end173:
 	VZEROUPPER
 	RET
 
@@ -7908,14 +8014,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide175:
+wide177:
 	CMPQ SI, $0x00000010
-	JLT  narrow175
+	JLT  narrow177
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel176:
+pixel178:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	VMOVUPD   64(BX)(R8*1), Z2
@@ -7938,13 +8044,13 @@ pixel176:
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	JMP       next176
+	JMP       next178
 
-line176:
+line178:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap176:
+tap178:
 	VMOVUPD   (CX)(R12*1), Z4
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
 	VMAXPD    Z4, Z5, Z5
@@ -7960,36 +8066,36 @@ tap176:
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
 
-next176:
+next178:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap176
+	JNZ  tap178
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line176
+	JNZ  line178
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel176
+	JNZ  pixel178
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000010, SI
-	JMP  wide175
+	JMP  wide177
 
-narrow175:
+narrow177:
 	CMPQ SI, $0x00000008
-	JLT  edge175
+	JLT  edge177
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel177:
+pixel179:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -8003,13 +8109,13 @@ pixel177:
 	VMOVUPD.Z Z1, K1, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
-	JMP       next177
+	JMP       next179
 
-line177:
+line179:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap177:
+tap179:
 	VMOVUPD   (CX)(R12*1), Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8018,31 +8124,31 @@ tap177:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
 
-next177:
+next179:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap177
+	JNZ  tap179
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line177
+	JNZ  line179
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel177
+	JNZ  pixel179
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow175
+	JMP  narrow177
 
-edge175:
+edge177:
 	TESTQ SI, SI
-	JZ    end175
+	JZ    end177
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -8052,7 +8158,7 @@ edge175:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel178:
+pixel180:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -8066,13 +8172,13 @@ pixel178:
 	VMOVUPD.Z Z1, K2, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
-	JMP       next178
+	JMP       next180
 
-line178:
+line180:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap178:
+tap180:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8081,23 +8187,23 @@ tap178:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
 
-next178:
+next180:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap178
+	JNZ  tap180
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line178
+	JNZ  line180
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel178
+	JNZ  pixel180
 
-end175:
+end177:
 	VZEROUPPER
 	RET
 
@@ -8112,16 +8218,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide179:
+wide181:
 	CMPQ    CX, $0x00000010
-	JLT     narrow179
+	JLT     narrow181
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel180:
+pixel182:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -8133,22 +8239,22 @@ pixel180:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel180
+	JNZ         pixel182
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide179
+	JMP         wide181
 
-narrow179:
+narrow181:
 	CMPQ    CX, $0x00000008
-	JLT     edge179
+	JLT     edge181
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel181:
+pixel183:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8156,16 +8262,16 @@ pixel181:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel181
+	JNZ         pixel183
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow179
+	JMP         narrow181
 
-edge179:
+edge181:
 	TESTQ     CX, CX
-	JZ        end179
+	JZ        end181
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8175,7 +8281,7 @@ edge179:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel182:
+pixel184:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8183,9 +8289,9 @@ pixel182:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel182
+	JNZ         pixel184
 
-end179:
+end181:
 	VZEROUPPER
 	RET
 
@@ -8200,16 +8306,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide183:
+wide185:
 	CMPQ    CX, $0x00000010
-	JLT     narrow183
+	JLT     narrow185
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel184:
+pixel186:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -8219,41 +8325,41 @@ pixel184:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel184
+	JNZ         pixel186
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide183
+	JMP         wide185
 
-narrow183:
+narrow185:
 	CMPQ    CX, $0x00000008
-	JLT     edge183
+	JLT     edge185
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel185:
+pixel187:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel185
+	JNZ         pixel187
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow183
+	JMP         narrow185
 
-edge183:
+edge185:
 	TESTQ     CX, CX
-	JZ        end183
+	JZ        end185
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8263,17 +8369,17 @@ edge183:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel186:
+pixel188:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel186
+	JNZ         pixel188
 	VMOVUPD     Z0, K1, (R8)
 
-end183:
+end185:
 	VZEROUPPER
 	RET
 
@@ -8289,16 +8395,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide187:
+wide189:
 	CMPQ CX, $0x00000010
-	JLT  narrow187
+	JLT  narrow189
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel188:
+pixel190:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8328,24 +8434,24 @@ pixel188:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel188
+	JNZ       pixel190
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide187
+	JMP       wide189
 
-narrow187:
+narrow189:
 	CMPQ CX, $0x00000008
-	JLT  edge187
+	JLT  edge189
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel189:
+pixel191:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8363,17 +8469,17 @@ pixel189:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel189
+	JNZ       pixel191
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow187
+	JMP       narrow189
 
-edge187:
+edge189:
 	TESTQ CX, CX
-	JZ    end187
+	JZ    end189
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8384,7 +8490,7 @@ edge187:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel190:
+pixel192:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8402,9 +8508,9 @@ pixel190:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel190
+	JNZ       pixel192
 
-end187:
+end189:
 	VZEROUPPER
 	RET
 
@@ -8420,16 +8526,16 @@ TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide191:
+wide193:
 	CMPQ CX, $0x00000010
-	JLT  narrow191
+	JLT  narrow193
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel192:
+pixel194:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8459,24 +8565,24 @@ pixel192:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel192
+	JNZ       pixel194
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide191
+	JMP       wide193
 
-narrow191:
+narrow193:
 	CMPQ CX, $0x00000008
-	JLT  edge191
+	JLT  edge193
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel193:
+pixel195:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8494,17 +8600,17 @@ pixel193:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel193
+	JNZ       pixel195
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow191
+	JMP       narrow193
 
-edge191:
+edge193:
 	TESTQ CX, CX
-	JZ    end191
+	JZ    end193
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8515,7 +8621,7 @@ edge191:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel194:
+pixel196:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8533,9 +8639,9 @@ pixel194:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel194
+	JNZ       pixel196
 
-end191:
+end193:
 	VZEROUPPER
 	RET
 
@@ -8549,14 +8655,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide195:
+wide197:
 	CMPQ CX, $0x00000010
-	JLT  narrow195
+	JLT  narrow197
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy196:
+copy198:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -8566,35 +8672,35 @@ copy196:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy196
+	JNZ        copy198
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide195
+	JMP        wide197
 
-narrow195:
+narrow197:
 	CMPQ CX, $0x00000008
-	JLT  edge195
+	JLT  edge197
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy197:
+copy199:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy197
+	JNZ        copy199
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow195
+	JMP        narrow197
 
-edge195:
+edge197:
 	TESTQ CX, CX
-	JZ    end195
+	JZ    end197
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8603,15 +8709,15 @@ edge195:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy198:
+copy200:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy198
+	JNZ        copy200
 
-end195:
+end197:
 	VZEROUPPER
 	RET

@@ -11,7 +11,7 @@ import (
 
 // imageRules are of ops on images [N,H,W,C].
 var imageRules = map[*ops.Def]rule{
-	ops.Conv2D: windows(4, images((*window.Attrs).Conv2D)), ops.DepthwiseConv2dNative: windows(4, images((*window.Attrs).Depthwise)),
+	ops.Conv2D: windows(4, images((*window.Attrs).Conv2D)), ops.IntegerConv2D: windows(4, images((*window.Attrs).Conv2D)), ops.DepthwiseConv2dNative: windows(4, images((*window.Attrs).Depthwise)),
 	ops.MaxPool: windows(4, images(pool2D)), ops.AvgPool: windows(4, images(pool2D)),
 	ops.Conv3D: windows(5, volumes((*window.Attrs).Conv3D)), ops.MaxPool3D: windows(5, volumes(pool3D)), ops.AvgPool3D: windows(5, volumes(pool3D)),
 	ops.Conv2DBackpropInput: enlarged(4, images((*window.Attrs).Conv2D)), ops.Conv3DBackpropInputV2: enlarged(5, volumes((*window.Attrs).Conv3D)),

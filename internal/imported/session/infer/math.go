@@ -13,7 +13,7 @@ var mathRules = map[*ops.Def]rule{
 	ops.MatMul: matMul, ops.BatchMatMul: batchMatMul, ops.BatchMatMulV2: batchMatMul, ops.BatchMatMulV3: batchMatMul, ops.Einsum: einsum,
 	ops.Sum: reduce, ops.Mean: reduce, ops.Max: reduce, ops.Min: reduce, ops.Prod: reduce, ops.All: reduce, ops.Any: reduce, ops.EuclideanNorm: reduce,
 	ops.ArgMax: arg, ops.ArgMin: arg, ops.TopKV2: topK, ops.L2Loss: toScalar, ops.UnsortedSegmentSum: segments, ops.UnsortedSegmentMax: segments, ops.UnsortedSegmentMin: segments,
-	ops.UnsortedSegmentProd: segments, ops.InTopKV2: inTopK,
+	ops.UnsortedSegmentProd: segments, ops.InTopKV2: inTopK, ops.IntegerMatMul: integerMatMul,
 }
 
 func matMul(s *site) ([]Value, error) {
@@ -183,4 +183,24 @@ func inTopK(s *site) ([]Value, error) {
 		return nil, err
 	}
 	return one(x...)
+}
+
+// integerMatMul multiplies each row by one matrix, or matrix by matrix.
+func integerMatMul(s *site) ([]Value, error) {
+	a, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	if len(a) < 2 || len(b) != 2 {
+		return batchMatMul(s)
+	}
+	last := len(a) - 1
+	if a[last] != b[0] {
+		return nil, fmt.Errorf("matrices %v and %v cannot be multiplied", a, b)
+	}
+	return one(append(slices.Clone(a[:last]), b[1])...)
 }

@@ -39,6 +39,7 @@ func integers() {
 		}
 	}
 	for _, m := range []*machine{avx2, avx512} {
+		m.casts()
 		(&finisher{machine: m}).emit("finishInts")
 		(&finisher{machine: m, floats: true}).emit("finishFloats")
 		(&finisher{machine: m, floats: true, bytes: true}).emit("finishBytes")
@@ -268,14 +269,7 @@ func (f *finisher) limits() {
 	f.broadcast(f.field(finLow), f.low)
 	f.broadcast(f.field(finHigh), f.high)
 	f.broadcast(f.field(finOutZero), f.zero)
-	if !f.wide() {
-		f.byteOrder = YMM()
-		order := GLOBL("lowBytes", RODATA|NOPTR)
-		for i, v := range []uint32{0x0c080400, 0, 0, 0, 0x0c080400, 0, 0, 0} {
-			DATA(4*i, U32(v))
-		}
-		VMOVDQU(order, f.byteOrder)
-	}
+	f.byteOrder = f.lowBytes()
 }
 
 // coefficients loads one vector of numbers for columns.
@@ -343,24 +337,79 @@ func (f *finisher) row(sums, out reg.GPVirtual, of *reg.GPVirtual, k *mask) {
 		VMINPS(f.high, v, v)
 		VCVTPS2DQ(v, v)
 		VPADDD(f.zero, v, v)
-		f.storeBytes(v, Mem{Base: out}, k)
+		f.storeBytes(v, f.byteOrder, Mem{Base: out}, k)
 		return
 	}
 	f.store(v, Mem{Base: out}, k)
 }
 
 // storeBytes writes the lowest byte of each lane.
-func (f *finisher) storeBytes(v reg.VecVirtual, p Mem, k *mask) {
+func (m *machine) storeBytes(v, order reg.VecVirtual, p Mem, k *mask) {
 	switch {
 	case k != nil:
 		VPMOVDB(v, k.k, p)
-	case f.wide():
+	case m.wide():
 		VPMOVDB(v, p)
 	default:
 		high := XMM()
-		VPSHUFB(f.byteOrder, v, v)
+		VPSHUFB(order, v, v)
 		VEXTRACTI128(Imm(1), v, high)
 		VPUNPCKLDQ(high, v.AsX(), high)
 		VMOVQ(high, p)
 	}
+}
+
+// lowBytes returns what VPSHUFB takes to bring the lowest byte of each lane to the front, nil on AVX-512, which does without.
+func (m *machine) lowBytes() reg.VecVirtual {
+	if m.wide() {
+		return nil
+	}
+	const name = "lowBytes"
+	if _, ok := constants[name]; !ok {
+		constants[name] = GLOBL(name, RODATA|NOPTR)
+		for i, v := range []uint32{0x0c080400, 0, 0, 0, 0x0c080400, 0, 0, 0} {
+			DATA(4*i, U32(v))
+		}
+	}
+	v := YMM()
+	VMOVDQU(constants[name], v)
+	return v
+}
+
+// casts writes the conversions of bytes and of int32 to float32, and of float32 to bytes, for whole vectors.
+func (m *machine) casts() {
+	m.cast("floatsOfUint8", m.width/4, m.width, func(from Mem, v reg.VecVirtual) { VPMOVZXBD(from, v) })
+	m.cast("floatsOfInt8", m.width/4, m.width, func(from Mem, v reg.VecVirtual) { VPMOVSXBD(from, v) })
+	m.cast("floatsOfInt32", m.width, m.width, func(from Mem, v reg.VecVirtual) { m.mov(from, v) })
+	m.cast("bytesOfFloats", m.width, m.width/4, nil)
+}
+
+// cast writes a conversion: of integers that get loads, and where that is nil of floats to bytes.
+func (m *machine) cast(name string, in, out int, get func(from Mem, v reg.VecVirtual)) {
+	name += m.isa
+	TEXT(name, NOSPLIT, "func(vectors int, dst, x *byte)")
+	Pragma("noescape")
+	Doc(name + " converts element types; vectors > 0.")
+	n, dst, x := Load(Param("vectors"), GP64()), Load(Param("dst"), GP64()).(reg.GPVirtual), Load(Param("x"), GP64()).(reg.GPVirtual)
+	var order reg.VecVirtual
+	if get == nil {
+		order = m.lowBytes()
+	}
+	l := newLabels("vector")
+	Label(l[0])
+	v := m.vec()
+	if get != nil {
+		get(Mem{Base: x}, v)
+		VCVTDQ2PS(v, v)
+		m.store(v, Mem{Base: dst}, nil)
+	} else {
+		VCVTTPS2DQ(Mem{Base: x}, v)
+		m.storeBytes(v, order, Mem{Base: dst}, nil)
+	}
+	ADDQ(Imm(uint64(in)), x)
+	ADDQ(Imm(uint64(out)), dst)
+	DECQ(n)
+	JNZ(LabelRef(l[0]))
+	VZEROUPPER()
+	RET()
 }

@@ -52,13 +52,18 @@ func (m *machine) exp(x reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// round rounds to the nearest integer.
+// round rounds to the nearest integer, the even one of two.
 func (m *machine) round(v reg.VecVirtual) {
-	if m.wide() {
+	switch {
+	case m.wide() && m.bytes == 4:
 		VRNDSCALEPS(Imm(8), v, v)
-		return
+	case m.wide():
+		VRNDSCALEPD(Imm(8), v, v)
+	case m.bytes == 4:
+		VROUNDPS(Imm(8), v, v)
+	default:
+		VROUNDPD(Imm(8), v, v)
 	}
-	VROUNDPS(Imm(8), v, v)
 }
 
 // scale multiplies p by 2^n, in two steps without AVX-512, so that subnormal results come out right.

@@ -95,6 +95,7 @@ func (m *machine) unaries() {
 	m.elementwise("abs", 1, unroll, in(func(x reg.VecVirtual) { m.and(m.magnitude(), x, x) }))
 	m.elementwise("square", 1, unroll, in(func(x reg.VecVirtual) { m.mul(x, x, x) }))
 	m.elementwise("sqrt", 1, unroll, in(func(x reg.VecVirtual) { m.sqrt(x, x) }))
+	m.elementwise("round", 1, unroll, in(m.round))
 	m.elementwise("rsqrt", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
 		one := m.value(1)
 		m.sqrt(v[0], v[0])

@@ -1,0 +1,135 @@
+package eager
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// drawn returns a tensor of random elements of 8 bits.
+func drawn(r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
+	for i := range t.Bytes {
+		t.Bytes[i] = byte(r.Uint32())
+	}
+	return t
+}
+
+// integerInputs are inputs of a product of 8 bits: zero points, bias, scale, addend and zero point of the result.
+func integerInputs(a, b *tensor.Tensor, zeroA, zeroB int32, n int) []Value {
+	bias, add := tensor.New(tensor.Int32, n), tensor.New(tensor.Float32, n)
+	for i := range n {
+		tensor.Values[int32](bias)[i], tensor.Values[float32](add)[i] = int32(100*i-77), float32(i)/4
+	}
+	all := []*tensor.Tensor{a, b, tensor.Scalar(zeroA), tensor.Scalar(zeroB), bias, tensor.Scalar(float32(0.01)), add, tensor.Scalar(int32(3))}
+	in := make([]Value, len(all))
+	for i, t := range all {
+		in[i].T = t
+	}
+	return in
+}
+
+// runNode computes a node of one result.
+func runNode(t *testing.T, n *graph.Node, in ...Value) (*tensor.Tensor, error) {
+	t.Helper()
+	k, err := Prepare(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]Value, 1)
+	err = k(context.Background(), &Env{Limit: 1 << 20}, in, out)
+	return out[0].T, err
+}
+
+// TestIntegerProducts compares products and convolutions of 8 bits, and what is made of their sums, with those of float64.
+func TestIntegerProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	float := func(x *tensor.Tensor, zero int32) *tensor.Tensor {
+		y := tensor.New(tensor.Float64, x.Shape...)
+		for i := range x.Len() {
+			tensor.Values[float64](y)[i] = float64(x.Int(i) - int64(zero))
+		}
+		return y
+	}
+	window := graph.Attrs{"strides": []int64{1, 2, 1, 1}, "padding": []byte("SAME")}
+	for _, c := range []struct {
+		op, as *ops.Def
+		a, b   []int
+		attrs  graph.Attrs
+	}{
+		{ops.IntegerMatMul, ops.BatchMatMulV2, []int{3, 7}, []int{7, 5}, nil},
+		{ops.IntegerMatMul, ops.BatchMatMulV2, []int{2, 3, 7}, []int{7, 5}, nil},
+		{ops.IntegerMatMul, ops.BatchMatMulV2, []int{2, 1, 3, 7}, []int{4, 7, 5}, nil},
+		{ops.IntegerMatMul, ops.BatchMatMulV2, []int{0, 7}, []int{7, 5}, nil},
+		{ops.IntegerMatMul, ops.BatchMatMulV2, []int{2, 0}, []int{0, 5}, nil},
+		{ops.IntegerConv2D, ops.Conv2D, []int{2, 6, 5, 3}, []int{3, 3, 3, 5}, window},
+	} {
+		for _, types := range [][2]tensor.DType{{tensor.Uint8, tensor.Int8}, {tensor.Int8, tensor.Int8}, {tensor.Uint8, tensor.Uint8}, {tensor.Int8, tensor.Uint8}} {
+			a, b := drawn(r, types[0], c.a...), drawn(r, types[1], c.b...)
+			attrs := graph.Attrs{"T": tensor.Float64}
+			for k, v := range c.attrs {
+				attrs[k] = v
+			}
+			sums, err := runNode(t, &graph.Node{Name: "n", Op: c.as.Name, Attrs: attrs, Outputs: make([]graph.Type, 1)}, Value{T: float(a, 11)}, Value{T: float(b, -5)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, to := range []tensor.DType{tensor.Int32, tensor.Float32, tensor.Int8, tensor.Uint8} {
+				name := fmt.Sprint(c.op.Name, c.a, c.b, types, to)
+				attrs := graph.Attrs{"Ta": types[0], "Tb": types[1], "Tout": to}
+				for k, v := range c.attrs {
+					attrs[k] = v
+				}
+				in := integerInputs(a, b, 11, -5, 5)
+				got, err := runNode(t, &graph.Node{Name: "n", Op: c.op.Name, Attrs: attrs, Outputs: make([]graph.Type, 1)}, in...)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if fmt.Sprint(got.Shape) != fmt.Sprint(sums.Shape) || got.DType != to {
+					t.Fatalf("%s: got %v %v, want %v", name, got.DType, got.Shape, sums.Shape)
+				}
+				for i := range got.Len() {
+					if want := wanted(tensor.Values[float64](sums)[i], i%5, in, to); got.Float(i) != want {
+						t.Fatalf("%s: element %d: got %v, want %v", name, i, got.Float(i), want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// wanted is what becomes of a sum of column i.
+func wanted(sum float64, i int, in []Value, to tensor.DType) float64 {
+	sum += in[4].T.Float(i)
+	if to == tensor.Int32 {
+		return sum
+	}
+	x := float32(sum)*float32(in[5].T.Float(0)) + float32(in[6].T.Float(i))
+	if to == tensor.Float32 {
+		return float64(x)
+	}
+	low, high := 0.0, 255.0
+	if to == tensor.Int8 {
+		low, high = -128, 127
+	}
+	return min(max(math.RoundToEven(float64(x))+in[7].T.Float(0), low), high)
+}
+
+// TestIntegerProductsOfOtherSizes are refused, with the input that does not fit.
+func TestIntegerProductsOfOtherSizes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	n := &graph.Node{Name: "n", Op: ops.IntegerMatMul.Name, Attrs: graph.Attrs{"Ta": tensor.Uint8, "Tb": tensor.Int8, "Tout": tensor.Int32}, Outputs: make([]graph.Type, 1)}
+	for i, shape := range map[int][]int{0: {2, 6}, 1: {7}, 2: {2}, 3: {4}, 4: {1}, 5: {0}, 6: {4}, 7: {5}} {
+		in := integerInputs(drawn(r, tensor.Uint8, 2, 7), drawn(r, tensor.Int8, 7, 5), 1, 2, 5)
+		in[i].T = tensor.New(in[i].T.DType, shape...)
+		if _, err := runNode(t, n, in...); err == nil {
+			t.Errorf("input %d of shape %v was taken", i, shape)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package onnxgraph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// integerProduct is what a product of integers of 8 bits has besides its operands; nil: nothing.
+type integerProduct struct {
+	zeroA, zeroB *value
+	bias         *value // added to the sums
+	scale, add   *value // of float32: what sums are multiplied by, and what is added then
+	zero         *value // of results of 8 bits
+	to           tensor.DType
+}
+
+// ofBytes reports whether values are of 8 bits.
+func ofBytes(all ...*value) bool {
+	return !slices.ContainsFunc(all, func(v *value) bool {
+		return v.dtype != tensor.Int8 && v.dtype != tensor.Uint8 || v.four != tensor.Invalid
+	})
+}
+
+// inputs returns what follows the operands of an op with n columns, nil where it has no form for that, as for zero points of rows.
+func (p *integerProduct) inputs(x *site, n int) []*value {
+	ok := true
+	// scalars and vectors of columns; nil stands for a number that changes nothing
+	factor := func(v *value, d tensor.DType, none float64, columns bool) *value {
+		switch {
+		case v == nil:
+			return x.scalar(d, none)
+		case v.rank() == 1:
+			size := v.dims()[0]
+			ok = ok && (size == 1 || columns && size == n && n > 0)
+		default:
+			ok = ok && v.rank() == 0
+		}
+		return v
+	}
+	addend := func(v *value, d tensor.DType) *value {
+		if v == nil {
+			return constant(tensor.New(d, 0))
+		}
+		ok = ok && v.rank() == 1 && v.dims()[0] == n && n > 0
+		return v
+	}
+	in := []*value{factor(p.zeroA, tensor.Int32, 0, false), factor(p.zeroB, tensor.Int32, 0, true), addend(p.bias, tensor.Int32),
+		factor(p.scale, tensor.Float32, 1, true), addend(p.add, tensor.Float32), factor(p.zero, tensor.Int32, 0, false)}
+	if !ok {
+		return nil
+	}
+	for i, d := range []tensor.DType{tensor.Int32, tensor.Int32, tensor.Int32, tensor.Float32, tensor.Float32, tensor.Int32} {
+		in[i] = x.cast(in[i], d)
+	}
+	return in
+}
+
+// bytesProduct is a product of matrices of 8 bits, nil where it has to be done in another way.
+func (x *site) bytesProduct(a, b *value, p *integerProduct) *value {
+	if a.rank() < 2 || b.rank() < 2 || !ofBytes(a, b) {
+		return nil
+	}
+	dims := b.dims()
+	in := p.inputs(x, dims[len(dims)-1])
+	if in == nil {
+		return nil
+	}
+	return x.op(ops.IntegerMatMul, graph.Attrs{"Tout": p.to}, append([]*value{a, b}, in...)...)
+}
+
+// bytesConvolution is a convolution of images of 8 bits, nil where it has to be done in another way: in groups, of volumes, and where
+// padding cuts off.
+func (x *site) bytesConvolution(image, filter *value, p *integerProduct) *value {
+	dims := filter.dims()
+	if len(dims) < 3 || len(dims) > 4 || slices.Contains(dims, -1) || slices.Contains(dims, 0) || x.int("group", 1) != 1 || !ofBytes(image, filter) {
+		return nil
+	}
+	if x.window(dims[2:]).settle(sizesOf(image)).negative() {
+		return nil
+	}
+	in := p.inputs(x, dims[0])
+	if in == nil {
+		return nil
+	}
+	return x.convolved(image, filter, nil, func(u, filter *value, attrs graph.Attrs) *value {
+		attrs["Tout"] = p.to
+		return x.op(ops.IntegerConv2D, attrs, append([]*value{u, filter}, in...)...)
+	})
+}
