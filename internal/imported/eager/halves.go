@@ -70,6 +70,18 @@ func widens(op *ops.Def) bool {
 	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, half) })
 }
 
+// RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
+func RoundsOnce(op *ops.Def, d tensor.DType) bool {
+	if op == nil || !half(d) || !widens(op) {
+		return false
+	}
+	switch op {
+	case ops.Sum, ops.EuclideanNorm:
+		return d == tensor.BFloat16
+	}
+	return steppedOps()[op] == nil
+}
+
 // widened are the ops whose definitions let elements be of any type, and whose kernels compute.
 var widened = sync.OnceValue(func() map[string]bool {
 	return opNames(`ConjugateTranspose EditDistance Einsum Equal ListDiff LowerBound NotEqual ScatterNd SparseFillEmptyRowsGrad
