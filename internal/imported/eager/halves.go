@@ -72,14 +72,18 @@ func widens(op *ops.Def) bool {
 
 // RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
 func RoundsOnce(op *ops.Def, d tensor.DType) bool {
-	if op == nil || !half(d) || !widens(op) {
+	return op != nil && half(d) && widens(op) && !RoundsSteps(op, d)
+}
+
+// RoundsSteps reports whether the kernel of an op rounds the steps of its computation too, as TensorFlow does with the type of 16 bits.
+func RoundsSteps(op *ops.Def, d tensor.DType) bool {
+	switch {
+	case !half(d) || steppedOps()[op] == nil:
 		return false
+	case op == ops.Sum || op == ops.EuclideanNorm:
+		return d == tensor.Float16
 	}
-	switch op {
-	case ops.Sum, ops.EuclideanNorm:
-		return d == tensor.BFloat16
-	}
-	return steppedOps()[op] == nil
+	return true
 }
 
 // widened are the ops whose definitions let elements be of any type, and whose kernels compute.
