@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -93,6 +94,9 @@ func (e *emitter) half(i int, d tensor.DType) error {
 		form = exactly
 	default:
 		form = roundedOnce
+	}
+	if e.goesOn(i) {
+		form = unrounded
 	}
 	outs, err := form(x, d)
 	if err != nil {
@@ -211,6 +215,46 @@ func exactly(x *emission, _ tensor.DType) ([]graph.Output, error) { return x.ofF
 // roundedOnce rounds the results to nearest.
 func roundedOnce(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.roundedBy(nearest[d])
+}
+
+// unrounded leaves the rounding to what follows, and says of a product what its operands are.
+func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
+	if x.n.Op == ops.MatMul.Name {
+		x.attrs[engine.OperandsType] = d
+	}
+	return x.ofFloat32()
+}
+
+// goesOn reports whether the result of node i, a product of bfloat16 or a convolution, is for a bias or a normalization alone. TensorFlow's
+// optimizer makes one node of both, which rounds once.
+func (e *emitter) goesOn(i int) bool {
+	n := e.p.nodes[i]
+	op, at := ops.Find(n.Op), e.p.slots[n.Out(0)]
+	if op != ops.Conv2D && (op != ops.MatMul || n.Outputs[0].DType != tensor.BFloat16) || slices.Contains(e.s.fetches, at) {
+		return false
+	}
+	var next *graph.Node
+	for _, k := range e.s.nodes {
+		for j, from := range e.p.sources[k] {
+			if from != at {
+				continue
+			}
+			if next != nil || j > 0 {
+				return false
+			}
+			next = e.p.nodes[k]
+		}
+	}
+	if next == nil {
+		return false
+	}
+	switch ops.Find(next.Op) {
+	case ops.BiasAdd:
+		return true
+	case ops.FusedBatchNorm, ops.FusedBatchNormV2, ops.FusedBatchNormV3:
+		return op == ops.Conv2D && !next.Bool("is_training")
+	}
+	return false
 }
 
 func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
