@@ -197,6 +197,31 @@ func TestMatMulOfManyPairs(t *testing.T) {
 	requireClose(t, "product", g.C, want, tolerance[float32](g.K), math.Sqrt(float64(g.K)))
 }
 
+// TestAddProductHalf rounds both steps, at all lengths up to a few vectors, with numbers that are too large and too small among them.
+func TestAddProductHalf(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for n := range 70 {
+			x, _ := halvesOf(Binary16, vector[float32](newRand(uint64(n)), n))
+			y, _ := halvesOf(Binary16, vector[float32](newRand(uint64(n+1)), n))
+			for i, v := range []float32{65504, -65504, 0x1p-24, float32(math.Inf(1)), float32(math.Copysign(0, -1))} {
+				if i < n {
+					x[i] = v
+				}
+			}
+			for _, k := range []float32{0, 1.5, -0x1p-10, 65504} {
+				got := append([]float32(nil), y...)
+				AddProductHalf(got, x, k)
+				for i, v := range x {
+					want := RoundHalf(y[i] + RoundHalf(k*v))
+					if a, b := math.Float32bits(got[i]), math.Float32bits(want); a != b && (want == want || got[i] == got[i]) {
+						t.Fatalf("%d of %d: %v + %v*%v is %v, expected %v", i, n, y[i], k, v, got[i], want)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestHalvesDoNotAllocate(t *testing.T) {
 	x, y := vector[float32](newRand(1), 40*288), make([]float32, 40*64)
 	for _, h := range bothHalves {
