@@ -12,6 +12,11 @@ var (
 	FusedBatchNormEx           = define("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs*T) -> " +
 		"y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U")
 
+	// NearestBFloat16, TruncatedBFloat16 and NearestFloat16 round to numbers of 16 bits, which stay float32.
+	NearestBFloat16   = define("_NearestBFloat16(x: T) -> y: T", "T: {float32}").sameShape()
+	TruncatedBFloat16 = define("_TruncatedBFloat16(x: T) -> y: T", "T: {float32}").sameShape()
+	NearestFloat16    = define("_NearestFloat16(x: T) -> y: T", "T: {float32}").sameShape()
+
 	// ElementwiseRegion is a part of a graph that works element by element: see NewChain of the GPU's kernels.
 	ElementwiseRegion = define("_Elementwise(sources: [Tin]) -> results: [Tout]")
 	// Guard gives 0 where updates are to be made.

@@ -71,38 +71,66 @@ func (s steppedProduct) multiply(p product2, c, a, b []float32) {
 	if p.transB {
 		right = transposed2(b, p.n, p.k)
 	}
-	from, to := p.pairs()
-	part, odd := make([]float32, p.n), make([]float32, to-from)
-	for i := range p.m {
-		row := c[i*p.n : (i+1)*p.n]
-		twice := i < p.m/stepUnroll*stepUnroll && to > from
-		for k0 := 0; k0 < p.k; k0 += block {
+	rows := &steppedRows{s, p, c, a, right, block}
+	if p.m*p.n*p.k < steppedParallel {
+		rows.Run(0, p.m)
+		return
+	}
+	kernels.Parallel(p.m, 1, rows)
+}
+
+// steppedParallel is the elements' products from which rows are computed on all workers.
+const steppedParallel = 1 << 16
+
+// steppedRows computes rows of a product.
+type steppedRows struct {
+	steppedProduct
+	p           product2
+	c, a, right []float32
+	block       int // of k
+}
+
+// Run implements kernels.Task.
+func (r *steppedRows) Run(lo, hi int) {
+	from, to := r.p.pairs()
+	part, odd := make([]float32, r.p.n), make([]float32, to-from)
+	for i := lo; i < hi; i++ {
+		row := r.c[i*r.p.n : (i+1)*r.p.n]
+		twice := i < r.p.m/stepUnroll*stepUnroll && to > from
+		for k0 := 0; k0 < r.p.k; k0 += r.block {
 			clear(part)
-			clear(odd)
-			for k := k0; k < min(k0+block, p.k); k++ {
-				x, y := p.left(a, i, k), right[k*p.n:(k+1)*p.n]
-				switch {
-				case twice && k < p.k/stepLanes*stepLanes && k%2 == 1:
-					s.addTo(part[:from], x, y)
-					s.addTo(odd, x, y[from:])
-					s.addTo(part[to:], x, y[to:])
-				case twice && k == p.k/stepLanes*stepLanes:
-					s.addTo(part[from:to], 1, odd)
-					clear(odd)
-					fallthrough
-				default:
-					s.addTo(part, x, y)
-				}
-			}
-			if twice && p.k%stepLanes == 0 {
-				s.addTo(part[from:to], 1, odd)
-			}
+			r.steps(part, odd, i, k0, twice)
 			if k0 == 0 {
 				copy(row, part)
 			} else {
-				s.addTo(row, 1, part)
+				r.addTo(row, 1, part)
 			}
 		}
+	}
+}
+
+// steps adds a block of k from k0 on, in row i. Where twice, it adds even and odd steps of some columns apart.
+func (r *steppedRows) steps(part, odd []float32, i, k0 int, twice bool) {
+	p := r.p
+	from, to := p.pairs()
+	clear(odd)
+	for k := k0; k < min(k0+r.block, p.k); k++ {
+		x, y := p.left(r.a, i, k), r.right[k*p.n:(k+1)*p.n]
+		switch {
+		case twice && k < p.k/stepLanes*stepLanes && k%2 == 1:
+			r.addTo(part[:from], x, y)
+			r.addTo(odd, x, y[from:])
+			r.addTo(part[to:], x, y[to:])
+		case twice && k == p.k/stepLanes*stepLanes:
+			r.addTo(part[from:to], 1, odd)
+			clear(odd)
+			fallthrough
+		default:
+			r.addTo(part, x, y)
+		}
+	}
+	if twice && p.k%stepLanes == 0 {
+		r.addTo(part[from:to], 1, odd)
 	}
 }
 
@@ -167,9 +195,7 @@ func (s steppedProduct) round(v float32) float32 {
 func (s steppedProduct) addTo(dst []float32, x float32, y []float32) {
 	y = y[:len(dst)]
 	if s.r == nil {
-		for j, v := range y {
-			dst[j] = kernels.RoundHalf(dst[j] + kernels.RoundHalf(x*v))
-		}
+		kernels.AddProductHalf(dst, y, x)
 		return
 	}
 	for j, v := range y {

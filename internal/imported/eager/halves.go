@@ -70,6 +70,22 @@ func widens(op *ops.Def) bool {
 	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, half) })
 }
 
+// RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
+func RoundsOnce(op *ops.Def, d tensor.DType) bool {
+	return op != nil && half(d) && widens(op) && !RoundsSteps(op, d)
+}
+
+// RoundsSteps reports whether the kernel of an op rounds the steps of its computation too, as TensorFlow does with the type of 16 bits.
+func RoundsSteps(op *ops.Def, d tensor.DType) bool {
+	switch {
+	case !half(d) || steppedOps()[op] == nil:
+		return false
+	case op == ops.Sum || op == ops.EuclideanNorm:
+		return d == tensor.Float16
+	}
+	return true
+}
+
 // widened are the ops whose definitions let elements be of any type, and whose kernels compute.
 var widened = sync.OnceValue(func() map[string]bool {
 	return opNames(`ConjugateTranspose EditDistance Einsum Equal ListDiff LowerBound NotEqual ScatterNd SparseFillEmptyRowsGrad

@@ -129,6 +129,9 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	for i, v := range in {
 		in[i] = b.plain(b.own(v))
 	}
+	if half, ok := inSteps(d, in); ok {
+		return b.inFloat32(half, d, attrs, in)
+	}
 	n.Name = b.nodeName(b.name + "_" + d.Name) // those that make the inputs plain have names by now
 	complete(d, n, in)
 	b.t.count(1 + len(in) + len(n.Outputs))

@@ -41,13 +41,14 @@ type emitter struct {
 	p      *plan
 	b      *graph.Builder
 	made   map[int]graph.Output // by slot
+	wide   map[int]graph.Output // by slot: values of 16 bits as float32
 	vars   map[string]graph.Output
 	owners map[string]*graph.Node // by the name of a node of the engine's graph
 }
 
 // emit builds the graph of the stage for the sizes of sp.
 func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
-	e := &emitter{s: s, sp: sp, p: s.v.p, b: graph.NewBuilder(graph.New()), made: map[int]graph.Output{}, vars: map[string]graph.Output{}, owners: map[string]*graph.Node{}}
+	e := &emitter{s: s, sp: sp, p: s.v.p, b: graph.NewBuilder(graph.New()), made: map[int]graph.Output{}, wide: map[int]graph.Output{}, vars: map[string]graph.Output{}, owners: map[string]*graph.Node{}}
 	var spec engine.Spec
 	for i, at := range s.feeds {
 		o := e.b.Placeholder(fmt.Sprintf("feed_%d", i), sp.types[i])
@@ -67,7 +68,7 @@ func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
 		return nil, spec, &notCompiled{refused}
 	}
 	for _, at := range s.fetches {
-		spec.Fetches = append(spec.Fetches, e.made[at])
+		spec.Fetches = append(spec.Fetches, e.fetched(at))
 	}
 	return e, spec, e.b.Err()
 }
@@ -83,6 +84,14 @@ func (e *emitter) typ(at int, d tensor.DType) (graph.Type, error) {
 
 // node adds one node in the engine's form.
 func (e *emitter) node(i int) error {
+	if d, ok := halfOf(e.p.nodes[i]); ok {
+		return e.half(i, d)
+	}
+	return e.plain(i)
+}
+
+// plain adds a node with its own types.
+func (e *emitter) plain(i int) error {
 	n := e.p.nodes[i]
 	x := &emission{emitter: e, n: n, attrs: n.Attrs}
 	for k := range n.Inputs {

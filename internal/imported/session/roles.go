@@ -13,9 +13,10 @@ func inputRole(op string, k, n int) ops.Role {
 	return ops.RoleValue
 }
 
-// eagerOps are ops of the engine that are left to eager: they have another meaning here, or are values that a plan has anyway.
+// eagerOps are ops of the engine that are left to eager: they have another meaning here, are values that a plan has anyway, or are in programs alone.
 var eagerOps = map[*ops.Def]bool{ops.NoOp: true, ops.Const: true, ops.AssignVariableOp: true, ops.AssignAddVariableOp: true, ops.AssignSubVariableOp: true,
-	ops.RaggedTensorToTensor: true, ops.Shape: true, ops.Size: true, ops.Rank: true}
+	ops.RaggedTensorToTensor: true, ops.Shape: true, ops.Size: true, ops.Rank: true,
+	ops.NearestBFloat16: true, ops.TruncatedBFloat16: true, ops.NearestFloat16: true}
 
 // compiles reports whether there is a form of the op for programs.
 func compiles(op string) bool {

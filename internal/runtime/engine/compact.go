@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // compactFrom is the size from which a variable's memory is worth giving back, in bytes.
@@ -33,7 +34,9 @@ func (v *Variables) Compact() {
 }
 
 // exact reports whether weights of the key are the variable's values and nothing else.
-func (k weightsKey) exact() bool { return k.scale == nil }
+func (k weightsKey) exact() bool {
+	return k.scale == nil && (k.as == tensor.Invalid || k.w != nil && k.w.dtype == k.as)
+}
 
 // need brings the memory of variables back that Compact has given away. It is called before something reads them.
 func (s *sharedWeights) need(all ...*variable) {

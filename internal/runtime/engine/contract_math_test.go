@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -82,6 +83,10 @@ func unaryCases() []*opCase {
 	}
 	for op := range definedOps() {
 		add(op.Name, n, op.Element.Float)
+	}
+	for op, f := range map[string]func(float32) float32{"_NearestBFloat16": kernels.RoundBrain, "_TruncatedBFloat16": kernels.TruncateBrain, "_NearestFloat16": kernels.RoundHalf} {
+		all = append(all, &opCase{op: op, in: []operand{n}, out: []graph.Type{n.typ}, only: tensor.Float32,
+			ref: mapped(func(x ...float64) float64 { return float64(f(float32(x[0]))) })})
 	}
 	for op, f := range map[string]func(float64) float64{"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs,
 		"Square": func(x float64) float64 { return x * x }, "Sign": sign} {

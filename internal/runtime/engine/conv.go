@@ -105,7 +105,7 @@ func conv[T kernels.Float](r role, k convKind, f convKernel[T]) compileFunc {
 		}
 		x, w, y := c.at(r.x), c.at(r.w), c.at(r.y)
 		for _, v := range []*value{x, w, y} {
-			if len(v.dims) != k.rank() || v.typ.DType != x.typ.DType {
+			if len(v.dims) != k.rank() || v.typ.DType != x.typ.DType && (v != c.in[1] || weightsAre[T](c) != nil) {
 				return nil, fmt.Errorf("expected images, filter and result of rank %d and one type, got %v %v", k.rank(), v.typ.DType, v.typ.Shape)
 			}
 		}

@@ -13,6 +13,7 @@ type hostTarget struct{ dev device.Device }
 var _ target = hostTarget{}
 
 func (t hostTarget) fuse(p *plan, ops []*op) []*op {
+	ops = narrowWeights(p, ops)
 	ops = fuse(ops, p.fetched, p.changing)
 	if !p.options.CheckNumerics { // where results are checked, the node is named in which a NaN arises
 		ops = fuseRegions(p, ops)

@@ -88,7 +88,10 @@ func matrices[T kernels.Float](c *binding, rank int) error {
 	if r := c.out[0].typ.Shape.Rank(); r < 2 || rank == 2 && r != 2 {
 		return fmt.Errorf("result: expected a matrix, got shape %v", c.out[0].typ.Shape)
 	}
-	return checkTypes[T](c.in[0], c.in[1], c.out[0])
+	if err := weightsAre[T](c); err != nil {
+		return err
+	}
+	return checkTypes[T](c.in[0], c.out[0])
 }
 
 func compileBatchMatMul[T kernels.Float](c *binding) (runFunc, error) {

@@ -58,7 +58,7 @@ func (d *opDef) minOut(op string) int {
 
 // families are the tables of ops, one per file of kernels; see definedOps too.
 func families() []map[*ops.Def]opDef {
-	return []map[*ops.Def]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, integerOps, reduceOps,
+	return []map[*ops.Def]opDef{structureOps, stateOps, updateOps, unaryOps, roundingOps, binaryOps, matmulOps, integerOps, reduceOps,
 		softmaxOps, castOps, layoutOps, generateOps, indexOps, segmentOps, matrixOps, selectOps, convOps, poolOps, normOps, raggedOps, sumByIndexOps, scanOps, attentionOps}
 }
 

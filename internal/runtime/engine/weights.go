@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // weights are the right operand of a product, or a filter, in the forms that the kernels read, with a batch
@@ -17,6 +18,7 @@ type weights[T kernels.Float] struct {
 	packed *kernels.PackedB[T]     // of a product
 	forms  *kernels.FilterForms[T] // of a convolution
 	bias   []T                     // nil without normalization
+	as     tensor.DType            // of 16 bits, which the weights are taken as; Invalid: they are as they are
 }
 
 // holds reports whether the weights are made of a variable's present value, in a form that has all of it.
@@ -33,6 +35,10 @@ func (w *weights[T]) unpack(raw []byte) {
 	from := w.packed
 	if from == nil {
 		from = w.forms.Packed()
+	}
+	if h, ok := kernels.HalfOf(w.as); ok {
+		unpackNarrow(h, from, raw)
+		return
 	}
 	var z T
 	from.Unpack(unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof(z))))
@@ -63,6 +69,8 @@ type weightsKey struct {
 	w, bias, scale, offset, mean, variance *variable
 	epsilon                                float64
 	transposed                             bool
+	as                                     tensor.DType // see weights
+	exactly                                bool         // what they are multiplied by is of that type too
 	level                                  kernels.Level
 }
 
@@ -121,6 +129,7 @@ type packer[T kernels.Float] struct {
 	bias    *value // folded into the normalization
 	norm    *norm
 	trans   bool
+	exactly bool       // see weightsKey
 	taps    func() []T // filter
 }
 
@@ -131,7 +140,10 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 		p.shared.need(p.sources...)
 		return p.scaled()
 	}
-	key := weightsKey{transposed: trans, level: kernels.ActiveLevel()}
+	as, _ := asWeights(c.node)
+	exactly := as != tensor.Invalid && c.node.Attrs[OperandsType] == as
+	key := weightsKey{transposed: trans, as: as, exactly: exactly, level: kernels.ActiveLevel()}
+	p.exactly = exactly
 	parts := []**variable{&key.w}
 	inputs := c.op.in[1:2]
 	if t.norm != nil {
@@ -155,11 +167,11 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 		}
 	}
 	if constants { // whose memory is the program's
-		p.weights = &weights[T]{}
+		p.weights = &weights[T]{as: as}
 		c.own = append(c.own, p.weights)
 		return p
 	}
-	p.weights = c.shared.acquire(key, func() packed { return &weights[T]{} }).(*weights[T])
+	p.weights = c.shared.acquire(key, func() packed { return &weights[T]{as: as} }).(*weights[T])
 	c.weights = append(c.weights, key)
 	if key.exact() {
 		c.packed = append(c.packed, 1)
@@ -190,6 +202,10 @@ func (p *packer[T]) operand() (*kernels.PackedB[T], []T) {
 		ld := n
 		if p.trans {
 			k, n = n, k
+		}
+		if h, ok := kernels.HalfOf(p.as); ok && p.norm == nil {
+			p.weights.packed = p.packHalves(h, ld, k, n)
+			return
 		}
 		p.weights.packed = kernels.PackB(p.scaled(), ld, k, n, p.trans)
 	})
@@ -227,12 +243,12 @@ func (p *packer[T]) refresh(make func()) {
 // matrix returns the rows and columns of the weights as they lie.
 func (p *packer[T]) matrix() (rows, columns int) {
 	n := p.w.dims[len(p.w.dims)-1]
-	return len(view[T](p.w)) / max(n, 1), n
+	return p.w.n / max(n, 1), n
 }
 
 // scaled returns the weights: columns times scale/sqrt(variance+epsilon) where a normalization follows.
 func (p *packer[T]) scaled() []T {
-	w := view[T](p.w)
+	w := p.values()
 	if p.norm == nil {
 		return w
 	}

@@ -70,7 +70,7 @@ func (g *GemmArgs[T]) check() {
 	}
 }
 
-func checkMatrix[T Float](x []T, rows, cols, ld int) {
+func checkMatrix[T Float | uint16](x []T, rows, cols, ld int) {
 	if rows < 0 || cols < 0 || (rows > 1 && ld < cols) {
 		panic("kernels: matrix with a negative size or a row stride below its width")
 	}

@@ -19,6 +19,11 @@ func nearestHalfF32AVX2(n int, dst *byte, a *byte)
 //go:noescape
 func truncateBrainF32AVX2(n int, dst *byte, a *byte)
 
+// addProductHalfF32AVX2 adds k*x to y and rounds each step.
+//
+//go:noescape
+func addProductHalfF32AVX2(n int, y *byte, x *byte, k uint64)
+
 // widenBrainF32AVX2 converts blocks of 16 elements.
 //
 //go:noescape
@@ -273,6 +278,11 @@ func nearestHalfF32AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func truncateBrainF32AVX512(n int, dst *byte, a *byte)
+
+// addProductHalfF32AVX512 adds k*x to y and rounds each step.
+//
+//go:noescape
+func addProductHalfF32AVX512(n int, y *byte, x *byte, k uint64)
 
 // widenBrainF32AVX512 converts blocks of 16 elements.
 //

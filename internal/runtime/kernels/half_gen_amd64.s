@@ -334,6 +334,79 @@ done3:
 	VZEROUPPER
 	RET
 
+// func addProductHalfF32AVX2(n int, y *byte, x *byte, k uint64)
+// Requires: AVX, AVX2, F16C
+TEXT ·addProductHalfF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Y0
+
+many4:
+	CMPQ      AX, $0x00000010
+	JLT       one4
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (CX), Y2
+	VMULPS    Y0, Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VADDPS    Y1, Y2, Y2
+	VCVTPS2PH $0x00, Y2, X1
+	VCVTPH2PS X1, Y1
+	VMOVUPS   Y1, (CX)
+	VMOVUPS   32(DX), Y1
+	VMOVUPS   32(CX), Y2
+	VMULPS    Y0, Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VADDPS    Y1, Y2, Y2
+	VCVTPS2PH $0x00, Y2, X1
+	VCVTPH2PS X1, Y1
+	VMOVUPS   Y1, 32(CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, AX
+	JMP       many4
+
+one4:
+	CMPQ      AX, $0x00000008
+	JLT       rest4
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (CX), Y2
+	VMULPS    Y0, Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VADDPS    Y1, Y2, Y2
+	VCVTPS2PH $0x00, Y2, X1
+	VCVTPH2PS X1, Y1
+	VMOVUPS   Y1, (CX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, AX
+	JMP       one4
+
+rest4:
+	TESTQ        AX, AX
+	JZ           done4
+	VMOVQ        AX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX), Y1, Y2
+	VMASKMOVPS   (CX), Y1, Y3
+	VMULPS       Y0, Y2, Y2
+	VCVTPS2PH    $0x00, Y2, X0
+	VCVTPH2PS    X0, Y0
+	VADDPS       Y0, Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X0
+	VCVTPH2PS    X0, Y0
+	VMASKMOVPS   Y0, Y1, (CX)
+
+done4:
+	VZEROUPPER
+	RET
+
 // func widenBrainF32AVX2(blocks int, dst *byte, src *byte)
 // Requires: AVX, AVX2
 TEXT ·widenBrainF32AVX2(SB), NOSPLIT, $0-24
@@ -341,7 +414,7 @@ TEXT ·widenBrainF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block4:
+block5:
 	VPMOVZXWD (DX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VMOVUPS   Y0, (CX)
@@ -351,7 +424,7 @@ block4:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000020, DX
 	DECQ      AX
-	JNZ       block4
+	JNZ       block5
 	VZEROUPPER
 	RET
 
@@ -362,7 +435,7 @@ TEXT ·narrowBrainF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block5:
+block6:
 	VMOVUPS      (DX), Y0
 	VPSRLD       $0x10, Y0, Y1
 	VANDPS       constF32_1<>+0(SB), Y1, Y1
@@ -392,7 +465,7 @@ block5:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, DX
 	DECQ         AX
-	JNZ          block5
+	JNZ          block6
 	VZEROUPPER
 	RET
 
@@ -413,9 +486,9 @@ TEXT ·tileBrain1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial6
+	JNE          partial7
 
-full6:
+full7:
 	VPMOVZXWD    (DX), Y2
 	VPSLLD       $0x10, Y2, Y2
 	VBROADCASTSS (CX), Y3
@@ -423,14 +496,14 @@ full6:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full6
+	JNZ          full7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full6
-	JMP          summed6
+	JNZ          full7
+	JMP          summed7
 
-partial6:
+partial7:
 	VPMOVZXWD    (DX), Y2
 	VPSLLD       $0x10, Y2, Y2
 	VBROADCASTSS (CX), Y3
@@ -438,51 +511,51 @@ partial6:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial6
+	JNZ          partial7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial6
+	JNZ          partial7
 
-summed6:
+summed7:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled7
+	JE           scaled8
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
-scaled7:
+scaled8:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased7
+	JZ         biased8
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-biased7:
+biased8:
 	TESTQ      DX, DX
-	JZ         added7
+	JZ         added8
 	VMASKMOVPS (DX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-added7:
+added8:
 	CMPQ   112(AX), $0x00
-	JE     clipped7
+	JE     clipped8
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-clipped7:
+clipped8:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part7
+	JNE     part8
 	VMOVUPS Y1, (CX)
-	JMP     stored7
+	JMP     stored8
 
-part7:
+part8:
 	VMASKMOVPS Y1, Y0, (CX)
 
-stored7:
+stored8:
 	VZEROUPPER
 	RET
 
@@ -504,9 +577,9 @@ TEXT ·tileBrain2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial8
+	JNE          partial9
 
-full8:
+full9:
 	VPMOVZXWD    (BX), Y3
 	VPSLLD       $0x10, Y3, Y3
 	VBROADCASTSS (CX), Y4
@@ -516,14 +589,14 @@ full8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full8
+	JNZ          full9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full8
-	JMP          summed8
+	JNZ          full9
+	JMP          summed9
 
-partial8:
+partial9:
 	VPMOVZXWD    (BX), Y3
 	VPSLLD       $0x10, Y3, Y3
 	VBROADCASTSS (CX), Y4
@@ -533,61 +606,61 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial8
+	JNZ          partial9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial8
+	JNZ          partial9
 
-summed8:
+summed9:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled9
+	JE           scaled10
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled9:
+scaled10:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased9
+	JZ         biased10
 	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y3, Y2, Y2
 
-biased9:
+biased10:
 	TESTQ      DX, DX
-	JZ         added9
+	JZ         added10
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added9:
+added10:
 	CMPQ   112(AX), $0x00
-	JE     clipped9
+	JE     clipped10
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped9:
+clipped10:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part9
+	JNE     part10
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
-	JMP     stored9
+	JMP     stored10
 
-part9:
+part10:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
-stored9:
+stored10:
 	VZEROUPPER
 	RET
 
@@ -603,7 +676,7 @@ TEXT ·tileBrain3x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	CMPQ         56(AX), $0x40
-	JLT          fetched10
+	JLT          fetched11
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -612,7 +685,7 @@ TEXT ·tileBrain3x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched10:
+fetched11:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -621,9 +694,9 @@ fetched10:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x08
-	JNE  partial11
+	JNE  partial12
 
-full11:
+full12:
 	VPMOVZXWD    (BX), Y4
 	VPSLLD       $0x10, Y4, Y4
 	VBROADCASTSS (CX), Y5
@@ -635,14 +708,14 @@ full11:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full11
+	JNZ          full12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full11
-	JMP          summed11
+	JNZ          full12
+	JMP          summed12
 
-partial11:
+partial12:
 	VPMOVZXWD    (BX), Y4
 	VPSLLD       $0x10, Y4, Y4
 	VBROADCASTSS (CX), Y5
@@ -654,35 +727,35 @@ partial11:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial11
+	JNZ          partial12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial11
+	JNZ          partial12
 
-summed11:
+summed12:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled12
+	JE           scaled13
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
-scaled12:
+scaled13:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased12
+	JZ         biased13
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VADDPS     Y4, Y2, Y2
 	VADDPS     Y4, Y3, Y3
 
-biased12:
+biased13:
 	TESTQ      DX, DX
-	JZ         added12
+	JZ         added13
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -692,33 +765,33 @@ biased12:
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added12:
+added13:
 	CMPQ   112(AX), $0x00
-	JE     clipped12
+	JE     clipped13
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped12:
+clipped13:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part12
+	JNE     part13
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
-	JMP     stored12
+	JMP     stored13
 
-part12:
+part13:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
-stored12:
+stored13:
 	VZEROUPPER
 	RET
 
@@ -735,7 +808,7 @@ TEXT ·tileBrain4x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	CMPQ         56(AX), $0x40
-	JLT          fetched13
+	JLT          fetched14
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -746,7 +819,7 @@ TEXT ·tileBrain4x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched13:
+fetched14:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -756,9 +829,9 @@ fetched13:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial14
+	JNE  partial15
 
-full14:
+full15:
 	VPMOVZXWD    (SI), Y5
 	VPSLLD       $0x10, Y5, Y5
 	VBROADCASTSS (CX), Y6
@@ -772,14 +845,14 @@ full14:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full14
+	JNZ          full15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full14
-	JMP          summed14
+	JNZ          full15
+	JMP          summed15
 
-partial14:
+partial15:
 	VPMOVZXWD    (SI), Y5
 	VPSLLD       $0x10, Y5, Y5
 	VBROADCASTSS (CX), Y6
@@ -793,37 +866,37 @@ partial14:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial14
+	JNZ          partial15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial14
+	JNZ          partial15
 
-summed14:
+summed15:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled15
+	JE           scaled16
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled15:
+scaled16:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased15
+	JZ         biased16
 	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y3, Y3
 	VADDPS     Y5, Y4, Y4
 
-biased15:
+biased16:
 	TESTQ      DX, DX
-	JZ         added15
+	JZ         added16
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -836,19 +909,19 @@ biased15:
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added15:
+added16:
 	CMPQ   112(AX), $0x00
-	JE     clipped15
+	JE     clipped16
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped15:
+clipped16:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part15
+	JNE     part16
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -856,9 +929,9 @@ clipped15:
 	VMOVUPS Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y4, (CX)
-	JMP     stored15
+	JMP     stored16
 
-part15:
+part16:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -867,7 +940,7 @@ part15:
 	ADDQ       BX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
-stored15:
+stored16:
 	VZEROUPPER
 	RET
 
@@ -885,7 +958,7 @@ TEXT ·tileBrain5x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	CMPQ         56(AX), $0x40
-	JLT          fetched16
+	JLT          fetched17
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -898,7 +971,7 @@ TEXT ·tileBrain5x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched16:
+fetched17:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -908,9 +981,9 @@ fetched16:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial17
+	JNE  partial18
 
-full17:
+full18:
 	VPMOVZXWD    (SI), Y6
 	VPSLLD       $0x10, Y6, Y6
 	VBROADCASTSS (CX), Y7
@@ -926,14 +999,14 @@ full17:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full17
+	JNZ          full18
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full17
-	JMP          summed17
+	JNZ          full18
+	JMP          summed18
 
-partial17:
+partial18:
 	VPMOVZXWD    (SI), Y6
 	VPSLLD       $0x10, Y6, Y6
 	VBROADCASTSS (CX), Y7
@@ -949,16 +1022,16 @@ partial17:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial17
+	JNZ          partial18
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial17
+	JNZ          partial18
 
-summed17:
+summed18:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled18
+	JE           scaled19
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -966,12 +1039,12 @@ summed17:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
-scaled18:
+scaled19:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased18
+	JZ         biased19
 	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	VADDPS     Y6, Y2, Y2
@@ -979,9 +1052,9 @@ scaled18:
 	VADDPS     Y6, Y4, Y4
 	VADDPS     Y6, Y5, Y5
 
-biased18:
+biased19:
 	TESTQ      DX, DX
-	JZ         added18
+	JZ         added19
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -997,9 +1070,9 @@ biased18:
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
-added18:
+added19:
 	CMPQ   112(AX), $0x00
-	JE     clipped18
+	JE     clipped19
 	VXORPS Y6, Y6, Y6
 	VMAXPS Y1, Y6, Y1
 	VMAXPS Y2, Y6, Y2
@@ -1007,10 +1080,10 @@ added18:
 	VMAXPS Y4, Y6, Y4
 	VMAXPS Y5, Y6, Y5
 
-clipped18:
+clipped19:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part18
+	JNE     part19
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1020,9 +1093,9 @@ clipped18:
 	VMOVUPS Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
-	JMP     stored18
+	JMP     stored19
 
-part18:
+part19:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1033,7 +1106,7 @@ part18:
 	ADDQ       BX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
-stored18:
+stored19:
 	VZEROUPPER
 	RET
 
@@ -1052,7 +1125,7 @@ TEXT ·tileBrain6x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched19
+	JLT          fetched20
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1067,7 +1140,7 @@ TEXT ·tileBrain6x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched19:
+fetched20:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1079,9 +1152,9 @@ fetched19:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial20
+	JNE  partial21
 
-full20:
+full21:
 	VPMOVZXWD    (DI), Y7
 	VPSLLD       $0x10, Y7, Y7
 	VBROADCASTSS (CX), Y8
@@ -1100,15 +1173,15 @@ full20:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full20
+	JNZ          full21
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full20
-	JMP          summed20
+	JNZ          full21
+	JMP          summed21
 
-partial20:
+partial21:
 	VPMOVZXWD    (DI), Y7
 	VPSLLD       $0x10, Y7, Y7
 	VBROADCASTSS (CX), Y8
@@ -1127,17 +1200,17 @@ partial20:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial20
+	JNZ          partial21
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial20
+	JNZ          partial21
 
-summed20:
+summed21:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled21
+	JE           scaled22
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1146,12 +1219,12 @@ summed20:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-scaled21:
+scaled22:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased21
+	JZ         biased22
 	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	VADDPS     Y7, Y2, Y2
@@ -1160,9 +1233,9 @@ scaled21:
 	VADDPS     Y7, Y5, Y5
 	VADDPS     Y7, Y6, Y6
 
-biased21:
+biased22:
 	TESTQ      DX, DX
-	JZ         added21
+	JZ         added22
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -1181,9 +1254,9 @@ biased21:
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added21:
+added22:
 	CMPQ   112(AX), $0x00
-	JE     clipped21
+	JE     clipped22
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -1192,10 +1265,10 @@ added21:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped21:
+clipped22:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part21
+	JNE     part22
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1207,9 +1280,9 @@ clipped21:
 	VMOVUPS Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y6, (CX)
-	JMP     stored21
+	JMP     stored22
 
-part21:
+part22:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1222,7 +1295,7 @@ part21:
 	ADDQ       BX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
-stored21:
+stored22:
 	VZEROUPPER
 	RET
 
@@ -1242,7 +1315,7 @@ TEXT ·tileBrain7x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
 	CMPQ         56(AX), $0x40
-	JLT          fetched22
+	JLT          fetched23
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1259,7 +1332,7 @@ TEXT ·tileBrain7x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched22:
+fetched23:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1271,9 +1344,9 @@ fetched22:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial23
+	JNE  partial24
 
-full23:
+full24:
 	VPMOVZXWD    (DI), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y9
@@ -1294,15 +1367,15 @@ full23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full23
+	JNZ          full24
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full23
-	JMP          summed23
+	JNZ          full24
+	JMP          summed24
 
-partial23:
+partial24:
 	VPMOVZXWD    (DI), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VBROADCASTSS (CX), Y9
@@ -1323,17 +1396,17 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
+	JNZ          partial24
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial23
+	JNZ          partial24
 
-summed23:
+summed24:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled24
+	JE           scaled25
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -1343,12 +1416,12 @@ summed23:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
-scaled24:
+scaled25:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased24
+	JZ         biased25
 	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
 	VADDPS     Y8, Y2, Y2
@@ -1358,9 +1431,9 @@ scaled24:
 	VADDPS     Y8, Y6, Y6
 	VADDPS     Y8, Y7, Y7
 
-biased24:
+biased25:
 	TESTQ      DX, DX
-	JZ         added24
+	JZ         added25
 	VMASKMOVPS (DX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
 	ADDQ       BX, DX
@@ -1382,9 +1455,9 @@ biased24:
 	VMASKMOVPS (DX), Y0, Y8
 	VADDPS     Y8, Y7, Y7
 
-added24:
+added25:
 	CMPQ   112(AX), $0x00
-	JE     clipped24
+	JE     clipped25
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y1, Y8, Y1
 	VMAXPS Y2, Y8, Y2
@@ -1394,10 +1467,10 @@ added24:
 	VMAXPS Y6, Y8, Y6
 	VMAXPS Y7, Y8, Y7
 
-clipped24:
+clipped25:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part24
+	JNE     part25
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1411,9 +1484,9 @@ clipped24:
 	VMOVUPS Y6, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
-	JMP     stored24
+	JMP     stored25
 
-part24:
+part25:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1428,7 +1501,7 @@ part24:
 	ADDQ       BX, CX
 	VMASKMOVPS Y7, Y0, (CX)
 
-stored24:
+stored25:
 	VZEROUPPER
 	RET
 
@@ -1449,7 +1522,7 @@ TEXT ·tileBrain8x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched25
+	JLT          fetched26
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1468,7 +1541,7 @@ TEXT ·tileBrain8x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched25:
+fetched26:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1480,9 +1553,9 @@ fetched25:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial26
+	JNE  partial27
 
-full26:
+full27:
 	VPMOVZXWD    (DI), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VBROADCASTSS (CX), Y10
@@ -1505,15 +1578,15 @@ full26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full26
+	JNZ          full27
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full26
-	JMP          summed26
+	JNZ          full27
+	JMP          summed27
 
-partial26:
+partial27:
 	VPMOVZXWD    (DI), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VBROADCASTSS (CX), Y10
@@ -1536,17 +1609,17 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial26
+	JNZ          partial27
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial26
+	JNZ          partial27
 
-summed26:
+summed27:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled27
+	JE           scaled28
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -1557,12 +1630,12 @@ summed26:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-scaled27:
+scaled28:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased27
+	JZ         biased28
 	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
 	VADDPS     Y9, Y2, Y2
@@ -1573,9 +1646,9 @@ scaled27:
 	VADDPS     Y9, Y7, Y7
 	VADDPS     Y9, Y8, Y8
 
-biased27:
+biased28:
 	TESTQ      DX, DX
-	JZ         added27
+	JZ         added28
 	VMASKMOVPS (DX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
 	ADDQ       BX, DX
@@ -1600,9 +1673,9 @@ biased27:
 	VMASKMOVPS (DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added27:
+added28:
 	CMPQ   112(AX), $0x00
-	JE     clipped27
+	JE     clipped28
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -1613,10 +1686,10 @@ added27:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped27:
+clipped28:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part27
+	JNE     part28
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1632,9 +1705,9 @@ clipped27:
 	VMOVUPS Y7, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y8, (CX)
-	JMP     stored27
+	JMP     stored28
 
-part27:
+part28:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1651,7 +1724,7 @@ part27:
 	ADDQ       BX, CX
 	VMASKMOVPS Y8, Y0, (CX)
 
-stored27:
+stored28:
 	VZEROUPPER
 	RET
 
@@ -1673,7 +1746,7 @@ TEXT ·tileBrain9x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
 	CMPQ         56(AX), $0x40
-	JLT          fetched28
+	JLT          fetched29
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1694,7 +1767,7 @@ TEXT ·tileBrain9x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched28:
+fetched29:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1706,9 +1779,9 @@ fetched28:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial29
+	JNE  partial30
 
-full29:
+full30:
 	VPMOVZXWD    (DI), Y10
 	VPSLLD       $0x10, Y10, Y10
 	VBROADCASTSS (CX), Y11
@@ -1733,15 +1806,15 @@ full29:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full29
+	JNZ          full30
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full29
-	JMP          summed29
+	JNZ          full30
+	JMP          summed30
 
-partial29:
+partial30:
 	VPMOVZXWD    (DI), Y10
 	VPSLLD       $0x10, Y10, Y10
 	VBROADCASTSS (CX), Y11
@@ -1766,17 +1839,17 @@ partial29:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial29
+	JNZ          partial30
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial29
+	JNZ          partial30
 
-summed29:
+summed30:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled30
+	JE           scaled31
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1788,12 +1861,12 @@ summed29:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
-scaled30:
+scaled31:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased30
+	JZ         biased31
 	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
 	VADDPS     Y10, Y2, Y2
@@ -1805,9 +1878,9 @@ scaled30:
 	VADDPS     Y10, Y8, Y8
 	VADDPS     Y10, Y9, Y9
 
-biased30:
+biased31:
 	TESTQ      DX, DX
-	JZ         added30
+	JZ         added31
 	VMASKMOVPS (DX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
 	ADDQ       BX, DX
@@ -1835,9 +1908,9 @@ biased30:
 	VMASKMOVPS (DX), Y0, Y10
 	VADDPS     Y10, Y9, Y9
 
-added30:
+added31:
 	CMPQ   112(AX), $0x00
-	JE     clipped30
+	JE     clipped31
 	VXORPS Y10, Y10, Y10
 	VMAXPS Y1, Y10, Y1
 	VMAXPS Y2, Y10, Y2
@@ -1849,10 +1922,10 @@ added30:
 	VMAXPS Y8, Y10, Y8
 	VMAXPS Y9, Y10, Y9
 
-clipped30:
+clipped31:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part30
+	JNE     part31
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1870,9 +1943,9 @@ clipped30:
 	VMOVUPS Y8, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
-	JMP     stored30
+	JMP     stored31
 
-part30:
+part31:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1891,7 +1964,7 @@ part30:
 	ADDQ       BX, CX
 	VMASKMOVPS Y9, Y0, (CX)
 
-stored30:
+stored31:
 	VZEROUPPER
 	RET
 
@@ -1914,7 +1987,7 @@ TEXT ·tileBrain10x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched31
+	JLT          fetched32
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1937,7 +2010,7 @@ TEXT ·tileBrain10x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched31:
+fetched32:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1949,9 +2022,9 @@ fetched31:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial32
+	JNE  partial33
 
-full32:
+full33:
 	VPMOVZXWD    (DI), Y11
 	VPSLLD       $0x10, Y11, Y11
 	VBROADCASTSS (CX), Y12
@@ -1978,15 +2051,15 @@ full32:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full32
+	JNZ          full33
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full32
-	JMP          summed32
+	JNZ          full33
+	JMP          summed33
 
-partial32:
+partial33:
 	VPMOVZXWD    (DI), Y11
 	VPSLLD       $0x10, Y11, Y11
 	VBROADCASTSS (CX), Y12
@@ -2013,17 +2086,17 @@ partial32:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial32
+	JNZ          partial33
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial32
+	JNZ          partial33
 
-summed32:
+summed33:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled33
+	JE           scaled34
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -2036,12 +2109,12 @@ summed32:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-scaled33:
+scaled34:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased33
+	JZ         biased34
 	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
 	VADDPS     Y11, Y2, Y2
@@ -2054,9 +2127,9 @@ scaled33:
 	VADDPS     Y11, Y9, Y9
 	VADDPS     Y11, Y10, Y10
 
-biased33:
+biased34:
 	TESTQ      DX, DX
-	JZ         added33
+	JZ         added34
 	VMASKMOVPS (DX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
 	ADDQ       BX, DX
@@ -2087,9 +2160,9 @@ biased33:
 	VMASKMOVPS (DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added33:
+added34:
 	CMPQ   112(AX), $0x00
-	JE     clipped33
+	JE     clipped34
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -2102,10 +2175,10 @@ added33:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped33:
+clipped34:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part33
+	JNE     part34
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -2125,9 +2198,9 @@ clipped33:
 	VMOVUPS Y9, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y10, (CX)
-	JMP     stored33
+	JMP     stored34
 
-part33:
+part34:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -2148,7 +2221,7 @@ part33:
 	ADDQ       BX, CX
 	VMASKMOVPS Y10, Y0, (CX)
 
-stored33:
+stored34:
 	VZEROUPPER
 	RET
 
@@ -2172,7 +2245,7 @@ TEXT ·tileBrain11x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y10, Y10, Y10
 	VXORPS       Y11, Y11, Y11
 	CMPQ         56(AX), $0x40
-	JLT          fetched34
+	JLT          fetched35
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2197,7 +2270,7 @@ TEXT ·tileBrain11x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched34:
+fetched35:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2211,9 +2284,9 @@ fetched34:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 	CMPQ 64(AX), $0x08
-	JNE  partial35
+	JNE  partial36
 
-full35:
+full36:
 	VPMOVZXWD    (R8), Y12
 	VPSLLD       $0x10, Y12, Y12
 	VBROADCASTSS (CX), Y13
@@ -2243,16 +2316,16 @@ full35:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          full35
+	JNZ          full36
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          full35
-	JMP          summed35
+	JNZ          full36
+	JMP          summed36
 
-partial35:
+partial36:
 	VPMOVZXWD    (R8), Y12
 	VPSLLD       $0x10, Y12, Y12
 	VBROADCASTSS (CX), Y13
@@ -2282,18 +2355,18 @@ partial35:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial35
+	JNZ          partial36
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial35
+	JNZ          partial36
 
-summed35:
+summed36:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled36
+	JE           scaled37
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -2307,12 +2380,12 @@ summed35:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
-scaled36:
+scaled37:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased36
+	JZ         biased37
 	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
 	VADDPS     Y12, Y2, Y2
@@ -2326,9 +2399,9 @@ scaled36:
 	VADDPS     Y12, Y10, Y10
 	VADDPS     Y12, Y11, Y11
 
-biased36:
+biased37:
 	TESTQ      DX, DX
-	JZ         added36
+	JZ         added37
 	VMASKMOVPS (DX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
 	ADDQ       BX, DX
@@ -2362,9 +2435,9 @@ biased36:
 	VMASKMOVPS (DX), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-added36:
+added37:
 	CMPQ   112(AX), $0x00
-	JE     clipped36
+	JE     clipped37
 	VXORPS Y12, Y12, Y12
 	VMAXPS Y1, Y12, Y1
 	VMAXPS Y2, Y12, Y2
@@ -2378,10 +2451,10 @@ added36:
 	VMAXPS Y10, Y12, Y10
 	VMAXPS Y11, Y12, Y11
 
-clipped36:
+clipped37:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part36
+	JNE     part37
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -2403,9 +2476,9 @@ clipped36:
 	VMOVUPS Y10, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
-	JMP     stored36
+	JMP     stored37
 
-part36:
+part37:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -2428,7 +2501,7 @@ part36:
 	ADDQ       BX, CX
 	VMASKMOVPS Y11, Y0, (CX)
 
-stored36:
+stored37:
 	VZEROUPPER
 	RET
 
@@ -2453,7 +2526,7 @@ TEXT ·tileBrain12x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched37
+	JLT          fetched38
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2480,7 +2553,7 @@ TEXT ·tileBrain12x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched37:
+fetched38:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2494,9 +2567,9 @@ fetched37:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 	CMPQ 64(AX), $0x08
-	JNE  partial38
+	JNE  partial39
 
-full38:
+full39:
 	VPMOVZXWD    (R8), Y13
 	VPSLLD       $0x10, Y13, Y13
 	VBROADCASTSS (CX), Y14
@@ -2528,16 +2601,16 @@ full38:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          full38
+	JNZ          full39
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          full38
-	JMP          summed38
+	JNZ          full39
+	JMP          summed39
 
-partial38:
+partial39:
 	VPMOVZXWD    (R8), Y13
 	VPSLLD       $0x10, Y13, Y13
 	VBROADCASTSS (CX), Y14
@@ -2569,18 +2642,18 @@ partial38:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial38
+	JNZ          partial39
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial38
+	JNZ          partial39
 
-summed38:
+summed39:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled39
+	JE           scaled40
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -2595,12 +2668,12 @@ summed38:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
-scaled39:
+scaled40:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased39
+	JZ         biased40
 	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
 	VADDPS     Y13, Y2, Y2
@@ -2615,9 +2688,9 @@ scaled39:
 	VADDPS     Y13, Y11, Y11
 	VADDPS     Y13, Y12, Y12
 
-biased39:
+biased40:
 	TESTQ      DX, DX
-	JZ         added39
+	JZ         added40
 	VMASKMOVPS (DX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
 	ADDQ       BX, DX
@@ -2654,9 +2727,9 @@ biased39:
 	VMASKMOVPS (DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added39:
+added40:
 	CMPQ   112(AX), $0x00
-	JE     clipped39
+	JE     clipped40
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -2671,10 +2744,10 @@ added39:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped39:
+clipped40:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part39
+	JNE     part40
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -2698,9 +2771,9 @@ clipped39:
 	VMOVUPS Y11, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y12, (CX)
-	JMP     stored39
+	JMP     stored40
 
-part39:
+part40:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -2725,7 +2798,7 @@ part39:
 	ADDQ       BX, CX
 	VMASKMOVPS Y12, Y0, (CX)
 
-stored39:
+stored40:
 	VZEROUPPER
 	RET
 
@@ -2749,9 +2822,9 @@ TEXT ·streamBrain1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         8(AX), DX
 	MOVQ         56(AX), BX
 
-many40:
+many41:
 	CMPQ         BX, $0x00000008
-	JLT          one40
+	JLT          one41
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -2789,11 +2862,11 @@ many40:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000008, BX
-	JMP          many40
+	JMP          many41
 
-one40:
+one41:
 	TESTQ        BX, BX
-	JZ           summed40
+	JZ           summed41
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -2802,9 +2875,9 @@ one40:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000010, DX
 	SUBQ         $0x00000001, BX
-	JMP          one40
+	JMP          one41
 
-summed40:
+summed41:
 	VADDPS       Y2, Y1, Y1
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y1, Y1
@@ -2814,42 +2887,42 @@ summed40:
 	VADDPS       Y8, Y1, Y1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled41
+	JE           scaled42
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
-scaled41:
+scaled42:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased41
+	JZ         biased42
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-biased41:
+biased42:
 	TESTQ      DX, DX
-	JZ         added41
+	JZ         added42
 	VMASKMOVPS (DX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-added41:
+added42:
 	CMPQ   112(AX), $0x00
-	JE     clipped41
+	JE     clipped42
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-clipped41:
+clipped42:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part41
+	JNE     part42
 	VMOVUPS Y1, (CX)
-	JMP     stored41
+	JMP     stored42
 
-part41:
+part42:
 	VMASKMOVPS Y1, Y0, (CX)
 
-stored41:
+stored42:
 	VZEROUPPER
 	RET
 
@@ -2875,9 +2948,9 @@ TEXT ·streamBrain2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         24(AX), SI
 	ADDQ         CX, SI
 
-many42:
+many43:
 	CMPQ         BX, $0x00000004
-	JLT          one42
+	JLT          one43
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -2907,11 +2980,11 @@ many42:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000004, BX
-	JMP          many42
+	JMP          many43
 
-one42:
+one43:
 	TESTQ        BX, BX
-	JZ           summed42
+	JZ           summed43
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -2923,9 +2996,9 @@ one42:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000010, DX
 	SUBQ         $0x00000001, BX
-	JMP          one42
+	JMP          one43
 
-summed42:
+summed43:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y5, Y1, Y1
@@ -2934,52 +3007,52 @@ summed42:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled43
+	JE           scaled44
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled43:
+scaled44:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased43
+	JZ         biased44
 	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y3, Y2, Y2
 
-biased43:
+biased44:
 	TESTQ      DX, DX
-	JZ         added43
+	JZ         added44
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added43:
+added44:
 	CMPQ   112(AX), $0x00
-	JE     clipped43
+	JE     clipped44
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped43:
+clipped44:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part43
+	JNE     part44
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
-	JMP     stored43
+	JMP     stored44
 
-part43:
+part44:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
-stored43:
+stored44:
 	VZEROUPPER
 	RET
 
@@ -3001,9 +3074,9 @@ TEXT ·tileBrain1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial44
+	JNE          partial45
 
-full44:
+full45:
 	VPMOVZXWD    (DX), Y3
 	VPSLLD       $0x10, Y3, Y3
 	VPMOVZXWD    16(DX), Y4
@@ -3014,14 +3087,14 @@ full44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full44
+	JNZ          full45
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full44
-	JMP          summed44
+	JNZ          full45
+	JMP          summed45
 
-partial44:
+partial45:
 	VPMOVZXWD    (DX), Y3
 	VPSLLD       $0x10, Y3, Y3
 	VPMOVZXWD    16(DX), Y4
@@ -3032,58 +3105,58 @@ partial44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial44
+	JNZ          partial45
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial44
+	JNZ          partial45
 
-summed44:
+summed45:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled45
+	JE           scaled46
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled45:
+scaled46:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased45
+	JZ         biased46
 	VMOVUPS    (CX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-biased45:
+biased46:
 	TESTQ      DX, DX
-	JZ         added45
+	JZ         added46
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added45:
+added46:
 	CMPQ   112(AX), $0x00
-	JE     clipped45
+	JE     clipped46
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped45:
+clipped46:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part45
+	JNE     part46
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored45
+	JMP     stored46
 
-part45:
+part46:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored45:
+stored46:
 	VZEROUPPER
 	RET
 
@@ -3107,9 +3180,9 @@ TEXT ·tileBrain2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial46
+	JNE          partial47
 
-full46:
+full47:
 	VPMOVZXWD    (BX), Y5
 	VPSLLD       $0x10, Y5, Y5
 	VPMOVZXWD    16(BX), Y6
@@ -3123,14 +3196,14 @@ full46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full46
+	JNZ          full47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full46
-	JMP          summed46
+	JNZ          full47
+	JMP          summed47
 
-partial46:
+partial47:
 	VPMOVZXWD    (BX), Y5
 	VPSLLD       $0x10, Y5, Y5
 	VPMOVZXWD    16(BX), Y6
@@ -3144,28 +3217,28 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial46
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial46
+	JNZ          partial47
 
-summed46:
+summed47:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled47
+	JE           scaled48
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled47:
+scaled48:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased47
+	JZ         biased48
 	VMOVUPS    (CX), Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y3, Y3
@@ -3173,9 +3246,9 @@ scaled47:
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y4, Y4
 
-biased47:
+biased48:
 	TESTQ      DX, DX
-	JZ         added47
+	JZ         added48
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
@@ -3184,34 +3257,34 @@ biased47:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added47:
+added48:
 	CMPQ   112(AX), $0x00
-	JE     clipped47
+	JE     clipped48
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped47:
+clipped48:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part47
+	JNE     part48
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored47
+	JMP     stored48
 
-part47:
+part48:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored47:
+stored48:
 	VZEROUPPER
 	RET
 
@@ -3230,7 +3303,7 @@ TEXT ·tileBrain3x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched48
+	JLT          fetched49
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3239,7 +3312,7 @@ TEXT ·tileBrain3x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched48:
+fetched49:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -3248,9 +3321,9 @@ fetched48:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x08
-	JNE  partial49
+	JNE  partial50
 
-full49:
+full50:
 	VPMOVZXWD    (BX), Y7
 	VPSLLD       $0x10, Y7, Y7
 	VPMOVZXWD    16(BX), Y8
@@ -3267,14 +3340,14 @@ full49:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full49
+	JNZ          full50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full49
-	JMP          summed49
+	JNZ          full50
+	JMP          summed50
 
-partial49:
+partial50:
 	VPMOVZXWD    (BX), Y7
 	VPSLLD       $0x10, Y7, Y7
 	VPMOVZXWD    16(BX), Y8
@@ -3291,16 +3364,16 @@ partial49:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial49
+	JNZ          partial50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial49
+	JNZ          partial50
 
-summed49:
+summed50:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled50
+	JE           scaled51
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3309,12 +3382,12 @@ summed49:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-scaled50:
+scaled51:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased50
+	JZ         biased51
 	VMOVUPS    (CX), Y7
 	VADDPS     Y7, Y1, Y1
 	VADDPS     Y7, Y3, Y3
@@ -3324,9 +3397,9 @@ scaled50:
 	VADDPS     Y7, Y4, Y4
 	VADDPS     Y7, Y6, Y6
 
-biased50:
+biased51:
 	TESTQ      DX, DX
-	JZ         added50
+	JZ         added51
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
@@ -3339,9 +3412,9 @@ biased50:
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added50:
+added51:
 	CMPQ   112(AX), $0x00
-	JE     clipped50
+	JE     clipped51
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -3350,10 +3423,10 @@ added50:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped50:
+clipped51:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part50
+	JNE     part51
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3362,9 +3435,9 @@ clipped50:
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	JMP     stored50
+	JMP     stored51
 
-part50:
+part51:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3374,7 +3447,7 @@ part50:
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
-stored50:
+stored51:
 	VZEROUPPER
 	RET
 
@@ -3395,7 +3468,7 @@ TEXT ·tileBrain4x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched51
+	JLT          fetched52
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3406,7 +3479,7 @@ TEXT ·tileBrain4x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched51:
+fetched52:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3416,9 +3489,9 @@ fetched51:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial52
+	JNE  partial53
 
-full52:
+full53:
 	VPMOVZXWD    (SI), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VPMOVZXWD    16(SI), Y10
@@ -3438,14 +3511,14 @@ full52:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full52
+	JNZ          full53
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full52
-	JMP          summed52
+	JNZ          full53
+	JMP          summed53
 
-partial52:
+partial53:
 	VPMOVZXWD    (SI), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VPMOVZXWD    16(SI), Y10
@@ -3465,16 +3538,16 @@ partial52:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial52
+	JNZ          partial53
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial52
+	JNZ          partial53
 
-summed52:
+summed53:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled53
+	JE           scaled54
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3485,12 +3558,12 @@ summed52:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-scaled53:
+scaled54:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased53
+	JZ         biased54
 	VMOVUPS    (CX), Y9
 	VADDPS     Y9, Y1, Y1
 	VADDPS     Y9, Y3, Y3
@@ -3502,9 +3575,9 @@ scaled53:
 	VADDPS     Y9, Y6, Y6
 	VADDPS     Y9, Y8, Y8
 
-biased53:
+biased54:
 	TESTQ      DX, DX
-	JZ         added53
+	JZ         added54
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
@@ -3521,9 +3594,9 @@ biased53:
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added53:
+added54:
 	CMPQ   112(AX), $0x00
-	JE     clipped53
+	JE     clipped54
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -3534,10 +3607,10 @@ added53:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped53:
+clipped54:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part53
+	JNE     part54
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3549,9 +3622,9 @@ clipped53:
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	JMP     stored53
+	JMP     stored54
 
-part53:
+part54:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3564,7 +3637,7 @@ part53:
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
-stored53:
+stored54:
 	VZEROUPPER
 	RET
 
@@ -3587,7 +3660,7 @@ TEXT ·tileBrain5x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched54
+	JLT          fetched55
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3600,7 +3673,7 @@ TEXT ·tileBrain5x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched54:
+fetched55:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3610,9 +3683,9 @@ fetched54:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial55
+	JNE  partial56
 
-full55:
+full56:
 	VPMOVZXWD    (SI), Y11
 	VPSLLD       $0x10, Y11, Y11
 	VPMOVZXWD    16(SI), Y12
@@ -3635,14 +3708,14 @@ full55:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full55
+	JNZ          full56
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full55
-	JMP          summed55
+	JNZ          full56
+	JMP          summed56
 
-partial55:
+partial56:
 	VPMOVZXWD    (SI), Y11
 	VPSLLD       $0x10, Y11, Y11
 	VPMOVZXWD    16(SI), Y12
@@ -3665,16 +3738,16 @@ partial55:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial55
+	JNZ          partial56
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial55
+	JNZ          partial56
 
-summed55:
+summed56:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled56
+	JE           scaled57
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -3687,12 +3760,12 @@ summed55:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-scaled56:
+scaled57:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased56
+	JZ         biased57
 	VMOVUPS    (CX), Y11
 	VADDPS     Y11, Y1, Y1
 	VADDPS     Y11, Y3, Y3
@@ -3706,9 +3779,9 @@ scaled56:
 	VADDPS     Y11, Y8, Y8
 	VADDPS     Y11, Y10, Y10
 
-biased56:
+biased57:
 	TESTQ      DX, DX
-	JZ         added56
+	JZ         added57
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
@@ -3729,9 +3802,9 @@ biased56:
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added56:
+added57:
 	CMPQ   112(AX), $0x00
-	JE     clipped56
+	JE     clipped57
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -3744,10 +3817,10 @@ added56:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped56:
+clipped57:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part56
+	JNE     part57
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3762,9 +3835,9 @@ clipped56:
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	JMP     stored56
+	JMP     stored57
 
-part56:
+part57:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3780,7 +3853,7 @@ part56:
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
-stored56:
+stored57:
 	VZEROUPPER
 	RET
 
@@ -3805,7 +3878,7 @@ TEXT ·tileBrain6x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched57
+	JLT          fetched58
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3820,7 +3893,7 @@ TEXT ·tileBrain6x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched57:
+fetched58:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3832,9 +3905,9 @@ fetched57:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial58
+	JNE  partial59
 
-full58:
+full59:
 	VPMOVZXWD    (DI), Y13
 	VPSLLD       $0x10, Y13, Y13
 	VPMOVZXWD    16(DI), Y14
@@ -3861,15 +3934,15 @@ full58:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full58
+	JNZ          full59
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full58
-	JMP          summed58
+	JNZ          full59
+	JMP          summed59
 
-partial58:
+partial59:
 	VPMOVZXWD    (DI), Y13
 	VPSLLD       $0x10, Y13, Y13
 	VPMOVZXWD    16(DI), Y14
@@ -3896,17 +3969,17 @@ partial58:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial58
+	JNZ          partial59
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial58
+	JNZ          partial59
 
-summed58:
+summed59:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled59
+	JE           scaled60
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -3921,12 +3994,12 @@ summed58:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
-scaled59:
+scaled60:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased59
+	JZ         biased60
 	VMOVUPS    (CX), Y13
 	VADDPS     Y13, Y1, Y1
 	VADDPS     Y13, Y3, Y3
@@ -3942,9 +4015,9 @@ scaled59:
 	VADDPS     Y13, Y10, Y10
 	VADDPS     Y13, Y12, Y12
 
-biased59:
+biased60:
 	TESTQ      DX, DX
-	JZ         added59
+	JZ         added60
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
@@ -3969,9 +4042,9 @@ biased59:
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added59:
+added60:
 	CMPQ   112(AX), $0x00
-	JE     clipped59
+	JE     clipped60
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -3986,10 +4059,10 @@ added59:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped59:
+clipped60:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part59
+	JNE     part60
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -4007,9 +4080,9 @@ clipped59:
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
-	JMP     stored59
+	JMP     stored60
 
-part59:
+part60:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -4028,7 +4101,7 @@ part59:
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
-stored59:
+stored60:
 	VZEROUPPER
 	RET
 
@@ -4052,9 +4125,9 @@ TEXT ·streamBrain1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         8(AX), DX
 	MOVQ         56(AX), BX
 
-many60:
+many61:
 	CMPQ         BX, $0x00000004
-	JLT          one60
+	JLT          one61
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -4088,11 +4161,11 @@ many60:
 	ADDQ         $0x00000010, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000004, BX
-	JMP          many60
+	JMP          many61
 
-one60:
+one61:
 	TESTQ        BX, BX
-	JZ           summed60
+	JZ           summed61
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -4104,9 +4177,9 @@ one60:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one60
+	JMP          one61
 
-summed60:
+summed61:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y5, Y1, Y1
@@ -4115,49 +4188,49 @@ summed60:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled61
+	JE           scaled62
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled61:
+scaled62:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased61
+	JZ         biased62
 	VMOVUPS    (CX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-biased61:
+biased62:
 	TESTQ      DX, DX
-	JZ         added61
+	JZ         added62
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added61:
+added62:
 	CMPQ   112(AX), $0x00
-	JE     clipped61
+	JE     clipped62
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped61:
+clipped62:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part61
+	JNE     part62
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored61
+	JMP     stored62
 
-part61:
+part62:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored61:
+stored62:
 	VZEROUPPER
 	RET
 
@@ -4183,9 +4256,9 @@ TEXT ·streamBrain2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         24(AX), SI
 	ADDQ         CX, SI
 
-many62:
+many63:
 	CMPQ         BX, $0x00000002
-	JLT          one62
+	JLT          one63
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -4211,11 +4284,11 @@ many62:
 	ADDQ         $0x00000008, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000002, BX
-	JMP          many62
+	JMP          many63
 
-one62:
+one63:
 	TESTQ        BX, BX
-	JZ           summed62
+	JZ           summed63
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -4231,28 +4304,28 @@ one62:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one62
+	JMP          one63
 
-summed62:
+summed63:
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
 	VADDPS       Y7, Y3, Y3
 	VADDPS       Y8, Y4, Y4
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled63
+	JE           scaled64
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled63:
+scaled64:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased63
+	JZ         biased64
 	VMOVUPS    (CX), Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y3, Y3
@@ -4260,9 +4333,9 @@ scaled63:
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y4, Y4
 
-biased63:
+biased64:
 	TESTQ      DX, DX
-	JZ         added63
+	JZ         added64
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
@@ -4271,34 +4344,34 @@ biased63:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added63:
+added64:
 	CMPQ   112(AX), $0x00
-	JE     clipped63
+	JE     clipped64
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped63:
+clipped64:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part63
+	JNE     part64
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored63
+	JMP     stored64
 
-part63:
+part64:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored63:
+stored64:
 	VZEROUPPER
 	RET
 
@@ -4309,7 +4382,7 @@ TEXT ·widenHalfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block64:
+block65:
 	VCVTPH2PS (DX), Y0
 	VMOVUPS   Y0, (CX)
 	VCVTPH2PS 16(DX), Y0
@@ -4317,7 +4390,7 @@ block64:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000020, DX
 	DECQ      AX
-	JNZ       block64
+	JNZ       block65
 	VZEROUPPER
 	RET
 
@@ -4328,7 +4401,7 @@ TEXT ·narrowHalfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block65:
+block66:
 	VMOVUPS   (DX), Y0
 	VANDPS    constF32_80000000<>+0(SB), Y0, Y1
 	VORPS     constF32_7fc00000<>+0(SB), Y1, Y1
@@ -4344,7 +4417,7 @@ block65:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, DX
 	DECQ      AX
-	JNZ       block65
+	JNZ       block66
 	VZEROUPPER
 	RET
 
@@ -4365,74 +4438,74 @@ TEXT ·tileHalf1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial66
+	JNE          partial67
 
-full66:
+full67:
 	VCVTPH2PS    (DX), Y2
 	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full66
+	JNZ          full67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full66
-	JMP          summed66
+	JNZ          full67
+	JMP          summed67
 
-partial66:
+partial67:
 	VCVTPH2PS    (DX), Y2
 	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial66
+	JNZ          partial67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial66
+	JNZ          partial67
 
-summed66:
+summed67:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled67
+	JE           scaled68
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
-scaled67:
+scaled68:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased67
+	JZ         biased68
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-biased67:
+biased68:
 	TESTQ      DX, DX
-	JZ         added67
+	JZ         added68
 	VMASKMOVPS (DX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-added67:
+added68:
 	CMPQ   112(AX), $0x00
-	JE     clipped67
+	JE     clipped68
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-clipped67:
+clipped68:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part67
+	JNE     part68
 	VMOVUPS Y1, (CX)
-	JMP     stored67
+	JMP     stored68
 
-part67:
+part68:
 	VMASKMOVPS Y1, Y0, (CX)
 
-stored67:
+stored68:
 	VZEROUPPER
 	RET
 
@@ -4454,9 +4527,9 @@ TEXT ·tileHalf2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial68
+	JNE          partial69
 
-full68:
+full69:
 	VCVTPH2PS    (BX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -4465,14 +4538,14 @@ full68:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full68
+	JNZ          full69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full68
-	JMP          summed68
+	JNZ          full69
+	JMP          summed69
 
-partial68:
+partial69:
 	VCVTPH2PS    (BX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -4481,61 +4554,61 @@ partial68:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial68
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial68
+	JNZ          partial69
 
-summed68:
+summed69:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled69
+	JE           scaled70
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled69:
+scaled70:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased69
+	JZ         biased70
 	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y3, Y2, Y2
 
-biased69:
+biased70:
 	TESTQ      DX, DX
-	JZ         added69
+	JZ         added70
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added69:
+added70:
 	CMPQ   112(AX), $0x00
-	JE     clipped69
+	JE     clipped70
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped69:
+clipped70:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part69
+	JNE     part70
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
-	JMP     stored69
+	JMP     stored70
 
-part69:
+part70:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
-stored69:
+stored70:
 	VZEROUPPER
 	RET
 
@@ -4551,7 +4624,7 @@ TEXT ·tileHalf3x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	CMPQ         56(AX), $0x40
-	JLT          fetched70
+	JLT          fetched71
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -4560,7 +4633,7 @@ TEXT ·tileHalf3x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched70:
+fetched71:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -4569,9 +4642,9 @@ fetched70:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x08
-	JNE  partial71
+	JNE  partial72
 
-full71:
+full72:
 	VCVTPH2PS    (BX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -4582,14 +4655,14 @@ full71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full71
+	JNZ          full72
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full71
-	JMP          summed71
+	JNZ          full72
+	JMP          summed72
 
-partial71:
+partial72:
 	VCVTPH2PS    (BX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -4600,35 +4673,35 @@ partial71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial71
+	JNZ          partial72
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial71
+	JNZ          partial72
 
-summed71:
+summed72:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled72
+	JE           scaled73
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
-scaled72:
+scaled73:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased72
+	JZ         biased73
 	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	VADDPS     Y4, Y2, Y2
 	VADDPS     Y4, Y3, Y3
 
-biased72:
+biased73:
 	TESTQ      DX, DX
-	JZ         added72
+	JZ         added73
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -4638,33 +4711,33 @@ biased72:
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added72:
+added73:
 	CMPQ   112(AX), $0x00
-	JE     clipped72
+	JE     clipped73
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped72:
+clipped73:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part72
+	JNE     part73
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
-	JMP     stored72
+	JMP     stored73
 
-part72:
+part73:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
-stored72:
+stored73:
 	VZEROUPPER
 	RET
 
@@ -4681,7 +4754,7 @@ TEXT ·tileHalf4x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	CMPQ         56(AX), $0x40
-	JLT          fetched73
+	JLT          fetched74
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -4692,7 +4765,7 @@ TEXT ·tileHalf4x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched73:
+fetched74:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4702,9 +4775,9 @@ fetched73:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial74
+	JNE  partial75
 
-full74:
+full75:
 	VCVTPH2PS    (SI), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -4717,14 +4790,14 @@ full74:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full74
+	JNZ          full75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full74
-	JMP          summed74
+	JNZ          full75
+	JMP          summed75
 
-partial74:
+partial75:
 	VCVTPH2PS    (SI), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -4737,37 +4810,37 @@ partial74:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial74
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial74
+	JNZ          partial75
 
-summed74:
+summed75:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled75
+	JE           scaled76
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled75:
+scaled76:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased75
+	JZ         biased76
 	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y3, Y3
 	VADDPS     Y5, Y4, Y4
 
-biased75:
+biased76:
 	TESTQ      DX, DX
-	JZ         added75
+	JZ         added76
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -4780,19 +4853,19 @@ biased75:
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added75:
+added76:
 	CMPQ   112(AX), $0x00
-	JE     clipped75
+	JE     clipped76
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped75:
+clipped76:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part75
+	JNE     part76
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -4800,9 +4873,9 @@ clipped75:
 	VMOVUPS Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y4, (CX)
-	JMP     stored75
+	JMP     stored76
 
-part75:
+part76:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -4811,7 +4884,7 @@ part75:
 	ADDQ       BX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
-stored75:
+stored76:
 	VZEROUPPER
 	RET
 
@@ -4829,7 +4902,7 @@ TEXT ·tileHalf5x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	CMPQ         56(AX), $0x40
-	JLT          fetched76
+	JLT          fetched77
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -4842,7 +4915,7 @@ TEXT ·tileHalf5x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched76:
+fetched77:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4852,9 +4925,9 @@ fetched76:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial77
+	JNE  partial78
 
-full77:
+full78:
 	VCVTPH2PS    (SI), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -4869,14 +4942,14 @@ full77:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full77
+	JNZ          full78
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full77
-	JMP          summed77
+	JNZ          full78
+	JMP          summed78
 
-partial77:
+partial78:
 	VCVTPH2PS    (SI), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -4891,16 +4964,16 @@ partial77:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial77
+	JNZ          partial78
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial77
+	JNZ          partial78
 
-summed77:
+summed78:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled78
+	JE           scaled79
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -4908,12 +4981,12 @@ summed77:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
-scaled78:
+scaled79:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased78
+	JZ         biased79
 	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	VADDPS     Y6, Y2, Y2
@@ -4921,9 +4994,9 @@ scaled78:
 	VADDPS     Y6, Y4, Y4
 	VADDPS     Y6, Y5, Y5
 
-biased78:
+biased79:
 	TESTQ      DX, DX
-	JZ         added78
+	JZ         added79
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -4939,9 +5012,9 @@ biased78:
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
-added78:
+added79:
 	CMPQ   112(AX), $0x00
-	JE     clipped78
+	JE     clipped79
 	VXORPS Y6, Y6, Y6
 	VMAXPS Y1, Y6, Y1
 	VMAXPS Y2, Y6, Y2
@@ -4949,10 +5022,10 @@ added78:
 	VMAXPS Y4, Y6, Y4
 	VMAXPS Y5, Y6, Y5
 
-clipped78:
+clipped79:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part78
+	JNE     part79
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -4962,9 +5035,9 @@ clipped78:
 	VMOVUPS Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
-	JMP     stored78
+	JMP     stored79
 
-part78:
+part79:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -4975,7 +5048,7 @@ part78:
 	ADDQ       BX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
-stored78:
+stored79:
 	VZEROUPPER
 	RET
 
@@ -4994,7 +5067,7 @@ TEXT ·tileHalf6x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched79
+	JLT          fetched80
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -5009,7 +5082,7 @@ TEXT ·tileHalf6x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched79:
+fetched80:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5021,9 +5094,9 @@ fetched79:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial80
+	JNE  partial81
 
-full80:
+full81:
 	VCVTPH2PS    (DI), Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -5041,15 +5114,15 @@ full80:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full80
+	JNZ          full81
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full80
-	JMP          summed80
+	JNZ          full81
+	JMP          summed81
 
-partial80:
+partial81:
 	VCVTPH2PS    (DI), Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -5067,17 +5140,17 @@ partial80:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial80
+	JNZ          partial81
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial80
+	JNZ          partial81
 
-summed80:
+summed81:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled81
+	JE           scaled82
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -5086,12 +5159,12 @@ summed80:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-scaled81:
+scaled82:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased81
+	JZ         biased82
 	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	VADDPS     Y7, Y2, Y2
@@ -5100,9 +5173,9 @@ scaled81:
 	VADDPS     Y7, Y5, Y5
 	VADDPS     Y7, Y6, Y6
 
-biased81:
+biased82:
 	TESTQ      DX, DX
-	JZ         added81
+	JZ         added82
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -5121,9 +5194,9 @@ biased81:
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added81:
+added82:
 	CMPQ   112(AX), $0x00
-	JE     clipped81
+	JE     clipped82
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -5132,10 +5205,10 @@ added81:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped81:
+clipped82:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part81
+	JNE     part82
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -5147,9 +5220,9 @@ clipped81:
 	VMOVUPS Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y6, (CX)
-	JMP     stored81
+	JMP     stored82
 
-part81:
+part82:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -5162,7 +5235,7 @@ part81:
 	ADDQ       BX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
-stored81:
+stored82:
 	VZEROUPPER
 	RET
 
@@ -5182,7 +5255,7 @@ TEXT ·tileHalf7x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
 	CMPQ         56(AX), $0x40
-	JLT          fetched82
+	JLT          fetched83
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -5199,7 +5272,7 @@ TEXT ·tileHalf7x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched82:
+fetched83:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5211,9 +5284,9 @@ fetched82:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial83
+	JNE  partial84
 
-full83:
+full84:
 	VCVTPH2PS    (DI), Y8
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  Y8, Y9, Y1
@@ -5233,15 +5306,15 @@ full83:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full83
+	JNZ          full84
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full83
-	JMP          summed83
+	JNZ          full84
+	JMP          summed84
 
-partial83:
+partial84:
 	VCVTPH2PS    (DI), Y8
 	VBROADCASTSS (CX), Y9
 	VFMADD231PS  Y8, Y9, Y1
@@ -5261,17 +5334,17 @@ partial83:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial83
+	JNZ          partial84
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial83
+	JNZ          partial84
 
-summed83:
+summed84:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled84
+	JE           scaled85
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -5281,12 +5354,12 @@ summed83:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
-scaled84:
+scaled85:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased84
+	JZ         biased85
 	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
 	VADDPS     Y8, Y2, Y2
@@ -5296,9 +5369,9 @@ scaled84:
 	VADDPS     Y8, Y6, Y6
 	VADDPS     Y8, Y7, Y7
 
-biased84:
+biased85:
 	TESTQ      DX, DX
-	JZ         added84
+	JZ         added85
 	VMASKMOVPS (DX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
 	ADDQ       BX, DX
@@ -5320,9 +5393,9 @@ biased84:
 	VMASKMOVPS (DX), Y0, Y8
 	VADDPS     Y8, Y7, Y7
 
-added84:
+added85:
 	CMPQ   112(AX), $0x00
-	JE     clipped84
+	JE     clipped85
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y1, Y8, Y1
 	VMAXPS Y2, Y8, Y2
@@ -5332,10 +5405,10 @@ added84:
 	VMAXPS Y6, Y8, Y6
 	VMAXPS Y7, Y8, Y7
 
-clipped84:
+clipped85:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part84
+	JNE     part85
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -5349,9 +5422,9 @@ clipped84:
 	VMOVUPS Y6, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
-	JMP     stored84
+	JMP     stored85
 
-part84:
+part85:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -5366,7 +5439,7 @@ part84:
 	ADDQ       BX, CX
 	VMASKMOVPS Y7, Y0, (CX)
 
-stored84:
+stored85:
 	VZEROUPPER
 	RET
 
@@ -5387,7 +5460,7 @@ TEXT ·tileHalf8x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched85
+	JLT          fetched86
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -5406,7 +5479,7 @@ TEXT ·tileHalf8x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched85:
+fetched86:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5418,9 +5491,9 @@ fetched85:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial86
+	JNE  partial87
 
-full86:
+full87:
 	VCVTPH2PS    (DI), Y9
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y9, Y10, Y1
@@ -5442,15 +5515,15 @@ full86:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full86
+	JNZ          full87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full86
-	JMP          summed86
+	JNZ          full87
+	JMP          summed87
 
-partial86:
+partial87:
 	VCVTPH2PS    (DI), Y9
 	VBROADCASTSS (CX), Y10
 	VFMADD231PS  Y9, Y10, Y1
@@ -5472,17 +5545,17 @@ partial86:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial86
+	JNZ          partial87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial86
+	JNZ          partial87
 
-summed86:
+summed87:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled87
+	JE           scaled88
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -5493,12 +5566,12 @@ summed86:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-scaled87:
+scaled88:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased87
+	JZ         biased88
 	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
 	VADDPS     Y9, Y2, Y2
@@ -5509,9 +5582,9 @@ scaled87:
 	VADDPS     Y9, Y7, Y7
 	VADDPS     Y9, Y8, Y8
 
-biased87:
+biased88:
 	TESTQ      DX, DX
-	JZ         added87
+	JZ         added88
 	VMASKMOVPS (DX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
 	ADDQ       BX, DX
@@ -5536,9 +5609,9 @@ biased87:
 	VMASKMOVPS (DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added87:
+added88:
 	CMPQ   112(AX), $0x00
-	JE     clipped87
+	JE     clipped88
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -5549,10 +5622,10 @@ added87:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped87:
+clipped88:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part87
+	JNE     part88
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -5568,9 +5641,9 @@ clipped87:
 	VMOVUPS Y7, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y8, (CX)
-	JMP     stored87
+	JMP     stored88
 
-part87:
+part88:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -5587,7 +5660,7 @@ part87:
 	ADDQ       BX, CX
 	VMASKMOVPS Y8, Y0, (CX)
 
-stored87:
+stored88:
 	VZEROUPPER
 	RET
 
@@ -5609,7 +5682,7 @@ TEXT ·tileHalf9x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
 	CMPQ         56(AX), $0x40
-	JLT          fetched88
+	JLT          fetched89
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -5630,7 +5703,7 @@ TEXT ·tileHalf9x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched88:
+fetched89:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5642,9 +5715,9 @@ fetched88:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial89
+	JNE  partial90
 
-full89:
+full90:
 	VCVTPH2PS    (DI), Y10
 	VBROADCASTSS (CX), Y11
 	VFMADD231PS  Y10, Y11, Y1
@@ -5668,15 +5741,15 @@ full89:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full89
+	JNZ          full90
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full89
-	JMP          summed89
+	JNZ          full90
+	JMP          summed90
 
-partial89:
+partial90:
 	VCVTPH2PS    (DI), Y10
 	VBROADCASTSS (CX), Y11
 	VFMADD231PS  Y10, Y11, Y1
@@ -5700,17 +5773,17 @@ partial89:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial89
+	JNZ          partial90
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial89
+	JNZ          partial90
 
-summed89:
+summed90:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled90
+	JE           scaled91
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -5722,12 +5795,12 @@ summed89:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
-scaled90:
+scaled91:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased90
+	JZ         biased91
 	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
 	VADDPS     Y10, Y2, Y2
@@ -5739,9 +5812,9 @@ scaled90:
 	VADDPS     Y10, Y8, Y8
 	VADDPS     Y10, Y9, Y9
 
-biased90:
+biased91:
 	TESTQ      DX, DX
-	JZ         added90
+	JZ         added91
 	VMASKMOVPS (DX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
 	ADDQ       BX, DX
@@ -5769,9 +5842,9 @@ biased90:
 	VMASKMOVPS (DX), Y0, Y10
 	VADDPS     Y10, Y9, Y9
 
-added90:
+added91:
 	CMPQ   112(AX), $0x00
-	JE     clipped90
+	JE     clipped91
 	VXORPS Y10, Y10, Y10
 	VMAXPS Y1, Y10, Y1
 	VMAXPS Y2, Y10, Y2
@@ -5783,10 +5856,10 @@ added90:
 	VMAXPS Y8, Y10, Y8
 	VMAXPS Y9, Y10, Y9
 
-clipped90:
+clipped91:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part90
+	JNE     part91
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -5804,9 +5877,9 @@ clipped90:
 	VMOVUPS Y8, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
-	JMP     stored90
+	JMP     stored91
 
-part90:
+part91:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -5825,7 +5898,7 @@ part90:
 	ADDQ       BX, CX
 	VMASKMOVPS Y9, Y0, (CX)
 
-stored90:
+stored91:
 	VZEROUPPER
 	RET
 
@@ -5848,7 +5921,7 @@ TEXT ·tileHalf10x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched91
+	JLT          fetched92
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -5871,7 +5944,7 @@ TEXT ·tileHalf10x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched91:
+fetched92:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5883,9 +5956,9 @@ fetched91:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial92
+	JNE  partial93
 
-full92:
+full93:
 	VCVTPH2PS    (DI), Y11
 	VBROADCASTSS (CX), Y12
 	VFMADD231PS  Y11, Y12, Y1
@@ -5911,15 +5984,15 @@ full92:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full92
+	JNZ          full93
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full92
-	JMP          summed92
+	JNZ          full93
+	JMP          summed93
 
-partial92:
+partial93:
 	VCVTPH2PS    (DI), Y11
 	VBROADCASTSS (CX), Y12
 	VFMADD231PS  Y11, Y12, Y1
@@ -5945,17 +6018,17 @@ partial92:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial92
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial92
+	JNZ          partial93
 
-summed92:
+summed93:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled93
+	JE           scaled94
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -5968,12 +6041,12 @@ summed92:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-scaled93:
+scaled94:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased93
+	JZ         biased94
 	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
 	VADDPS     Y11, Y2, Y2
@@ -5986,9 +6059,9 @@ scaled93:
 	VADDPS     Y11, Y9, Y9
 	VADDPS     Y11, Y10, Y10
 
-biased93:
+biased94:
 	TESTQ      DX, DX
-	JZ         added93
+	JZ         added94
 	VMASKMOVPS (DX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
 	ADDQ       BX, DX
@@ -6019,9 +6092,9 @@ biased93:
 	VMASKMOVPS (DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added93:
+added94:
 	CMPQ   112(AX), $0x00
-	JE     clipped93
+	JE     clipped94
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -6034,10 +6107,10 @@ added93:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped93:
+clipped94:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part93
+	JNE     part94
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -6057,9 +6130,9 @@ clipped93:
 	VMOVUPS Y9, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y10, (CX)
-	JMP     stored93
+	JMP     stored94
 
-part93:
+part94:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -6080,7 +6153,7 @@ part93:
 	ADDQ       BX, CX
 	VMASKMOVPS Y10, Y0, (CX)
 
-stored93:
+stored94:
 	VZEROUPPER
 	RET
 
@@ -6104,7 +6177,7 @@ TEXT ·tileHalf11x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y10, Y10, Y10
 	VXORPS       Y11, Y11, Y11
 	CMPQ         56(AX), $0x40
-	JLT          fetched94
+	JLT          fetched95
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -6129,7 +6202,7 @@ TEXT ·tileHalf11x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched94:
+fetched95:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6143,9 +6216,9 @@ fetched94:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 	CMPQ 64(AX), $0x08
-	JNE  partial95
+	JNE  partial96
 
-full95:
+full96:
 	VCVTPH2PS    (R8), Y12
 	VBROADCASTSS (CX), Y13
 	VFMADD231PS  Y12, Y13, Y1
@@ -6174,16 +6247,16 @@ full95:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          full95
+	JNZ          full96
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          full95
-	JMP          summed95
+	JNZ          full96
+	JMP          summed96
 
-partial95:
+partial96:
 	VCVTPH2PS    (R8), Y12
 	VBROADCASTSS (CX), Y13
 	VFMADD231PS  Y12, Y13, Y1
@@ -6212,18 +6285,18 @@ partial95:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial95
+	JNZ          partial96
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial95
+	JNZ          partial96
 
-summed95:
+summed96:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled96
+	JE           scaled97
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -6237,12 +6310,12 @@ summed95:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
-scaled96:
+scaled97:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased96
+	JZ         biased97
 	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
 	VADDPS     Y12, Y2, Y2
@@ -6256,9 +6329,9 @@ scaled96:
 	VADDPS     Y12, Y10, Y10
 	VADDPS     Y12, Y11, Y11
 
-biased96:
+biased97:
 	TESTQ      DX, DX
-	JZ         added96
+	JZ         added97
 	VMASKMOVPS (DX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
 	ADDQ       BX, DX
@@ -6292,9 +6365,9 @@ biased96:
 	VMASKMOVPS (DX), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
-added96:
+added97:
 	CMPQ   112(AX), $0x00
-	JE     clipped96
+	JE     clipped97
 	VXORPS Y12, Y12, Y12
 	VMAXPS Y1, Y12, Y1
 	VMAXPS Y2, Y12, Y2
@@ -6308,10 +6381,10 @@ added96:
 	VMAXPS Y10, Y12, Y10
 	VMAXPS Y11, Y12, Y11
 
-clipped96:
+clipped97:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part96
+	JNE     part97
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -6333,9 +6406,9 @@ clipped96:
 	VMOVUPS Y10, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
-	JMP     stored96
+	JMP     stored97
 
-part96:
+part97:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -6358,7 +6431,7 @@ part96:
 	ADDQ       BX, CX
 	VMASKMOVPS Y11, Y0, (CX)
 
-stored96:
+stored97:
 	VZEROUPPER
 	RET
 
@@ -6383,7 +6456,7 @@ TEXT ·tileHalf12x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched97
+	JLT          fetched98
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -6410,7 +6483,7 @@ TEXT ·tileHalf12x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched97:
+fetched98:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6424,9 +6497,9 @@ fetched97:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 	CMPQ 64(AX), $0x08
-	JNE  partial98
+	JNE  partial99
 
-full98:
+full99:
 	VCVTPH2PS    (R8), Y13
 	VBROADCASTSS (CX), Y14
 	VFMADD231PS  Y13, Y14, Y1
@@ -6457,16 +6530,16 @@ full98:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          full98
+	JNZ          full99
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          full98
-	JMP          summed98
+	JNZ          full99
+	JMP          summed99
 
-partial98:
+partial99:
 	VCVTPH2PS    (R8), Y13
 	VBROADCASTSS (CX), Y14
 	VFMADD231PS  Y13, Y14, Y1
@@ -6497,18 +6570,18 @@ partial98:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial98
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial98
+	JNZ          partial99
 
-summed98:
+summed99:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled99
+	JE           scaled100
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -6523,12 +6596,12 @@ summed98:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
-scaled99:
+scaled100:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased99
+	JZ         biased100
 	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
 	VADDPS     Y13, Y2, Y2
@@ -6543,9 +6616,9 @@ scaled99:
 	VADDPS     Y13, Y11, Y11
 	VADDPS     Y13, Y12, Y12
 
-biased99:
+biased100:
 	TESTQ      DX, DX
-	JZ         added99
+	JZ         added100
 	VMASKMOVPS (DX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
 	ADDQ       BX, DX
@@ -6582,9 +6655,9 @@ biased99:
 	VMASKMOVPS (DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added99:
+added100:
 	CMPQ   112(AX), $0x00
-	JE     clipped99
+	JE     clipped100
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -6599,10 +6672,10 @@ added99:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped99:
+clipped100:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part99
+	JNE     part100
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -6626,9 +6699,9 @@ clipped99:
 	VMOVUPS Y11, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y12, (CX)
-	JMP     stored99
+	JMP     stored100
 
-part99:
+part100:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -6653,7 +6726,7 @@ part99:
 	ADDQ       BX, CX
 	VMASKMOVPS Y12, Y0, (CX)
 
-stored99:
+stored100:
 	VZEROUPPER
 	RET
 
@@ -6677,9 +6750,9 @@ TEXT ·streamHalf1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         8(AX), DX
 	MOVQ         56(AX), BX
 
-many100:
+many101:
 	CMPQ         BX, $0x00000008
-	JLT          one100
+	JLT          one101
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -6709,11 +6782,11 @@ many100:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000008, BX
-	JMP          many100
+	JMP          many101
 
-one100:
+one101:
 	TESTQ        BX, BX
-	JZ           summed100
+	JZ           summed101
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -6721,9 +6794,9 @@ one100:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000010, DX
 	SUBQ         $0x00000001, BX
-	JMP          one100
+	JMP          one101
 
-summed100:
+summed101:
 	VADDPS       Y2, Y1, Y1
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y1, Y1
@@ -6733,42 +6806,42 @@ summed100:
 	VADDPS       Y8, Y1, Y1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled101
+	JE           scaled102
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
-scaled101:
+scaled102:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased101
+	JZ         biased102
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-biased101:
+biased102:
 	TESTQ      DX, DX
-	JZ         added101
+	JZ         added102
 	VMASKMOVPS (DX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-added101:
+added102:
 	CMPQ   112(AX), $0x00
-	JE     clipped101
+	JE     clipped102
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-clipped101:
+clipped102:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part101
+	JNE     part102
 	VMOVUPS Y1, (CX)
-	JMP     stored101
+	JMP     stored102
 
-part101:
+part102:
 	VMASKMOVPS Y1, Y0, (CX)
 
-stored101:
+stored102:
 	VZEROUPPER
 	RET
 
@@ -6794,9 +6867,9 @@ TEXT ·streamHalf2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         24(AX), SI
 	ADDQ         CX, SI
 
-many102:
+many103:
 	CMPQ         BX, $0x00000004
-	JLT          one102
+	JLT          one103
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -6822,11 +6895,11 @@ many102:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000004, BX
-	JMP          many102
+	JMP          many103
 
-one102:
+one103:
 	TESTQ        BX, BX
-	JZ           summed102
+	JZ           summed103
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -6837,9 +6910,9 @@ one102:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000010, DX
 	SUBQ         $0x00000001, BX
-	JMP          one102
+	JMP          one103
 
-summed102:
+summed103:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y5, Y1, Y1
@@ -6848,52 +6921,52 @@ summed102:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled103
+	JE           scaled104
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled103:
+scaled104:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased103
+	JZ         biased104
 	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	VADDPS     Y3, Y2, Y2
 
-biased103:
+biased104:
 	TESTQ      DX, DX
-	JZ         added103
+	JZ         added104
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added103:
+added104:
 	CMPQ   112(AX), $0x00
-	JE     clipped103
+	JE     clipped104
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped103:
+clipped104:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part103
+	JNE     part104
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
-	JMP     stored103
+	JMP     stored104
 
-part103:
+part104:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
-stored103:
+stored104:
 	VZEROUPPER
 	RET
 
@@ -6915,9 +6988,9 @@ TEXT ·tileHalf1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial104
+	JNE          partial105
 
-full104:
+full105:
 	VCVTPH2PS    (DX), Y3
 	VCVTPH2PS    16(DX), Y4
 	VBROADCASTSS (CX), Y5
@@ -6926,14 +6999,14 @@ full104:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full104
+	JNZ          full105
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full104
-	JMP          summed104
+	JNZ          full105
+	JMP          summed105
 
-partial104:
+partial105:
 	VCVTPH2PS    (DX), Y3
 	VCVTPH2PS    16(DX), Y4
 	VBROADCASTSS (CX), Y5
@@ -6942,58 +7015,58 @@ partial104:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial104
+	JNZ          partial105
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial104
+	JNZ          partial105
 
-summed104:
+summed105:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled105
+	JE           scaled106
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled105:
+scaled106:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased105
+	JZ         biased106
 	VMOVUPS    (CX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-biased105:
+biased106:
 	TESTQ      DX, DX
-	JZ         added105
+	JZ         added106
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added105:
+added106:
 	CMPQ   112(AX), $0x00
-	JE     clipped105
+	JE     clipped106
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped105:
+clipped106:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part105
+	JNE     part106
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored105
+	JMP     stored106
 
-part105:
+part106:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored105:
+stored106:
 	VZEROUPPER
 	RET
 
@@ -7017,9 +7090,9 @@ TEXT ·tileHalf2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial106
+	JNE          partial107
 
-full106:
+full107:
 	VCVTPH2PS    (BX), Y5
 	VCVTPH2PS    16(BX), Y6
 	VBROADCASTSS (CX), Y7
@@ -7031,14 +7104,14 @@ full106:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full106
+	JNZ          full107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full106
-	JMP          summed106
+	JNZ          full107
+	JMP          summed107
 
-partial106:
+partial107:
 	VCVTPH2PS    (BX), Y5
 	VCVTPH2PS    16(BX), Y6
 	VBROADCASTSS (CX), Y7
@@ -7050,28 +7123,28 @@ partial106:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial106
+	JNZ          partial107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial106
+	JNZ          partial107
 
-summed106:
+summed107:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled107
+	JE           scaled108
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled107:
+scaled108:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased107
+	JZ         biased108
 	VMOVUPS    (CX), Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y3, Y3
@@ -7079,9 +7152,9 @@ scaled107:
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y4, Y4
 
-biased107:
+biased108:
 	TESTQ      DX, DX
-	JZ         added107
+	JZ         added108
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
@@ -7090,34 +7163,34 @@ biased107:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added107:
+added108:
 	CMPQ   112(AX), $0x00
-	JE     clipped107
+	JE     clipped108
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped107:
+clipped108:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part107
+	JNE     part108
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored107
+	JMP     stored108
 
-part107:
+part108:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored107:
+stored108:
 	VZEROUPPER
 	RET
 
@@ -7136,7 +7209,7 @@ TEXT ·tileHalf3x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched108
+	JLT          fetched109
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -7145,7 +7218,7 @@ TEXT ·tileHalf3x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched108:
+fetched109:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -7154,9 +7227,9 @@ fetched108:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x08
-	JNE  partial109
+	JNE  partial110
 
-full109:
+full110:
 	VCVTPH2PS    (BX), Y7
 	VCVTPH2PS    16(BX), Y8
 	VBROADCASTSS (CX), Y9
@@ -7171,14 +7244,14 @@ full109:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full109
+	JNZ          full110
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full109
-	JMP          summed109
+	JNZ          full110
+	JMP          summed110
 
-partial109:
+partial110:
 	VCVTPH2PS    (BX), Y7
 	VCVTPH2PS    16(BX), Y8
 	VBROADCASTSS (CX), Y9
@@ -7193,16 +7266,16 @@ partial109:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial109
+	JNZ          partial110
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial109
+	JNZ          partial110
 
-summed109:
+summed110:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled110
+	JE           scaled111
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -7211,12 +7284,12 @@ summed109:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
-scaled110:
+scaled111:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased110
+	JZ         biased111
 	VMOVUPS    (CX), Y7
 	VADDPS     Y7, Y1, Y1
 	VADDPS     Y7, Y3, Y3
@@ -7226,9 +7299,9 @@ scaled110:
 	VADDPS     Y7, Y4, Y4
 	VADDPS     Y7, Y6, Y6
 
-biased110:
+biased111:
 	TESTQ      DX, DX
-	JZ         added110
+	JZ         added111
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
@@ -7241,9 +7314,9 @@ biased110:
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added110:
+added111:
 	CMPQ   112(AX), $0x00
-	JE     clipped110
+	JE     clipped111
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -7252,10 +7325,10 @@ added110:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped110:
+clipped111:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part110
+	JNE     part111
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -7264,9 +7337,9 @@ clipped110:
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	JMP     stored110
+	JMP     stored111
 
-part110:
+part111:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -7276,7 +7349,7 @@ part110:
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
-stored110:
+stored111:
 	VZEROUPPER
 	RET
 
@@ -7297,7 +7370,7 @@ TEXT ·tileHalf4x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched111
+	JLT          fetched112
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -7308,7 +7381,7 @@ TEXT ·tileHalf4x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched111:
+fetched112:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7318,9 +7391,9 @@ fetched111:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial112
+	JNE  partial113
 
-full112:
+full113:
 	VCVTPH2PS    (SI), Y9
 	VCVTPH2PS    16(SI), Y10
 	VBROADCASTSS (CX), Y11
@@ -7338,14 +7411,14 @@ full112:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full112
+	JNZ          full113
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full112
-	JMP          summed112
+	JNZ          full113
+	JMP          summed113
 
-partial112:
+partial113:
 	VCVTPH2PS    (SI), Y9
 	VCVTPH2PS    16(SI), Y10
 	VBROADCASTSS (CX), Y11
@@ -7363,16 +7436,16 @@ partial112:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial112
+	JNZ          partial113
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial112
+	JNZ          partial113
 
-summed112:
+summed113:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled113
+	JE           scaled114
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -7383,12 +7456,12 @@ summed112:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
-scaled113:
+scaled114:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased113
+	JZ         biased114
 	VMOVUPS    (CX), Y9
 	VADDPS     Y9, Y1, Y1
 	VADDPS     Y9, Y3, Y3
@@ -7400,9 +7473,9 @@ scaled113:
 	VADDPS     Y9, Y6, Y6
 	VADDPS     Y9, Y8, Y8
 
-biased113:
+biased114:
 	TESTQ      DX, DX
-	JZ         added113
+	JZ         added114
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
@@ -7419,9 +7492,9 @@ biased113:
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added113:
+added114:
 	CMPQ   112(AX), $0x00
-	JE     clipped113
+	JE     clipped114
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -7432,10 +7505,10 @@ added113:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped113:
+clipped114:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part113
+	JNE     part114
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -7447,9 +7520,9 @@ clipped113:
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	JMP     stored113
+	JMP     stored114
 
-part113:
+part114:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -7462,7 +7535,7 @@ part113:
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
-stored113:
+stored114:
 	VZEROUPPER
 	RET
 
@@ -7485,7 +7558,7 @@ TEXT ·tileHalf5x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched114
+	JLT          fetched115
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -7498,7 +7571,7 @@ TEXT ·tileHalf5x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched114:
+fetched115:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7508,9 +7581,9 @@ fetched114:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial115
+	JNE  partial116
 
-full115:
+full116:
 	VCVTPH2PS    (SI), Y11
 	VCVTPH2PS    16(SI), Y12
 	VBROADCASTSS (CX), Y13
@@ -7531,14 +7604,14 @@ full115:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full115
+	JNZ          full116
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full115
-	JMP          summed115
+	JNZ          full116
+	JMP          summed116
 
-partial115:
+partial116:
 	VCVTPH2PS    (SI), Y11
 	VCVTPH2PS    16(SI), Y12
 	VBROADCASTSS (CX), Y13
@@ -7559,16 +7632,16 @@ partial115:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial115
+	JNZ          partial116
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial115
+	JNZ          partial116
 
-summed115:
+summed116:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled116
+	JE           scaled117
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -7581,12 +7654,12 @@ summed115:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
-scaled116:
+scaled117:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased116
+	JZ         biased117
 	VMOVUPS    (CX), Y11
 	VADDPS     Y11, Y1, Y1
 	VADDPS     Y11, Y3, Y3
@@ -7600,9 +7673,9 @@ scaled116:
 	VADDPS     Y11, Y8, Y8
 	VADDPS     Y11, Y10, Y10
 
-biased116:
+biased117:
 	TESTQ      DX, DX
-	JZ         added116
+	JZ         added117
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
@@ -7623,9 +7696,9 @@ biased116:
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added116:
+added117:
 	CMPQ   112(AX), $0x00
-	JE     clipped116
+	JE     clipped117
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -7638,10 +7711,10 @@ added116:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped116:
+clipped117:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part116
+	JNE     part117
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -7656,9 +7729,9 @@ clipped116:
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	JMP     stored116
+	JMP     stored117
 
-part116:
+part117:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -7674,7 +7747,7 @@ part116:
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
-stored116:
+stored117:
 	VZEROUPPER
 	RET
 
@@ -7699,7 +7772,7 @@ TEXT ·tileHalf6x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched117
+	JLT          fetched118
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -7714,7 +7787,7 @@ TEXT ·tileHalf6x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched117:
+fetched118:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7726,9 +7799,9 @@ fetched117:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial118
+	JNE  partial119
 
-full118:
+full119:
 	VCVTPH2PS    (DI), Y13
 	VCVTPH2PS    16(DI), Y14
 	VBROADCASTSS (CX), Y15
@@ -7753,15 +7826,15 @@ full118:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full118
+	JNZ          full119
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full118
-	JMP          summed118
+	JNZ          full119
+	JMP          summed119
 
-partial118:
+partial119:
 	VCVTPH2PS    (DI), Y13
 	VCVTPH2PS    16(DI), Y14
 	VBROADCASTSS (CX), Y15
@@ -7786,17 +7859,17 @@ partial118:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial118
+	JNZ          partial119
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial118
+	JNZ          partial119
 
-summed118:
+summed119:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled119
+	JE           scaled120
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -7811,12 +7884,12 @@ summed118:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
-scaled119:
+scaled120:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased119
+	JZ         biased120
 	VMOVUPS    (CX), Y13
 	VADDPS     Y13, Y1, Y1
 	VADDPS     Y13, Y3, Y3
@@ -7832,9 +7905,9 @@ scaled119:
 	VADDPS     Y13, Y10, Y10
 	VADDPS     Y13, Y12, Y12
 
-biased119:
+biased120:
 	TESTQ      DX, DX
-	JZ         added119
+	JZ         added120
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
@@ -7859,9 +7932,9 @@ biased119:
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added119:
+added120:
 	CMPQ   112(AX), $0x00
-	JE     clipped119
+	JE     clipped120
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -7876,10 +7949,10 @@ added119:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped119:
+clipped120:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part119
+	JNE     part120
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -7897,9 +7970,9 @@ clipped119:
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
-	JMP     stored119
+	JMP     stored120
 
-part119:
+part120:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -7918,7 +7991,7 @@ part119:
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
-stored119:
+stored120:
 	VZEROUPPER
 	RET
 
@@ -7942,9 +8015,9 @@ TEXT ·streamHalf1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         8(AX), DX
 	MOVQ         56(AX), BX
 
-many120:
+many121:
 	CMPQ         BX, $0x00000004
-	JLT          one120
+	JLT          one121
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VCVTPH2PS    16(DX), Y10
@@ -7970,11 +8043,11 @@ many120:
 	ADDQ         $0x00000010, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000004, BX
-	JMP          many120
+	JMP          many121
 
-one120:
+one121:
 	TESTQ        BX, BX
-	JZ           summed120
+	JZ           summed121
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VCVTPH2PS    16(DX), Y10
@@ -7984,9 +8057,9 @@ one120:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one120
+	JMP          one121
 
-summed120:
+summed121:
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y5, Y1, Y1
@@ -7995,49 +8068,49 @@ summed120:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled121
+	JE           scaled122
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
-scaled121:
+scaled122:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased121
+	JZ         biased122
 	VMOVUPS    (CX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-biased121:
+biased122:
 	TESTQ      DX, DX
-	JZ         added121
+	JZ         added122
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added121:
+added122:
 	CMPQ   112(AX), $0x00
-	JE     clipped121
+	JE     clipped122
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped121:
+clipped122:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part121
+	JNE     part122
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored121
+	JMP     stored122
 
-part121:
+part122:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored121:
+stored122:
 	VZEROUPPER
 	RET
 
@@ -8063,9 +8136,9 @@ TEXT ·streamHalf2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         24(AX), SI
 	ADDQ         CX, SI
 
-many122:
+many123:
 	CMPQ         BX, $0x00000002
-	JLT          one122
+	JLT          one123
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VCVTPH2PS    16(DX), Y10
@@ -8087,11 +8160,11 @@ many122:
 	ADDQ         $0x00000008, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000002, BX
-	JMP          many122
+	JMP          many123
 
-one122:
+one123:
 	TESTQ        BX, BX
-	JZ           summed122
+	JZ           summed123
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Y9
 	VCVTPH2PS    16(DX), Y10
@@ -8105,28 +8178,28 @@ one122:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one122
+	JMP          one123
 
-summed122:
+summed123:
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
 	VADDPS       Y7, Y3, Y3
 	VADDPS       Y8, Y4, Y4
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled123
+	JE           scaled124
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
-scaled123:
+scaled124:
 	MOVQ       104(AX), CX
 	MOVQ       72(AX), DX
 	MOVQ       48(AX), BX
 	TESTQ      CX, CX
-	JZ         biased123
+	JZ         biased124
 	VMOVUPS    (CX), Y5
 	VADDPS     Y5, Y1, Y1
 	VADDPS     Y5, Y3, Y3
@@ -8134,9 +8207,9 @@ scaled123:
 	VADDPS     Y5, Y2, Y2
 	VADDPS     Y5, Y4, Y4
 
-biased123:
+biased124:
 	TESTQ      DX, DX
-	JZ         added123
+	JZ         added124
 	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
@@ -8145,34 +8218,34 @@ biased123:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added123:
+added124:
 	CMPQ   112(AX), $0x00
-	JE     clipped123
+	JE     clipped124
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped123:
+clipped124:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part123
+	JNE     part124
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored123
+	JMP     stored124
 
-part123:
+part124:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored123:
+stored124:
 	VZEROUPPER
 	RET
 
@@ -8183,9 +8256,9 @@ TEXT ·nearestBrainF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many124:
+many125:
 	CMPQ      AX, $0x00000020
-	JLT       one124
+	JLT       one125
 	VMOVUPS   (DX), Z0
 	VPSRLD    $0x10, Z0, Z1
 	VANDPS    constF32_1<>+0(SB), Z1, Z1
@@ -8209,11 +8282,11 @@ many124:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	SUBQ      $0x00000020, AX
-	JMP       many124
+	JMP       many125
 
-one124:
+one125:
 	CMPQ      AX, $0x00000010
-	JLT       rest124
+	JLT       rest125
 	VMOVUPS   (DX), Z0
 	VPSRLD    $0x10, Z0, Z1
 	VANDPS    constF32_1<>+0(SB), Z1, Z1
@@ -8227,11 +8300,11 @@ one124:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, AX
-	JMP       one124
+	JMP       one125
 
-rest124:
+rest125:
 	TESTQ     AX, AX
-	JZ        done124
+	JZ        done125
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -8248,7 +8321,7 @@ rest124:
 	VANDPS    constF32_ffff0000<>+0(SB), Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done124:
+done125:
 	VZEROUPPER
 	RET
 
@@ -8259,9 +8332,9 @@ TEXT ·nearestHalfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many125:
+many126:
 	CMPQ      AX, $0x00000020
-	JLT       one125
+	JLT       one126
 	VMOVUPS   (DX), Z0
 	VANDPS    constF32_80000000<>+0(SB), Z0, Z1
 	VORPS     constF32_7fc00000<>+0(SB), Z1, Z1
@@ -8281,11 +8354,11 @@ many125:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	SUBQ      $0x00000020, AX
-	JMP       many125
+	JMP       many126
 
-one125:
+one126:
 	CMPQ      AX, $0x00000010
-	JLT       rest125
+	JLT       rest126
 	VMOVUPS   (DX), Z0
 	VANDPS    constF32_80000000<>+0(SB), Z0, Z1
 	VORPS     constF32_7fc00000<>+0(SB), Z1, Z1
@@ -8297,11 +8370,11 @@ one125:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, AX
-	JMP       one125
+	JMP       one126
 
-rest125:
+rest126:
 	TESTQ     AX, AX
-	JZ        done125
+	JZ        done126
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -8316,7 +8389,7 @@ rest125:
 	VCVTPH2PS Y0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done125:
+done126:
 	VZEROUPPER
 	RET
 
@@ -8327,9 +8400,9 @@ TEXT ·truncateBrainF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many126:
+many127:
 	CMPQ      AX, $0x00000040
-	JLT       one126
+	JLT       one127
 	VMOVUPS   (DX), Z0
 	VANDPS    constF32_ffff0000<>+0(SB), Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -8353,11 +8426,11 @@ many126:
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	SUBQ      $0x00000040, AX
-	JMP       many126
+	JMP       many127
 
-one126:
+one127:
 	CMPQ      AX, $0x00000010
-	JLT       rest126
+	JLT       rest127
 	VMOVUPS   (DX), Z0
 	VANDPS    constF32_ffff0000<>+0(SB), Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -8366,11 +8439,11 @@ one126:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, AX
-	JMP       one126
+	JMP       one127
 
-rest126:
+rest127:
 	TESTQ     AX, AX
-	JZ        done126
+	JZ        done127
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -8382,7 +8455,82 @@ rest126:
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
-done126:
+done127:
+	VZEROUPPER
+	RET
+
+// func addProductHalfF32AVX512(n int, y *byte, x *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addProductHalfF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many128:
+	CMPQ      AX, $0x00000020
+	JLT       one128
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (CX), Z2
+	VMULPS    Z0, Z1, Z1
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VADDPS    Z1, Z2, Z2
+	VCVTPS2PH $0x00, Z2, Y1
+	VCVTPH2PS Y1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z1
+	VMOVUPS   64(CX), Z2
+	VMULPS    Z0, Z1, Z1
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VADDPS    Z1, Z2, Z2
+	VCVTPS2PH $0x00, Z2, Y1
+	VCVTPH2PS Y1, Z1
+	VMOVUPS   Z1, 64(CX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, AX
+	JMP       many128
+
+one128:
+	CMPQ      AX, $0x00000010
+	JLT       rest128
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (CX), Z2
+	VMULPS    Z0, Z1, Z1
+	VCVTPS2PH $0x00, Z1, Y1
+	VCVTPH2PS Y1, Z1
+	VADDPS    Z1, Z2, Z2
+	VCVTPS2PH $0x00, Z2, Y1
+	VCVTPH2PS Y1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, AX
+	JMP       one128
+
+rest128:
+	TESTQ     AX, AX
+	JZ        done128
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z0, Z1, Z1
+	VCVTPS2PH $0x00, Z1, Y0
+	VCVTPH2PS Y0, Z0
+	VADDPS    Z0, Z2, Z2
+	VCVTPS2PH $0x00, Z2, Y0
+	VCVTPH2PS Y0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done128:
 	VZEROUPPER
 	RET
 
@@ -8393,14 +8541,14 @@ TEXT ·widenBrainF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block127:
+block129:
 	VPMOVZXWD (DX), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VMOVUPS   Z0, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000020, DX
 	DECQ      AX
-	JNZ       block127
+	JNZ       block129
 	VZEROUPPER
 	RET
 
@@ -8411,7 +8559,7 @@ TEXT ·narrowBrainF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block128:
+block130:
 	VMOVUPS   (DX), Z0
 	VPSRLD    $0x10, Z0, Z1
 	VANDPS    constF32_1<>+0(SB), Z1, Z1
@@ -8426,7 +8574,7 @@ block128:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, DX
 	DECQ      AX
-	JNZ       block128
+	JNZ       block130
 	VZEROUPPER
 	RET
 
@@ -8449,7 +8597,7 @@ TEXT ·tileBrain1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial129:
+partial131:
 	VPMOVZXWD    (DX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VBROADCASTSS (CX), Z2
@@ -8457,38 +8605,38 @@ partial129:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial129
+	JNZ          partial131
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial129
+	JNZ          partial131
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled130
+	JE           scaled132
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled130:
+scaled132:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased130
+	JZ        biased132
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased130:
+biased132:
 	TESTQ  DX, DX
-	JZ     added130
+	JZ     added132
 	VADDPS (DX), Z0, K1, Z0
 
-added130:
+added132:
 	CMPQ   112(AX), $0x00
-	JE     clipped130
+	JE     clipped132
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped130:
+clipped132:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -8514,7 +8662,7 @@ TEXT ·tileBrain2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial131:
+partial133:
 	VPMOVZXWD    (BX), Z2
 	VPSLLD       $0x10, Z2, Z2
 	VBROADCASTSS (CX), Z3
@@ -8524,43 +8672,43 @@ partial131:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial131
+	JNZ          partial133
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial131
+	JNZ          partial133
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled132
+	JE           scaled134
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled132:
+scaled134:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased132
+	JZ        biased134
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased132:
+biased134:
 	TESTQ  DX, DX
-	JZ     added132
+	JZ     added134
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added132:
+added134:
 	CMPQ   112(AX), $0x00
-	JE     clipped132
+	JE     clipped134
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped132:
+clipped134:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8589,12 +8737,12 @@ TEXT ·tileBrain3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched133
+	JLT    fetched135
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch133:
+fetch135:
 	PREFETCHT1   (R10)
 	ADDQ         R11, R10
 	VPMOVZXWD    (BX), Z3
@@ -8608,12 +8756,12 @@ fetch133:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch133
+	JNZ          fetch135
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched133:
-partial134:
+fetched135:
+partial136:
 	VPMOVZXWD    (BX), Z3
 	VPSLLD       $0x10, Z3, Z3
 	VBROADCASTSS (CX), Z4
@@ -8625,48 +8773,48 @@ partial134:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial134
+	JNZ          partial136
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial134
+	JNZ          partial136
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled135
+	JE           scaled137
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
-scaled135:
+scaled137:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased135
+	JZ        biased137
 	VMOVUPS.Z (CX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	VADDPS    Z3, Z1, Z1
 	VADDPS    Z3, Z2, Z2
 
-biased135:
+biased137:
 	TESTQ  DX, DX
-	JZ     added135
+	JZ     added137
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, K1, Z2
 
-added135:
+added137:
 	CMPQ   112(AX), $0x00
-	JE     clipped135
+	JE     clipped137
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped135:
+clipped137:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8699,12 +8847,12 @@ TEXT ·tileBrain4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched136
+	JLT    fetched138
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch136:
+fetch138:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VPMOVZXWD    (SI), Z4
@@ -8720,12 +8868,12 @@ fetch136:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch136
+	JNZ          fetch138
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched136:
-partial137:
+fetched138:
+partial139:
 	VPMOVZXWD    (SI), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VBROADCASTSS (CX), Z5
@@ -8739,35 +8887,35 @@ partial137:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial137
+	JNZ          partial139
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial137
+	JNZ          partial139
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled138
+	JE           scaled140
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled138:
+scaled140:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased138
+	JZ        biased140
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z2, Z2
 	VADDPS    Z4, Z3, Z3
 
-biased138:
+biased140:
 	TESTQ  DX, DX
-	JZ     added138
+	JZ     added140
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -8776,16 +8924,16 @@ biased138:
 	ADDQ   BX, DX
 	VADDPS (DX), Z3, K1, Z3
 
-added138:
+added140:
 	CMPQ   112(AX), $0x00
-	JE     clipped138
+	JE     clipped140
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped138:
+clipped140:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8821,12 +8969,12 @@ TEXT ·tileBrain5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched139
+	JLT    fetched141
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch139:
+fetch141:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VPMOVZXWD    (SI), Z5
@@ -8844,12 +8992,12 @@ fetch139:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch139
+	JNZ          fetch141
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched139:
-partial140:
+fetched141:
+partial142:
 	VPMOVZXWD    (SI), Z5
 	VPSLLD       $0x10, Z5, Z5
 	VBROADCASTSS (CX), Z6
@@ -8865,14 +9013,14 @@ partial140:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial140
+	JNZ          partial142
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial140
+	JNZ          partial142
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled141
+	JE           scaled143
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -8880,12 +9028,12 @@ partial140:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
-scaled141:
+scaled143:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased141
+	JZ        biased143
 	VMOVUPS.Z (CX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	VADDPS    Z5, Z1, Z1
@@ -8893,9 +9041,9 @@ scaled141:
 	VADDPS    Z5, Z3, Z3
 	VADDPS    Z5, Z4, Z4
 
-biased141:
+biased143:
 	TESTQ  DX, DX
-	JZ     added141
+	JZ     added143
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -8906,9 +9054,9 @@ biased141:
 	ADDQ   BX, DX
 	VADDPS (DX), Z4, K1, Z4
 
-added141:
+added143:
 	CMPQ   112(AX), $0x00
-	JE     clipped141
+	JE     clipped143
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -8916,7 +9064,7 @@ added141:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped141:
+clipped143:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8957,12 +9105,12 @@ TEXT ·tileBrain6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched142
+	JLT    fetched144
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch142:
+fetch144:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VPMOVZXWD    (DI), Z6
@@ -8983,12 +9131,12 @@ fetch142:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch142
+	JNZ          fetch144
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched142:
-partial143:
+fetched144:
+partial145:
 	VPMOVZXWD    (DI), Z6
 	VPSLLD       $0x10, Z6, Z6
 	VBROADCASTSS (CX), Z7
@@ -9007,15 +9155,15 @@ partial143:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial143
+	JNZ          partial145
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial143
+	JNZ          partial145
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled144
+	JE           scaled146
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -9024,12 +9172,12 @@ partial143:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled144:
+scaled146:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased144
+	JZ        biased146
 	VMOVUPS.Z (CX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z1, Z1
@@ -9038,9 +9186,9 @@ scaled144:
 	VADDPS    Z6, Z4, Z4
 	VADDPS    Z6, Z5, Z5
 
-biased144:
+biased146:
 	TESTQ  DX, DX
-	JZ     added144
+	JZ     added146
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9053,9 +9201,9 @@ biased144:
 	ADDQ   BX, DX
 	VADDPS (DX), Z5, K1, Z5
 
-added144:
+added146:
 	CMPQ   112(AX), $0x00
-	JE     clipped144
+	JE     clipped146
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -9064,7 +9212,7 @@ added144:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped144:
+clipped146:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -9108,12 +9256,12 @@ TEXT ·tileBrain7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched145
+	JLT    fetched147
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch145:
+fetch147:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VPMOVZXWD    (DI), Z7
@@ -9136,12 +9284,12 @@ fetch145:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch145
+	JNZ          fetch147
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched145:
-partial146:
+fetched147:
+partial148:
 	VPMOVZXWD    (DI), Z7
 	VPSLLD       $0x10, Z7, Z7
 	VBROADCASTSS (CX), Z8
@@ -9162,15 +9310,15 @@ partial146:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial146
+	JNZ          partial148
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial146
+	JNZ          partial148
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled147
+	JE           scaled149
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -9180,12 +9328,12 @@ partial146:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
-scaled147:
+scaled149:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased147
+	JZ        biased149
 	VMOVUPS.Z (CX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	VADDPS    Z7, Z1, Z1
@@ -9195,9 +9343,9 @@ scaled147:
 	VADDPS    Z7, Z5, Z5
 	VADDPS    Z7, Z6, Z6
 
-biased147:
+biased149:
 	TESTQ  DX, DX
-	JZ     added147
+	JZ     added149
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9212,9 +9360,9 @@ biased147:
 	ADDQ   BX, DX
 	VADDPS (DX), Z6, K1, Z6
 
-added147:
+added149:
 	CMPQ   112(AX), $0x00
-	JE     clipped147
+	JE     clipped149
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -9224,7 +9372,7 @@ added147:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped147:
+clipped149:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -9271,12 +9419,12 @@ TEXT ·tileBrain8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched148
+	JLT    fetched150
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch148:
+fetch150:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VPMOVZXWD    (DI), Z8
@@ -9301,12 +9449,12 @@ fetch148:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch148
+	JNZ          fetch150
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched148:
-partial149:
+fetched150:
+partial151:
 	VPMOVZXWD    (DI), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VBROADCASTSS (CX), Z9
@@ -9329,15 +9477,15 @@ partial149:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial149
+	JNZ          partial151
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial149
+	JNZ          partial151
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled150
+	JE           scaled152
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -9348,12 +9496,12 @@ partial149:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled150:
+scaled152:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased150
+	JZ        biased152
 	VMOVUPS.Z (CX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z1, Z1
@@ -9364,9 +9512,9 @@ scaled150:
 	VADDPS    Z8, Z6, Z6
 	VADDPS    Z8, Z7, Z7
 
-biased150:
+biased152:
 	TESTQ  DX, DX
-	JZ     added150
+	JZ     added152
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9383,9 +9531,9 @@ biased150:
 	ADDQ   BX, DX
 	VADDPS (DX), Z7, K1, Z7
 
-added150:
+added152:
 	CMPQ   112(AX), $0x00
-	JE     clipped150
+	JE     clipped152
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -9396,7 +9544,7 @@ added150:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped150:
+clipped152:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -9446,12 +9594,12 @@ TEXT ·tileBrain9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched151
+	JLT    fetched153
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch151:
+fetch153:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VPMOVZXWD    (DI), Z9
@@ -9478,12 +9626,12 @@ fetch151:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch151
+	JNZ          fetch153
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched151:
-partial152:
+fetched153:
+partial154:
 	VPMOVZXWD    (DI), Z9
 	VPSLLD       $0x10, Z9, Z9
 	VBROADCASTSS (CX), Z10
@@ -9508,15 +9656,15 @@ partial152:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial152
+	JNZ          partial154
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial152
+	JNZ          partial154
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled153
+	JE           scaled155
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -9528,12 +9676,12 @@ partial152:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
-scaled153:
+scaled155:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased153
+	JZ        biased155
 	VMOVUPS.Z (CX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	VADDPS    Z9, Z1, Z1
@@ -9545,9 +9693,9 @@ scaled153:
 	VADDPS    Z9, Z7, Z7
 	VADDPS    Z9, Z8, Z8
 
-biased153:
+biased155:
 	TESTQ  DX, DX
-	JZ     added153
+	JZ     added155
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9566,9 +9714,9 @@ biased153:
 	ADDQ   BX, DX
 	VADDPS (DX), Z8, K1, Z8
 
-added153:
+added155:
 	CMPQ   112(AX), $0x00
-	JE     clipped153
+	JE     clipped155
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -9580,7 +9728,7 @@ added153:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped153:
+clipped155:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -9633,12 +9781,12 @@ TEXT ·tileBrain10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched154
+	JLT    fetched156
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch154:
+fetch156:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VPMOVZXWD    (DI), Z10
@@ -9667,12 +9815,12 @@ fetch154:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch154
+	JNZ          fetch156
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched154:
-partial155:
+fetched156:
+partial157:
 	VPMOVZXWD    (DI), Z10
 	VPSLLD       $0x10, Z10, Z10
 	VBROADCASTSS (CX), Z11
@@ -9699,15 +9847,15 @@ partial155:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial155
+	JNZ          partial157
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial155
+	JNZ          partial157
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled156
+	JE           scaled158
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -9720,12 +9868,12 @@ partial155:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled156:
+scaled158:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased156
+	JZ        biased158
 	VMOVUPS.Z (CX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z1, Z1
@@ -9738,9 +9886,9 @@ scaled156:
 	VADDPS    Z10, Z8, Z8
 	VADDPS    Z10, Z9, Z9
 
-biased156:
+biased158:
 	TESTQ  DX, DX
-	JZ     added156
+	JZ     added158
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9761,9 +9909,9 @@ biased156:
 	ADDQ   BX, DX
 	VADDPS (DX), Z9, K1, Z9
 
-added156:
+added158:
 	CMPQ   112(AX), $0x00
-	JE     clipped156
+	JE     clipped158
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -9776,7 +9924,7 @@ added156:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped156:
+clipped158:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -9834,12 +9982,12 @@ TEXT ·tileBrain11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched157
+	JLT    fetched159
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch157:
+fetch159:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VPMOVZXWD    (R8), Z11
@@ -9871,12 +10019,12 @@ fetch157:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch157
+	JNZ          fetch159
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched157:
-partial158:
+fetched159:
+partial160:
 	VPMOVZXWD    (R8), Z11
 	VPSLLD       $0x10, Z11, Z11
 	VBROADCASTSS (CX), Z12
@@ -9906,16 +10054,16 @@ partial158:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial158
+	JNZ          partial160
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial158
+	JNZ          partial160
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled159
+	JE           scaled161
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -9929,12 +10077,12 @@ partial158:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
-scaled159:
+scaled161:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased159
+	JZ        biased161
 	VMOVUPS.Z (CX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	VADDPS    Z11, Z1, Z1
@@ -9948,9 +10096,9 @@ scaled159:
 	VADDPS    Z11, Z9, Z9
 	VADDPS    Z11, Z10, Z10
 
-biased159:
+biased161:
 	TESTQ  DX, DX
-	JZ     added159
+	JZ     added161
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -9973,9 +10121,9 @@ biased159:
 	ADDQ   BX, DX
 	VADDPS (DX), Z10, K1, Z10
 
-added159:
+added161:
 	CMPQ   112(AX), $0x00
-	JE     clipped159
+	JE     clipped161
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -9989,7 +10137,7 @@ added159:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped159:
+clipped161:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -10050,12 +10198,12 @@ TEXT ·tileBrain12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched160
+	JLT    fetched162
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch160:
+fetch162:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VPMOVZXWD    (R8), Z12
@@ -10089,12 +10237,12 @@ fetch160:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch160
+	JNZ          fetch162
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched160:
-partial161:
+fetched162:
+partial163:
 	VPMOVZXWD    (R8), Z12
 	VPSLLD       $0x10, Z12, Z12
 	VBROADCASTSS (CX), Z13
@@ -10126,16 +10274,16 @@ partial161:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial161
+	JNZ          partial163
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial161
+	JNZ          partial163
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled162
+	JE           scaled164
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -10150,12 +10298,12 @@ partial161:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled162:
+scaled164:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased162
+	JZ        biased164
 	VMOVUPS.Z (CX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z1, Z1
@@ -10170,9 +10318,9 @@ scaled162:
 	VADDPS    Z12, Z10, Z10
 	VADDPS    Z12, Z11, Z11
 
-biased162:
+biased164:
 	TESTQ  DX, DX
-	JZ     added162
+	JZ     added164
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -10197,9 +10345,9 @@ biased162:
 	ADDQ   BX, DX
 	VADDPS (DX), Z11, K1, Z11
 
-added162:
+added164:
 	CMPQ   112(AX), $0x00
-	JE     clipped162
+	JE     clipped164
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -10214,7 +10362,7 @@ added162:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped162:
+clipped164:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -10278,12 +10426,12 @@ TEXT ·tileBrain13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched163
+	JLT    fetched165
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch163:
+fetch165:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VPMOVZXWD    (R8), Z13
@@ -10319,12 +10467,12 @@ fetch163:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch163
+	JNZ          fetch165
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched163:
-partial164:
+fetched165:
+partial166:
 	VPMOVZXWD    (R8), Z13
 	VPSLLD       $0x10, Z13, Z13
 	VBROADCASTSS (CX), Z14
@@ -10358,16 +10506,16 @@ partial164:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial164
+	JNZ          partial166
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial164
+	JNZ          partial166
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled165
+	JE           scaled167
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -10383,12 +10531,12 @@ partial164:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
-scaled165:
+scaled167:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased165
+	JZ        biased167
 	VMOVUPS.Z (CX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	VADDPS    Z13, Z1, Z1
@@ -10404,9 +10552,9 @@ scaled165:
 	VADDPS    Z13, Z11, Z11
 	VADDPS    Z13, Z12, Z12
 
-biased165:
+biased167:
 	TESTQ  DX, DX
-	JZ     added165
+	JZ     added167
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -10433,9 +10581,9 @@ biased165:
 	ADDQ   BX, DX
 	VADDPS (DX), Z12, K1, Z12
 
-added165:
+added167:
 	CMPQ   112(AX), $0x00
-	JE     clipped165
+	JE     clipped167
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -10451,7 +10599,7 @@ added165:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped165:
+clipped167:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -10518,12 +10666,12 @@ TEXT ·tileBrain14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched166
+	JLT    fetched168
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch166:
+fetch168:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VPMOVZXWD    (R8), Z14
@@ -10561,12 +10709,12 @@ fetch166:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch166
+	JNZ          fetch168
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched166:
-partial167:
+fetched168:
+partial169:
 	VPMOVZXWD    (R8), Z14
 	VPSLLD       $0x10, Z14, Z14
 	VBROADCASTSS (CX), Z15
@@ -10602,16 +10750,16 @@ partial167:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial167
+	JNZ          partial169
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial167
+	JNZ          partial169
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled168
+	JE           scaled170
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -10628,12 +10776,12 @@ partial167:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled168:
+scaled170:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased168
+	JZ        biased170
 	VMOVUPS.Z (CX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z1, Z1
@@ -10650,9 +10798,9 @@ scaled168:
 	VADDPS    Z14, Z12, Z12
 	VADDPS    Z14, Z13, Z13
 
-biased168:
+biased170:
 	TESTQ  DX, DX
-	JZ     added168
+	JZ     added170
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -10681,9 +10829,9 @@ biased168:
 	ADDQ   BX, DX
 	VADDPS (DX), Z13, K1, Z13
 
-added168:
+added170:
 	CMPQ   112(AX), $0x00
-	JE     clipped168
+	JE     clipped170
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -10700,7 +10848,7 @@ added168:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped168:
+clipped170:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -10758,7 +10906,7 @@ TEXT ·tileBrain15x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	CMPQ       56(AX), $0x40
-	JLT        fetched169
+	JLT        fetched171
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10791,7 +10939,7 @@ TEXT ·tileBrain15x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched169:
+fetched171:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10805,7 +10953,7 @@ fetched169:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial170:
+partial172:
 	VPMOVZXWD    (R8), Z15
 	VPSLLD       $0x10, Z15, Z15
 	VBROADCASTSS (CX), Z16
@@ -10843,16 +10991,16 @@ partial170:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial170
+	JNZ          partial172
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial170
+	JNZ          partial172
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled171
+	JE           scaled173
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -10870,12 +11018,12 @@ partial170:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
-scaled171:
+scaled173:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased171
+	JZ        biased173
 	VMOVUPS.Z (CX), K1, Z15
 	VADDPS    Z15, Z0, Z0
 	VADDPS    Z15, Z1, Z1
@@ -10893,9 +11041,9 @@ scaled171:
 	VADDPS    Z15, Z13, Z13
 	VADDPS    Z15, Z14, Z14
 
-biased171:
+biased173:
 	TESTQ  DX, DX
-	JZ     added171
+	JZ     added173
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -10926,9 +11074,9 @@ biased171:
 	ADDQ   BX, DX
 	VADDPS (DX), Z14, K1, Z14
 
-added171:
+added173:
 	CMPQ   112(AX), $0x00
-	JE     clipped171
+	JE     clipped173
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -10946,7 +11094,7 @@ added171:
 	VMAXPS Z13, Z17, Z13
 	VMAXPS Z14, Z17, Z14
 
-clipped171:
+clipped173:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -11007,7 +11155,7 @@ TEXT ·tileBrain16x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched172
+	JLT        fetched174
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11042,7 +11190,7 @@ TEXT ·tileBrain16x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched172:
+fetched174:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11058,7 +11206,7 @@ fetched172:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial173:
+partial175:
 	VPMOVZXWD    (R9), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VBROADCASTSS (CX), Z17
@@ -11099,17 +11247,17 @@ partial173:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial173
+	JNZ          partial175
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial173
+	JNZ          partial175
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled174
+	JE           scaled176
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -11128,12 +11276,12 @@ partial173:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled174:
+scaled176:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased174
+	JZ        biased176
 	VMOVUPS.Z (CX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z1, Z1
@@ -11152,9 +11300,9 @@ scaled174:
 	VADDPS    Z16, Z14, Z14
 	VADDPS    Z16, Z15, Z15
 
-biased174:
+biased176:
 	TESTQ  DX, DX
-	JZ     added174
+	JZ     added176
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -11187,9 +11335,9 @@ biased174:
 	ADDQ   BX, DX
 	VADDPS (DX), Z15, K1, Z15
 
-added174:
+added176:
 	CMPQ   112(AX), $0x00
-	JE     clipped174
+	JE     clipped176
 	VPXORD Z18, Z18, Z18
 	VMAXPS Z0, Z18, Z0
 	VMAXPS Z1, Z18, Z1
@@ -11208,7 +11356,7 @@ added174:
 	VMAXPS Z14, Z18, Z14
 	VMAXPS Z15, Z18, Z15
 
-clipped174:
+clipped176:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -11272,7 +11420,7 @@ TEXT ·tileBrain17x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	CMPQ       56(AX), $0x40
-	JLT        fetched175
+	JLT        fetched177
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11309,7 +11457,7 @@ TEXT ·tileBrain17x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched175:
+fetched177:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11325,7 +11473,7 @@ fetched175:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial176:
+partial178:
 	VPMOVZXWD    (R9), Z17
 	VPSLLD       $0x10, Z17, Z17
 	VBROADCASTSS (CX), Z18
@@ -11368,17 +11516,17 @@ partial176:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial176
+	JNZ          partial178
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial176
+	JNZ          partial178
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled177
+	JE           scaled179
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -11398,12 +11546,12 @@ partial176:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
-scaled177:
+scaled179:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased177
+	JZ        biased179
 	VMOVUPS.Z (CX), K1, Z17
 	VADDPS    Z17, Z0, Z0
 	VADDPS    Z17, Z1, Z1
@@ -11423,9 +11571,9 @@ scaled177:
 	VADDPS    Z17, Z15, Z15
 	VADDPS    Z17, Z16, Z16
 
-biased177:
+biased179:
 	TESTQ  DX, DX
-	JZ     added177
+	JZ     added179
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -11460,9 +11608,9 @@ biased177:
 	ADDQ   BX, DX
 	VADDPS (DX), Z16, K1, Z16
 
-added177:
+added179:
 	CMPQ   112(AX), $0x00
-	JE     clipped177
+	JE     clipped179
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -11482,7 +11630,7 @@ added177:
 	VMAXPS Z15, Z19, Z15
 	VMAXPS Z16, Z19, Z16
 
-clipped177:
+clipped179:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -11549,7 +11697,7 @@ TEXT ·tileBrain18x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched178
+	JLT        fetched180
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11588,7 +11736,7 @@ TEXT ·tileBrain18x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched178:
+fetched180:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11604,7 +11752,7 @@ fetched178:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial179:
+partial181:
 	VPMOVZXWD    (R9), Z18
 	VPSLLD       $0x10, Z18, Z18
 	VBROADCASTSS (CX), Z19
@@ -11649,17 +11797,17 @@ partial179:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial179
+	JNZ          partial181
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial179
+	JNZ          partial181
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled180
+	JE           scaled182
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -11680,12 +11828,12 @@ partial179:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled180:
+scaled182:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased180
+	JZ        biased182
 	VMOVUPS.Z (CX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z1, Z1
@@ -11706,9 +11854,9 @@ scaled180:
 	VADDPS    Z18, Z16, Z16
 	VADDPS    Z18, Z17, Z17
 
-biased180:
+biased182:
 	TESTQ  DX, DX
-	JZ     added180
+	JZ     added182
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -11745,9 +11893,9 @@ biased180:
 	ADDQ   BX, DX
 	VADDPS (DX), Z17, K1, Z17
 
-added180:
+added182:
 	CMPQ   112(AX), $0x00
-	JE     clipped180
+	JE     clipped182
 	VPXORD Z20, Z20, Z20
 	VMAXPS Z0, Z20, Z0
 	VMAXPS Z1, Z20, Z1
@@ -11768,7 +11916,7 @@ added180:
 	VMAXPS Z16, Z20, Z16
 	VMAXPS Z17, Z20, Z17
 
-clipped180:
+clipped182:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -11838,7 +11986,7 @@ TEXT ·tileBrain19x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	CMPQ       56(AX), $0x40
-	JLT        fetched181
+	JLT        fetched183
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11879,7 +12027,7 @@ TEXT ·tileBrain19x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched181:
+fetched183:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11895,7 +12043,7 @@ fetched181:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial182:
+partial184:
 	VPMOVZXWD    (R9), Z19
 	VPSLLD       $0x10, Z19, Z19
 	VBROADCASTSS (CX), Z20
@@ -11942,17 +12090,17 @@ partial182:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial182
+	JNZ          partial184
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial182
+	JNZ          partial184
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled183
+	JE           scaled185
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -11974,12 +12122,12 @@ partial182:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
-scaled183:
+scaled185:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased183
+	JZ        biased185
 	VMOVUPS.Z (CX), K1, Z19
 	VADDPS    Z19, Z0, Z0
 	VADDPS    Z19, Z1, Z1
@@ -12001,9 +12149,9 @@ scaled183:
 	VADDPS    Z19, Z17, Z17
 	VADDPS    Z19, Z18, Z18
 
-biased183:
+biased185:
 	TESTQ  DX, DX
-	JZ     added183
+	JZ     added185
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -12042,9 +12190,9 @@ biased183:
 	ADDQ   BX, DX
 	VADDPS (DX), Z18, K1, Z18
 
-added183:
+added185:
 	CMPQ   112(AX), $0x00
-	JE     clipped183
+	JE     clipped185
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -12066,7 +12214,7 @@ added183:
 	VMAXPS Z17, Z21, Z17
 	VMAXPS Z18, Z21, Z18
 
-clipped183:
+clipped185:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -12139,7 +12287,7 @@ TEXT ·tileBrain20x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched184
+	JLT        fetched186
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12182,7 +12330,7 @@ TEXT ·tileBrain20x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched184:
+fetched186:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12198,7 +12346,7 @@ fetched184:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial185:
+partial187:
 	VPMOVZXWD    (R9), Z20
 	VPSLLD       $0x10, Z20, Z20
 	VBROADCASTSS (CX), Z21
@@ -12247,17 +12395,17 @@ partial185:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial185
+	JNZ          partial187
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial185
+	JNZ          partial187
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled186
+	JE           scaled188
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -12280,12 +12428,12 @@ partial185:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled186:
+scaled188:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased186
+	JZ        biased188
 	VMOVUPS.Z (CX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z1, Z1
@@ -12308,9 +12456,9 @@ scaled186:
 	VADDPS    Z20, Z18, Z18
 	VADDPS    Z20, Z19, Z19
 
-biased186:
+biased188:
 	TESTQ  DX, DX
-	JZ     added186
+	JZ     added188
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -12351,9 +12499,9 @@ biased186:
 	ADDQ   BX, DX
 	VADDPS (DX), Z19, K1, Z19
 
-added186:
+added188:
 	CMPQ   112(AX), $0x00
-	JE     clipped186
+	JE     clipped188
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -12376,7 +12524,7 @@ added186:
 	VMAXPS Z18, Z22, Z18
 	VMAXPS Z19, Z22, Z19
 
-clipped186:
+clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -12452,7 +12600,7 @@ TEXT ·tileBrain21x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	CMPQ       56(AX), $0x40
-	JLT        fetched187
+	JLT        fetched189
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12497,7 +12645,7 @@ TEXT ·tileBrain21x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched187:
+fetched189:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12515,7 +12663,7 @@ fetched187:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial188:
+partial190:
 	VPMOVZXWD    (R10), Z21
 	VPSLLD       $0x10, Z21, Z21
 	VBROADCASTSS (CX), Z22
@@ -12567,7 +12715,7 @@ partial188:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial188
+	JNZ          partial190
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -12575,10 +12723,10 @@ partial188:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial188
+	JNZ          partial190
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled189
+	JE           scaled191
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -12602,12 +12750,12 @@ partial188:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
-scaled189:
+scaled191:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased189
+	JZ        biased191
 	VMOVUPS.Z (CX), K1, Z21
 	VADDPS    Z21, Z0, Z0
 	VADDPS    Z21, Z1, Z1
@@ -12631,9 +12779,9 @@ scaled189:
 	VADDPS    Z21, Z19, Z19
 	VADDPS    Z21, Z20, Z20
 
-biased189:
+biased191:
 	TESTQ  DX, DX
-	JZ     added189
+	JZ     added191
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -12676,9 +12824,9 @@ biased189:
 	ADDQ   BX, DX
 	VADDPS (DX), Z20, K1, Z20
 
-added189:
+added191:
 	CMPQ   112(AX), $0x00
-	JE     clipped189
+	JE     clipped191
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -12702,7 +12850,7 @@ added189:
 	VMAXPS Z19, Z23, Z19
 	VMAXPS Z20, Z23, Z20
 
-clipped189:
+clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -12781,7 +12929,7 @@ TEXT ·tileBrain22x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched190
+	JLT        fetched192
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12828,7 +12976,7 @@ TEXT ·tileBrain22x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched190:
+fetched192:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12846,7 +12994,7 @@ fetched190:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial191:
+partial193:
 	VPMOVZXWD    (R10), Z22
 	VPSLLD       $0x10, Z22, Z22
 	VBROADCASTSS (CX), Z23
@@ -12900,7 +13048,7 @@ partial191:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial191
+	JNZ          partial193
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -12908,10 +13056,10 @@ partial191:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial191
+	JNZ          partial193
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled192
+	JE           scaled194
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -12936,12 +13084,12 @@ partial191:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled192:
+scaled194:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased192
+	JZ        biased194
 	VMOVUPS.Z (CX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z1, Z1
@@ -12966,9 +13114,9 @@ scaled192:
 	VADDPS    Z22, Z20, Z20
 	VADDPS    Z22, Z21, Z21
 
-biased192:
+biased194:
 	TESTQ  DX, DX
-	JZ     added192
+	JZ     added194
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -13013,9 +13161,9 @@ biased192:
 	ADDQ   BX, DX
 	VADDPS (DX), Z21, K1, Z21
 
-added192:
+added194:
 	CMPQ   112(AX), $0x00
-	JE     clipped192
+	JE     clipped194
 	VPXORD Z24, Z24, Z24
 	VMAXPS Z0, Z24, Z0
 	VMAXPS Z1, Z24, Z1
@@ -13040,7 +13188,7 @@ added192:
 	VMAXPS Z20, Z24, Z20
 	VMAXPS Z21, Z24, Z21
 
-clipped192:
+clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -13122,7 +13270,7 @@ TEXT ·tileBrain23x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	CMPQ       56(AX), $0x40
-	JLT        fetched193
+	JLT        fetched195
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13171,7 +13319,7 @@ TEXT ·tileBrain23x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched193:
+fetched195:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13189,7 +13337,7 @@ fetched193:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial194:
+partial196:
 	VPMOVZXWD    (R10), Z23
 	VPSLLD       $0x10, Z23, Z23
 	VBROADCASTSS (CX), Z24
@@ -13245,7 +13393,7 @@ partial194:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial194
+	JNZ          partial196
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -13253,10 +13401,10 @@ partial194:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial194
+	JNZ          partial196
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled195
+	JE           scaled197
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -13282,12 +13430,12 @@ partial194:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
-scaled195:
+scaled197:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased195
+	JZ        biased197
 	VMOVUPS.Z (CX), K1, Z23
 	VADDPS    Z23, Z0, Z0
 	VADDPS    Z23, Z1, Z1
@@ -13313,9 +13461,9 @@ scaled195:
 	VADDPS    Z23, Z21, Z21
 	VADDPS    Z23, Z22, Z22
 
-biased195:
+biased197:
 	TESTQ  DX, DX
-	JZ     added195
+	JZ     added197
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -13362,9 +13510,9 @@ biased195:
 	ADDQ   BX, DX
 	VADDPS (DX), Z22, K1, Z22
 
-added195:
+added197:
 	CMPQ   112(AX), $0x00
-	JE     clipped195
+	JE     clipped197
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -13390,7 +13538,7 @@ added195:
 	VMAXPS Z21, Z25, Z21
 	VMAXPS Z22, Z25, Z22
 
-clipped195:
+clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -13475,7 +13623,7 @@ TEXT ·tileBrain24x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched196
+	JLT        fetched198
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13526,7 +13674,7 @@ TEXT ·tileBrain24x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched196:
+fetched198:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13544,7 +13692,7 @@ fetched196:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial197:
+partial199:
 	VPMOVZXWD    (R10), Z24
 	VPSLLD       $0x10, Z24, Z24
 	VBROADCASTSS (CX), Z25
@@ -13602,7 +13750,7 @@ partial197:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial197
+	JNZ          partial199
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -13610,10 +13758,10 @@ partial197:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial197
+	JNZ          partial199
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled198
+	JE           scaled200
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -13640,12 +13788,12 @@ partial197:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled198:
+scaled200:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased198
+	JZ        biased200
 	VMOVUPS.Z (CX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z1, Z1
@@ -13672,9 +13820,9 @@ scaled198:
 	VADDPS    Z24, Z22, Z22
 	VADDPS    Z24, Z23, Z23
 
-biased198:
+biased200:
 	TESTQ  DX, DX
-	JZ     added198
+	JZ     added200
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -13723,9 +13871,9 @@ biased198:
 	ADDQ   BX, DX
 	VADDPS (DX), Z23, K1, Z23
 
-added198:
+added200:
 	CMPQ   112(AX), $0x00
-	JE     clipped198
+	JE     clipped200
 	VPXORD Z26, Z26, Z26
 	VMAXPS Z0, Z26, Z0
 	VMAXPS Z1, Z26, Z1
@@ -13752,7 +13900,7 @@ added198:
 	VMAXPS Z22, Z26, Z22
 	VMAXPS Z23, Z26, Z23
 
-clipped198:
+clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -13840,7 +13988,7 @@ TEXT ·tileBrain25x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	CMPQ       56(AX), $0x40
-	JLT        fetched199
+	JLT        fetched201
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13893,7 +14041,7 @@ TEXT ·tileBrain25x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched199:
+fetched201:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13911,7 +14059,7 @@ fetched199:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial200:
+partial202:
 	VPMOVZXWD    (R10), Z25
 	VPSLLD       $0x10, Z25, Z25
 	VBROADCASTSS (CX), Z26
@@ -13971,7 +14119,7 @@ partial200:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial200
+	JNZ          partial202
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -13979,10 +14127,10 @@ partial200:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial200
+	JNZ          partial202
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled201
+	JE           scaled203
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -14010,12 +14158,12 @@ partial200:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
-scaled201:
+scaled203:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased201
+	JZ        biased203
 	VMOVUPS.Z (CX), K1, Z25
 	VADDPS    Z25, Z0, Z0
 	VADDPS    Z25, Z1, Z1
@@ -14043,9 +14191,9 @@ scaled201:
 	VADDPS    Z25, Z23, Z23
 	VADDPS    Z25, Z24, Z24
 
-biased201:
+biased203:
 	TESTQ  DX, DX
-	JZ     added201
+	JZ     added203
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -14096,9 +14244,9 @@ biased201:
 	ADDQ   BX, DX
 	VADDPS (DX), Z24, K1, Z24
 
-added201:
+added203:
 	CMPQ   112(AX), $0x00
-	JE     clipped201
+	JE     clipped203
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -14126,7 +14274,7 @@ added201:
 	VMAXPS Z23, Z27, Z23
 	VMAXPS Z24, Z27, Z24
 
-clipped201:
+clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -14217,7 +14365,7 @@ TEXT ·tileBrain26x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched202
+	JLT        fetched204
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14272,7 +14420,7 @@ TEXT ·tileBrain26x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched202:
+fetched204:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14292,7 +14440,7 @@ fetched202:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial203:
+partial205:
 	VPMOVZXWD    (R11), Z26
 	VPSLLD       $0x10, Z26, Z26
 	VBROADCASTSS (CX), Z27
@@ -14355,7 +14503,7 @@ partial203:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial203
+	JNZ          partial205
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -14364,10 +14512,10 @@ partial203:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial203
+	JNZ          partial205
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled204
+	JE           scaled206
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -14396,12 +14544,12 @@ partial203:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled204:
+scaled206:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased204
+	JZ        biased206
 	VMOVUPS.Z (CX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z1, Z1
@@ -14430,9 +14578,9 @@ scaled204:
 	VADDPS    Z26, Z24, Z24
 	VADDPS    Z26, Z25, Z25
 
-biased204:
+biased206:
 	TESTQ  DX, DX
-	JZ     added204
+	JZ     added206
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -14485,9 +14633,9 @@ biased204:
 	ADDQ   BX, DX
 	VADDPS (DX), Z25, K1, Z25
 
-added204:
+added206:
 	CMPQ   112(AX), $0x00
-	JE     clipped204
+	JE     clipped206
 	VPXORD Z28, Z28, Z28
 	VMAXPS Z0, Z28, Z0
 	VMAXPS Z1, Z28, Z1
@@ -14516,7 +14664,7 @@ added204:
 	VMAXPS Z24, Z28, Z24
 	VMAXPS Z25, Z28, Z25
 
-clipped204:
+clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -14610,7 +14758,7 @@ TEXT ·tileBrain27x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	CMPQ       56(AX), $0x40
-	JLT        fetched205
+	JLT        fetched207
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14667,7 +14815,7 @@ TEXT ·tileBrain27x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched205:
+fetched207:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14687,7 +14835,7 @@ fetched205:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial206:
+partial208:
 	VPMOVZXWD    (R11), Z27
 	VPSLLD       $0x10, Z27, Z27
 	VBROADCASTSS (CX), Z28
@@ -14752,7 +14900,7 @@ partial206:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial206
+	JNZ          partial208
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -14761,10 +14909,10 @@ partial206:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial206
+	JNZ          partial208
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled207
+	JE           scaled209
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -14794,12 +14942,12 @@ partial206:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
-scaled207:
+scaled209:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased207
+	JZ        biased209
 	VMOVUPS.Z (CX), K1, Z27
 	VADDPS    Z27, Z0, Z0
 	VADDPS    Z27, Z1, Z1
@@ -14829,9 +14977,9 @@ scaled207:
 	VADDPS    Z27, Z25, Z25
 	VADDPS    Z27, Z26, Z26
 
-biased207:
+biased209:
 	TESTQ  DX, DX
-	JZ     added207
+	JZ     added209
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -14886,9 +15034,9 @@ biased207:
 	ADDQ   BX, DX
 	VADDPS (DX), Z26, K1, Z26
 
-added207:
+added209:
 	CMPQ   112(AX), $0x00
-	JE     clipped207
+	JE     clipped209
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -14918,7 +15066,7 @@ added207:
 	VMAXPS Z25, Z29, Z25
 	VMAXPS Z26, Z29, Z26
 
-clipped207:
+clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -15015,7 +15163,7 @@ TEXT ·tileBrain28x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched208
+	JLT        fetched210
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -15074,7 +15222,7 @@ TEXT ·tileBrain28x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched208:
+fetched210:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -15094,7 +15242,7 @@ fetched208:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial209:
+partial211:
 	VPMOVZXWD    (R11), Z28
 	VPSLLD       $0x10, Z28, Z28
 	VBROADCASTSS (CX), Z29
@@ -15161,7 +15309,7 @@ partial209:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial209
+	JNZ          partial211
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -15170,10 +15318,10 @@ partial209:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial209
+	JNZ          partial211
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled210
+	JE           scaled212
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -15204,12 +15352,12 @@ partial209:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled210:
+scaled212:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased210
+	JZ        biased212
 	VMOVUPS.Z (CX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z1, Z1
@@ -15240,9 +15388,9 @@ scaled210:
 	VADDPS    Z28, Z26, Z26
 	VADDPS    Z28, Z27, Z27
 
-biased210:
+biased212:
 	TESTQ  DX, DX
-	JZ     added210
+	JZ     added212
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -15299,9 +15447,9 @@ biased210:
 	ADDQ   BX, DX
 	VADDPS (DX), Z27, K1, Z27
 
-added210:
+added212:
 	CMPQ   112(AX), $0x00
-	JE     clipped210
+	JE     clipped212
 	VPXORD Z30, Z30, Z30
 	VMAXPS Z0, Z30, Z0
 	VMAXPS Z1, Z30, Z1
@@ -15332,7 +15480,7 @@ added210:
 	VMAXPS Z26, Z30, Z26
 	VMAXPS Z27, Z30, Z27
 
-clipped210:
+clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -15414,9 +15562,9 @@ TEXT ·streamBrain1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many211:
+many213:
 	CMPQ         BX, $0x00000008
-	JLT          one211
+	JLT          one213
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -15456,11 +15604,11 @@ many211:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000008, BX
-	JMP          many211
+	JMP          many213
 
-one211:
+one213:
 	TESTQ        BX, BX
-	JZ           summed211
+	JZ           summed213
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -15469,9 +15617,9 @@ one211:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one211
+	JMP          one213
 
-summed211:
+summed213:
 	VADDPS       Z1, Z0, Z0
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z0, Z0
@@ -15481,31 +15629,31 @@ summed211:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled212
+	JE           scaled214
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled212:
+scaled214:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased212
+	JZ        biased214
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased212:
+biased214:
 	TESTQ  DX, DX
-	JZ     added212
+	JZ     added214
 	VADDPS (DX), Z0, K1, Z0
 
-added212:
+added214:
 	CMPQ   112(AX), $0x00
-	JE     clipped212
+	JE     clipped214
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 
-clipped212:
+clipped214:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -15535,9 +15683,9 @@ TEXT ·streamBrain2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many213:
+many215:
 	CMPQ         BX, $0x00000004
-	JLT          one213
+	JLT          one215
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -15568,11 +15716,11 @@ many213:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000004, BX
-	JMP          many213
+	JMP          many215
 
-one213:
+one215:
 	TESTQ        BX, BX
-	JZ           summed213
+	JZ           summed215
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -15584,9 +15732,9 @@ one213:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one213
+	JMP          one215
 
-summed213:
+summed215:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -15595,36 +15743,36 @@ summed213:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled214
+	JE           scaled216
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled214:
+scaled216:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased214
+	JZ        biased216
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased214:
+biased216:
 	TESTQ  DX, DX
-	JZ     added214
+	JZ     added216
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added214:
+added216:
 	CMPQ   112(AX), $0x00
-	JE     clipped214
+	JE     clipped216
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
 
-clipped214:
+clipped216:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -15652,7 +15800,7 @@ TEXT ·tileBrain1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial215:
+partial217:
 	VPMOVZXWD    (DX), Z2
 	VPSLLD       $0x10, Z2, Z2
 	VPMOVZXWD    32(DX), Z3
@@ -15663,43 +15811,43 @@ partial215:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial215
+	JNZ          partial217
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial215
+	JNZ          partial217
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled216
+	JE           scaled218
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled216:
+scaled218:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased216
+	JZ        biased218
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased216:
+biased218:
 	TESTQ  DX, DX
-	JZ     added216
+	JZ     added218
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added216:
+added218:
 	CMPQ   112(AX), $0x00
-	JE     clipped216
+	JE     clipped218
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped216:
+clipped218:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -15728,7 +15876,7 @@ TEXT ·tileBrain2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial217:
+partial219:
 	VPMOVZXWD    (BX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VPMOVZXWD    32(BX), Z5
@@ -15742,26 +15890,26 @@ partial217:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial217
+	JNZ          partial219
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial217
+	JNZ          partial219
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled218
+	JE           scaled220
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled218:
+scaled220:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased218
+	JZ        biased220
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -15769,25 +15917,25 @@ scaled218:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased218:
+biased220:
 	TESTQ  DX, DX
-	JZ     added218
+	JZ     added220
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added218:
+added220:
 	CMPQ   112(AX), $0x00
-	JE     clipped218
+	JE     clipped220
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped218:
+clipped220:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -15821,12 +15969,12 @@ TEXT ·tileBrain3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched219
+	JLT    fetched221
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch219:
+fetch221:
 	PREFETCHT1   (R10)
 	PREFETCHT1   64(R10)
 	ADDQ         R11, R10
@@ -15846,12 +15994,12 @@ fetch219:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch219
+	JNZ          fetch221
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched219:
-partial220:
+fetched221:
+partial222:
 	VPMOVZXWD    (BX), Z6
 	VPSLLD       $0x10, Z6, Z6
 	VPMOVZXWD    32(BX), Z7
@@ -15868,14 +16016,14 @@ partial220:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial220
+	JNZ          partial222
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial220
+	JNZ          partial222
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled221
+	JE           scaled223
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -15884,12 +16032,12 @@ partial220:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled221:
+scaled223:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased221
+	JZ        biased223
 	VMOVUPS   (CX), Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z2, Z2
@@ -15899,9 +16047,9 @@ scaled221:
 	VADDPS    Z6, Z3, Z3
 	VADDPS    Z6, Z5, Z5
 
-biased221:
+biased223:
 	TESTQ  DX, DX
-	JZ     added221
+	JZ     added223
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -15911,9 +16059,9 @@ biased221:
 	VADDPS (DX), Z4, Z4
 	VADDPS 64(DX), Z5, K1, Z5
 
-added221:
+added223:
 	CMPQ   112(AX), $0x00
-	JE     clipped221
+	JE     clipped223
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -15922,7 +16070,7 @@ added221:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped221:
+clipped223:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -15962,12 +16110,12 @@ TEXT ·tileBrain4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched222
+	JLT    fetched224
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch222:
+fetch224:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -15990,12 +16138,12 @@ fetch222:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch222
+	JNZ          fetch224
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched222:
-partial223:
+fetched224:
+partial225:
 	VPMOVZXWD    (SI), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VPMOVZXWD    32(SI), Z9
@@ -16015,14 +16163,14 @@ partial223:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial223
+	JNZ          partial225
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial223
+	JNZ          partial225
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled224
+	JE           scaled226
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -16033,12 +16181,12 @@ partial223:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled224:
+scaled226:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased224
+	JZ        biased226
 	VMOVUPS   (CX), Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z2, Z2
@@ -16050,9 +16198,9 @@ scaled224:
 	VADDPS    Z8, Z5, Z5
 	VADDPS    Z8, Z7, Z7
 
-biased224:
+biased226:
 	TESTQ  DX, DX
-	JZ     added224
+	JZ     added226
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -16065,9 +16213,9 @@ biased224:
 	VADDPS (DX), Z6, Z6
 	VADDPS 64(DX), Z7, K1, Z7
 
-added224:
+added226:
 	CMPQ   112(AX), $0x00
-	JE     clipped224
+	JE     clipped226
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -16078,7 +16226,7 @@ added224:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped224:
+clipped226:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -16123,12 +16271,12 @@ TEXT ·tileBrain5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched225
+	JLT    fetched227
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch225:
+fetch227:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -16154,12 +16302,12 @@ fetch225:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch225
+	JNZ          fetch227
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched225:
-partial226:
+fetched227:
+partial228:
 	VPMOVZXWD    (SI), Z10
 	VPSLLD       $0x10, Z10, Z10
 	VPMOVZXWD    32(SI), Z11
@@ -16182,14 +16330,14 @@ partial226:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial226
+	JNZ          partial228
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial226
+	JNZ          partial228
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled227
+	JE           scaled229
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -16202,12 +16350,12 @@ partial226:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled227:
+scaled229:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased227
+	JZ        biased229
 	VMOVUPS   (CX), Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z2, Z2
@@ -16221,9 +16369,9 @@ scaled227:
 	VADDPS    Z10, Z7, Z7
 	VADDPS    Z10, Z9, Z9
 
-biased227:
+biased229:
 	TESTQ  DX, DX
-	JZ     added227
+	JZ     added229
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -16239,9 +16387,9 @@ biased227:
 	VADDPS (DX), Z8, Z8
 	VADDPS 64(DX), Z9, K1, Z9
 
-added227:
+added229:
 	CMPQ   112(AX), $0x00
-	JE     clipped227
+	JE     clipped229
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -16254,7 +16402,7 @@ added227:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped227:
+clipped229:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -16306,12 +16454,12 @@ TEXT ·tileBrain6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched228
+	JLT    fetched230
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch228:
+fetch230:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -16341,12 +16489,12 @@ fetch228:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch228
+	JNZ          fetch230
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched228:
-partial229:
+fetched230:
+partial231:
 	VPMOVZXWD    (DI), Z12
 	VPSLLD       $0x10, Z12, Z12
 	VPMOVZXWD    32(DI), Z13
@@ -16373,15 +16521,15 @@ partial229:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial229
+	JNZ          partial231
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial229
+	JNZ          partial231
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled230
+	JE           scaled232
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -16396,12 +16544,12 @@ partial229:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled230:
+scaled232:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased230
+	JZ        biased232
 	VMOVUPS   (CX), Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z2, Z2
@@ -16417,9 +16565,9 @@ scaled230:
 	VADDPS    Z12, Z9, Z9
 	VADDPS    Z12, Z11, Z11
 
-biased230:
+biased232:
 	TESTQ  DX, DX
-	JZ     added230
+	JZ     added232
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -16438,9 +16586,9 @@ biased230:
 	VADDPS (DX), Z10, Z10
 	VADDPS 64(DX), Z11, K1, Z11
 
-added230:
+added232:
 	CMPQ   112(AX), $0x00
-	JE     clipped230
+	JE     clipped232
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -16455,7 +16603,7 @@ added230:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped230:
+clipped232:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -16512,12 +16660,12 @@ TEXT ·tileBrain7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched231
+	JLT    fetched233
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch231:
+fetch233:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -16550,12 +16698,12 @@ fetch231:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch231
+	JNZ          fetch233
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched231:
-partial232:
+fetched233:
+partial234:
 	VPMOVZXWD    (DI), Z14
 	VPSLLD       $0x10, Z14, Z14
 	VPMOVZXWD    32(DI), Z15
@@ -16585,15 +16733,15 @@ partial232:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial232
+	JNZ          partial234
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial232
+	JNZ          partial234
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled233
+	JE           scaled235
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16610,12 +16758,12 @@ partial232:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled233:
+scaled235:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased233
+	JZ        biased235
 	VMOVUPS   (CX), Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z2, Z2
@@ -16633,9 +16781,9 @@ scaled233:
 	VADDPS    Z14, Z11, Z11
 	VADDPS    Z14, Z13, Z13
 
-biased233:
+biased235:
 	TESTQ  DX, DX
-	JZ     added233
+	JZ     added235
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -16657,9 +16805,9 @@ biased233:
 	VADDPS (DX), Z12, Z12
 	VADDPS 64(DX), Z13, K1, Z13
 
-added233:
+added235:
 	CMPQ   112(AX), $0x00
-	JE     clipped233
+	JE     clipped235
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -16676,7 +16824,7 @@ added233:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped233:
+clipped235:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -16738,12 +16886,12 @@ TEXT ·tileBrain8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched234
+	JLT    fetched236
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch234:
+fetch236:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -16779,12 +16927,12 @@ fetch234:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch234
+	JNZ          fetch236
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched234:
-partial235:
+fetched236:
+partial237:
 	VPMOVZXWD    (DI), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VPMOVZXWD    32(DI), Z17
@@ -16817,15 +16965,15 @@ partial235:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial235
+	JNZ          partial237
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial235
+	JNZ          partial237
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled236
+	JE           scaled238
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16844,12 +16992,12 @@ partial235:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled236:
+scaled238:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased236
+	JZ        biased238
 	VMOVUPS   (CX), Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z2, Z2
@@ -16869,9 +17017,9 @@ scaled236:
 	VADDPS    Z16, Z13, Z13
 	VADDPS    Z16, Z15, Z15
 
-biased236:
+biased238:
 	TESTQ  DX, DX
-	JZ     added236
+	JZ     added238
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -16896,9 +17044,9 @@ biased236:
 	VADDPS (DX), Z14, Z14
 	VADDPS 64(DX), Z15, K1, Z15
 
-added236:
+added238:
 	CMPQ   112(AX), $0x00
-	JE     clipped236
+	JE     clipped238
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -16917,7 +17065,7 @@ added236:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped236:
+clipped238:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -16984,12 +17132,12 @@ TEXT ·tileBrain9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched237
+	JLT    fetched239
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch237:
+fetch239:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -17028,12 +17176,12 @@ fetch237:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch237
+	JNZ          fetch239
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched237:
-partial238:
+fetched239:
+partial240:
 	VPMOVZXWD    (DI), Z18
 	VPSLLD       $0x10, Z18, Z18
 	VPMOVZXWD    32(DI), Z19
@@ -17069,15 +17217,15 @@ partial238:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial238
+	JNZ          partial240
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial238
+	JNZ          partial240
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled239
+	JE           scaled241
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -17098,12 +17246,12 @@ partial238:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled239:
+scaled241:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased239
+	JZ        biased241
 	VMOVUPS   (CX), Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z2, Z2
@@ -17125,9 +17273,9 @@ scaled239:
 	VADDPS    Z18, Z15, Z15
 	VADDPS    Z18, Z17, Z17
 
-biased239:
+biased241:
 	TESTQ  DX, DX
-	JZ     added239
+	JZ     added241
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -17155,9 +17303,9 @@ biased239:
 	VADDPS (DX), Z16, Z16
 	VADDPS 64(DX), Z17, K1, Z17
 
-added239:
+added241:
 	CMPQ   112(AX), $0x00
-	JE     clipped239
+	JE     clipped241
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -17178,7 +17326,7 @@ added239:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped239:
+clipped241:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -17250,12 +17398,12 @@ TEXT ·tileBrain10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched240
+	JLT    fetched242
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch240:
+fetch242:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -17297,12 +17445,12 @@ fetch240:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch240
+	JNZ          fetch242
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched240:
-partial241:
+fetched242:
+partial243:
 	VPMOVZXWD    (DI), Z20
 	VPSLLD       $0x10, Z20, Z20
 	VPMOVZXWD    32(DI), Z21
@@ -17341,15 +17489,15 @@ partial241:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial241
+	JNZ          partial243
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial241
+	JNZ          partial243
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled242
+	JE           scaled244
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -17372,12 +17520,12 @@ partial241:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled242:
+scaled244:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased242
+	JZ        biased244
 	VMOVUPS   (CX), Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z2, Z2
@@ -17401,9 +17549,9 @@ scaled242:
 	VADDPS    Z20, Z17, Z17
 	VADDPS    Z20, Z19, Z19
 
-biased242:
+biased244:
 	TESTQ  DX, DX
-	JZ     added242
+	JZ     added244
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -17434,9 +17582,9 @@ biased242:
 	VADDPS (DX), Z18, Z18
 	VADDPS 64(DX), Z19, K1, Z19
 
-added242:
+added244:
 	CMPQ   112(AX), $0x00
-	JE     clipped242
+	JE     clipped244
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -17459,7 +17607,7 @@ added242:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped242:
+clipped244:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -17538,12 +17686,12 @@ TEXT ·tileBrain11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched243
+	JLT    fetched245
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch243:
+fetch245:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -17589,12 +17737,12 @@ fetch243:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch243
+	JNZ          fetch245
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched243:
-partial244:
+fetched245:
+partial246:
 	VPMOVZXWD    (R8), Z22
 	VPSLLD       $0x10, Z22, Z22
 	VPMOVZXWD    32(R8), Z23
@@ -17637,16 +17785,16 @@ partial244:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial244
+	JNZ          partial246
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial244
+	JNZ          partial246
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled245
+	JE           scaled247
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -17671,12 +17819,12 @@ partial244:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled245:
+scaled247:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased245
+	JZ        biased247
 	VMOVUPS   (CX), Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z2, Z2
@@ -17702,9 +17850,9 @@ scaled245:
 	VADDPS    Z22, Z19, Z19
 	VADDPS    Z22, Z21, Z21
 
-biased245:
+biased247:
 	TESTQ  DX, DX
-	JZ     added245
+	JZ     added247
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -17738,9 +17886,9 @@ biased245:
 	VADDPS (DX), Z20, Z20
 	VADDPS 64(DX), Z21, K1, Z21
 
-added245:
+added247:
 	CMPQ   112(AX), $0x00
-	JE     clipped245
+	JE     clipped247
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -17765,7 +17913,7 @@ added245:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped245:
+clipped247:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -17849,12 +17997,12 @@ TEXT ·tileBrain12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched246
+	JLT    fetched248
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch246:
+fetch248:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -17903,12 +18051,12 @@ fetch246:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch246
+	JNZ          fetch248
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched246:
-partial247:
+fetched248:
+partial249:
 	VPMOVZXWD    (R8), Z24
 	VPSLLD       $0x10, Z24, Z24
 	VPMOVZXWD    32(R8), Z25
@@ -17954,16 +18102,16 @@ partial247:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial247
+	JNZ          partial249
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial247
+	JNZ          partial249
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled248
+	JE           scaled250
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -17990,12 +18138,12 @@ partial247:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled248:
+scaled250:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased248
+	JZ        biased250
 	VMOVUPS   (CX), Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z2, Z2
@@ -18023,9 +18171,9 @@ scaled248:
 	VADDPS    Z24, Z21, Z21
 	VADDPS    Z24, Z23, Z23
 
-biased248:
+biased250:
 	TESTQ  DX, DX
-	JZ     added248
+	JZ     added250
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -18062,9 +18210,9 @@ biased248:
 	VADDPS (DX), Z22, Z22
 	VADDPS 64(DX), Z23, K1, Z23
 
-added248:
+added250:
 	CMPQ   112(AX), $0x00
-	JE     clipped248
+	JE     clipped250
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -18091,7 +18239,7 @@ added248:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped248:
+clipped250:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -18180,12 +18328,12 @@ TEXT ·tileBrain13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched249
+	JLT    fetched251
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch249:
+fetch251:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -18237,12 +18385,12 @@ fetch249:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch249
+	JNZ          fetch251
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched249:
-partial250:
+fetched251:
+partial252:
 	VPMOVZXWD    (R8), Z26
 	VPSLLD       $0x10, Z26, Z26
 	VPMOVZXWD    32(R8), Z27
@@ -18291,16 +18439,16 @@ partial250:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial250
+	JNZ          partial252
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial250
+	JNZ          partial252
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled251
+	JE           scaled253
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -18329,12 +18477,12 @@ partial250:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled251:
+scaled253:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased251
+	JZ        biased253
 	VMOVUPS   (CX), Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z2, Z2
@@ -18364,9 +18512,9 @@ scaled251:
 	VADDPS    Z26, Z23, Z23
 	VADDPS    Z26, Z25, Z25
 
-biased251:
+biased253:
 	TESTQ  DX, DX
-	JZ     added251
+	JZ     added253
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -18406,9 +18554,9 @@ biased251:
 	VADDPS (DX), Z24, Z24
 	VADDPS 64(DX), Z25, K1, Z25
 
-added251:
+added253:
 	CMPQ   112(AX), $0x00
-	JE     clipped251
+	JE     clipped253
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -18437,7 +18585,7 @@ added251:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped251:
+clipped253:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -18531,12 +18679,12 @@ TEXT ·tileBrain14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched252
+	JLT    fetched254
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch252:
+fetch254:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -18591,12 +18739,12 @@ fetch252:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch252
+	JNZ          fetch254
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched252:
-partial253:
+fetched254:
+partial255:
 	VPMOVZXWD    (R8), Z28
 	VPSLLD       $0x10, Z28, Z28
 	VPMOVZXWD    32(R8), Z29
@@ -18648,16 +18796,16 @@ partial253:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial253
+	JNZ          partial255
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial253
+	JNZ          partial255
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled254
+	JE           scaled256
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -18688,12 +18836,12 @@ partial253:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled254:
+scaled256:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased254
+	JZ        biased256
 	VMOVUPS   (CX), Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z2, Z2
@@ -18725,9 +18873,9 @@ scaled254:
 	VADDPS    Z28, Z25, Z25
 	VADDPS    Z28, Z27, Z27
 
-biased254:
+biased256:
 	TESTQ  DX, DX
-	JZ     added254
+	JZ     added256
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -18770,9 +18918,9 @@ biased254:
 	VADDPS (DX), Z26, Z26
 	VADDPS 64(DX), Z27, K1, Z27
 
-added254:
+added256:
 	CMPQ   112(AX), $0x00
-	JE     clipped254
+	JE     clipped256
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -18803,7 +18951,7 @@ added254:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped254:
+clipped256:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -18871,9 +19019,9 @@ TEXT ·streamBrain1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many255:
+many257:
 	CMPQ         BX, $0x00000004
-	JLT          one255
+	JLT          one257
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -18909,11 +19057,11 @@ many255:
 	ADDQ         $0x00000010, CX
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000004, BX
-	JMP          many255
+	JMP          many257
 
-one255:
+one257:
 	TESTQ        BX, BX
-	JZ           summed255
+	JZ           summed257
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -18925,9 +19073,9 @@ one255:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one255
+	JMP          one257
 
-summed255:
+summed257:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -18936,36 +19084,36 @@ summed255:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled256
+	JE           scaled258
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled256:
+scaled258:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased256
+	JZ        biased258
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased256:
+biased258:
 	TESTQ  DX, DX
-	JZ     added256
+	JZ     added258
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added256:
+added258:
 	CMPQ   112(AX), $0x00
-	JE     clipped256
+	JE     clipped258
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 
-clipped256:
+clipped258:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -18996,9 +19144,9 @@ TEXT ·streamBrain2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many257:
+many259:
 	CMPQ         BX, $0x00000002
-	JLT          one257
+	JLT          one259
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -19025,11 +19173,11 @@ many257:
 	ADDQ         $0x00000008, SI
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000002, BX
-	JMP          many257
+	JMP          many259
 
-one257:
+one259:
 	TESTQ        BX, BX
-	JZ           summed257
+	JZ           summed259
 	PREFETCHT0   2048(DX)
 	VPMOVZXWD    (DX), Z8
 	VPSLLD       $0x10, Z8, Z8
@@ -19045,28 +19193,28 @@ one257:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one257
+	JMP          one259
 
-summed257:
+summed259:
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled258
+	JE           scaled260
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled258:
+scaled260:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased258
+	JZ        biased260
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -19074,25 +19222,25 @@ scaled258:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased258:
+biased260:
 	TESTQ  DX, DX
-	JZ     added258
+	JZ     added260
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added258:
+added260:
 	CMPQ   112(AX), $0x00
-	JE     clipped258
+	JE     clipped260
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 	VMAXPS Z2, Z11, Z2
 	VMAXPS Z3, Z11, Z3
 
-clipped258:
+clipped260:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -19109,13 +19257,13 @@ TEXT ·widenHalfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block259:
+block261:
 	VCVTPH2PS (DX), Z0
 	VMOVUPS   Z0, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000020, DX
 	DECQ      AX
-	JNZ       block259
+	JNZ       block261
 	VZEROUPPER
 	RET
 
@@ -19126,7 +19274,7 @@ TEXT ·narrowHalfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block260:
+block262:
 	VMOVUPS   (DX), Z0
 	VANDPS    constF32_80000000<>+0(SB), Z0, Z1
 	VORPS     constF32_7fc00000<>+0(SB), Z1, Z1
@@ -19136,7 +19284,7 @@ block260:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, DX
 	DECQ      AX
-	JNZ       block260
+	JNZ       block262
 	VZEROUPPER
 	RET
 
@@ -19159,45 +19307,45 @@ TEXT ·tileHalf1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial261:
+partial263:
 	VCVTPH2PS    (DX), Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial261
+	JNZ          partial263
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial261
+	JNZ          partial263
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled262
+	JE           scaled264
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled262:
+scaled264:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased262
+	JZ        biased264
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased262:
+biased264:
 	TESTQ  DX, DX
-	JZ     added262
+	JZ     added264
 	VADDPS (DX), Z0, K1, Z0
 
-added262:
+added264:
 	CMPQ   112(AX), $0x00
-	JE     clipped262
+	JE     clipped264
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped262:
+clipped264:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -19223,7 +19371,7 @@ TEXT ·tileHalf2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial263:
+partial265:
 	VCVTPH2PS    (BX), Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -19232,43 +19380,43 @@ partial263:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial263
+	JNZ          partial265
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial263
+	JNZ          partial265
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled264
+	JE           scaled266
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled264:
+scaled266:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased264
+	JZ        biased266
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased264:
+biased266:
 	TESTQ  DX, DX
-	JZ     added264
+	JZ     added266
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added264:
+added266:
 	CMPQ   112(AX), $0x00
-	JE     clipped264
+	JE     clipped266
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped264:
+clipped266:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19297,12 +19445,12 @@ TEXT ·tileHalf3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched265
+	JLT    fetched267
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch265:
+fetch267:
 	PREFETCHT1   (R10)
 	ADDQ         R11, R10
 	VCVTPH2PS    (BX), Z3
@@ -19315,12 +19463,12 @@ fetch265:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch265
+	JNZ          fetch267
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched265:
-partial266:
+fetched267:
+partial268:
 	VCVTPH2PS    (BX), Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -19331,48 +19479,48 @@ partial266:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial266
+	JNZ          partial268
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial266
+	JNZ          partial268
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled267
+	JE           scaled269
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
-scaled267:
+scaled269:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased267
+	JZ        biased269
 	VMOVUPS.Z (CX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	VADDPS    Z3, Z1, Z1
 	VADDPS    Z3, Z2, Z2
 
-biased267:
+biased269:
 	TESTQ  DX, DX
-	JZ     added267
+	JZ     added269
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, K1, Z2
 
-added267:
+added269:
 	CMPQ   112(AX), $0x00
-	JE     clipped267
+	JE     clipped269
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped267:
+clipped269:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19405,12 +19553,12 @@ TEXT ·tileHalf4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched268
+	JLT    fetched270
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch268:
+fetch270:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VCVTPH2PS    (SI), Z4
@@ -19425,12 +19573,12 @@ fetch268:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch268
+	JNZ          fetch270
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched268:
-partial269:
+fetched270:
+partial271:
 	VCVTPH2PS    (SI), Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -19443,35 +19591,35 @@ partial269:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial269
+	JNZ          partial271
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial269
+	JNZ          partial271
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled270
+	JE           scaled272
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled270:
+scaled272:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased270
+	JZ        biased272
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z2, Z2
 	VADDPS    Z4, Z3, Z3
 
-biased270:
+biased272:
 	TESTQ  DX, DX
-	JZ     added270
+	JZ     added272
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -19480,16 +19628,16 @@ biased270:
 	ADDQ   BX, DX
 	VADDPS (DX), Z3, K1, Z3
 
-added270:
+added272:
 	CMPQ   112(AX), $0x00
-	JE     clipped270
+	JE     clipped272
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped270:
+clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19525,12 +19673,12 @@ TEXT ·tileHalf5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched271
+	JLT    fetched273
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch271:
+fetch273:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VCVTPH2PS    (SI), Z5
@@ -19547,12 +19695,12 @@ fetch271:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch271
+	JNZ          fetch273
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched271:
-partial272:
+fetched273:
+partial274:
 	VCVTPH2PS    (SI), Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -19567,14 +19715,14 @@ partial272:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial272
+	JNZ          partial274
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial272
+	JNZ          partial274
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled273
+	JE           scaled275
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -19582,12 +19730,12 @@ partial272:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
-scaled273:
+scaled275:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased273
+	JZ        biased275
 	VMOVUPS.Z (CX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	VADDPS    Z5, Z1, Z1
@@ -19595,9 +19743,9 @@ scaled273:
 	VADDPS    Z5, Z3, Z3
 	VADDPS    Z5, Z4, Z4
 
-biased273:
+biased275:
 	TESTQ  DX, DX
-	JZ     added273
+	JZ     added275
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -19608,9 +19756,9 @@ biased273:
 	ADDQ   BX, DX
 	VADDPS (DX), Z4, K1, Z4
 
-added273:
+added275:
 	CMPQ   112(AX), $0x00
-	JE     clipped273
+	JE     clipped275
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -19618,7 +19766,7 @@ added273:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped273:
+clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19659,12 +19807,12 @@ TEXT ·tileHalf6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched274
+	JLT    fetched276
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch274:
+fetch276:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VCVTPH2PS    (DI), Z6
@@ -19684,12 +19832,12 @@ fetch274:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch274
+	JNZ          fetch276
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched274:
-partial275:
+fetched276:
+partial277:
 	VCVTPH2PS    (DI), Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -19707,15 +19855,15 @@ partial275:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial275
+	JNZ          partial277
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial275
+	JNZ          partial277
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled276
+	JE           scaled278
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -19724,12 +19872,12 @@ partial275:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled276:
+scaled278:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased276
+	JZ        biased278
 	VMOVUPS.Z (CX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z1, Z1
@@ -19738,9 +19886,9 @@ scaled276:
 	VADDPS    Z6, Z4, Z4
 	VADDPS    Z6, Z5, Z5
 
-biased276:
+biased278:
 	TESTQ  DX, DX
-	JZ     added276
+	JZ     added278
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -19753,9 +19901,9 @@ biased276:
 	ADDQ   BX, DX
 	VADDPS (DX), Z5, K1, Z5
 
-added276:
+added278:
 	CMPQ   112(AX), $0x00
-	JE     clipped276
+	JE     clipped278
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -19764,7 +19912,7 @@ added276:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped276:
+clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19808,12 +19956,12 @@ TEXT ·tileHalf7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched277
+	JLT    fetched279
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch277:
+fetch279:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VCVTPH2PS    (DI), Z7
@@ -19835,12 +19983,12 @@ fetch277:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch277
+	JNZ          fetch279
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched277:
-partial278:
+fetched279:
+partial280:
 	VCVTPH2PS    (DI), Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -19860,15 +20008,15 @@ partial278:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial278
+	JNZ          partial280
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial278
+	JNZ          partial280
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled279
+	JE           scaled281
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -19878,12 +20026,12 @@ partial278:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
-scaled279:
+scaled281:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased279
+	JZ        biased281
 	VMOVUPS.Z (CX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	VADDPS    Z7, Z1, Z1
@@ -19893,9 +20041,9 @@ scaled279:
 	VADDPS    Z7, Z5, Z5
 	VADDPS    Z7, Z6, Z6
 
-biased279:
+biased281:
 	TESTQ  DX, DX
-	JZ     added279
+	JZ     added281
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -19910,9 +20058,9 @@ biased279:
 	ADDQ   BX, DX
 	VADDPS (DX), Z6, K1, Z6
 
-added279:
+added281:
 	CMPQ   112(AX), $0x00
-	JE     clipped279
+	JE     clipped281
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -19922,7 +20070,7 @@ added279:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped279:
+clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -19969,12 +20117,12 @@ TEXT ·tileHalf8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched280
+	JLT    fetched282
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch280:
+fetch282:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VCVTPH2PS    (DI), Z8
@@ -19998,12 +20146,12 @@ fetch280:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch280
+	JNZ          fetch282
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched280:
-partial281:
+fetched282:
+partial283:
 	VCVTPH2PS    (DI), Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -20025,15 +20173,15 @@ partial281:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial281
+	JNZ          partial283
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial281
+	JNZ          partial283
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled282
+	JE           scaled284
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -20044,12 +20192,12 @@ partial281:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled282:
+scaled284:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased282
+	JZ        biased284
 	VMOVUPS.Z (CX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z1, Z1
@@ -20060,9 +20208,9 @@ scaled282:
 	VADDPS    Z8, Z6, Z6
 	VADDPS    Z8, Z7, Z7
 
-biased282:
+biased284:
 	TESTQ  DX, DX
-	JZ     added282
+	JZ     added284
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -20079,9 +20227,9 @@ biased282:
 	ADDQ   BX, DX
 	VADDPS (DX), Z7, K1, Z7
 
-added282:
+added284:
 	CMPQ   112(AX), $0x00
-	JE     clipped282
+	JE     clipped284
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -20092,7 +20240,7 @@ added282:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped282:
+clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -20142,12 +20290,12 @@ TEXT ·tileHalf9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched283
+	JLT    fetched285
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch283:
+fetch285:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VCVTPH2PS    (DI), Z9
@@ -20173,12 +20321,12 @@ fetch283:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch283
+	JNZ          fetch285
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched283:
-partial284:
+fetched285:
+partial286:
 	VCVTPH2PS    (DI), Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -20202,15 +20350,15 @@ partial284:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial284
+	JNZ          partial286
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial284
+	JNZ          partial286
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled285
+	JE           scaled287
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -20222,12 +20370,12 @@ partial284:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
-scaled285:
+scaled287:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased285
+	JZ        biased287
 	VMOVUPS.Z (CX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	VADDPS    Z9, Z1, Z1
@@ -20239,9 +20387,9 @@ scaled285:
 	VADDPS    Z9, Z7, Z7
 	VADDPS    Z9, Z8, Z8
 
-biased285:
+biased287:
 	TESTQ  DX, DX
-	JZ     added285
+	JZ     added287
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -20260,9 +20408,9 @@ biased285:
 	ADDQ   BX, DX
 	VADDPS (DX), Z8, K1, Z8
 
-added285:
+added287:
 	CMPQ   112(AX), $0x00
-	JE     clipped285
+	JE     clipped287
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -20274,7 +20422,7 @@ added285:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped285:
+clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -20327,12 +20475,12 @@ TEXT ·tileHalf10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched286
+	JLT    fetched288
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch286:
+fetch288:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VCVTPH2PS    (DI), Z10
@@ -20360,12 +20508,12 @@ fetch286:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch286
+	JNZ          fetch288
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched286:
-partial287:
+fetched288:
+partial289:
 	VCVTPH2PS    (DI), Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -20391,15 +20539,15 @@ partial287:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial287
+	JNZ          partial289
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial287
+	JNZ          partial289
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled288
+	JE           scaled290
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -20412,12 +20560,12 @@ partial287:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled288:
+scaled290:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased288
+	JZ        biased290
 	VMOVUPS.Z (CX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z1, Z1
@@ -20430,9 +20578,9 @@ scaled288:
 	VADDPS    Z10, Z8, Z8
 	VADDPS    Z10, Z9, Z9
 
-biased288:
+biased290:
 	TESTQ  DX, DX
-	JZ     added288
+	JZ     added290
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -20453,9 +20601,9 @@ biased288:
 	ADDQ   BX, DX
 	VADDPS (DX), Z9, K1, Z9
 
-added288:
+added290:
 	CMPQ   112(AX), $0x00
-	JE     clipped288
+	JE     clipped290
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -20468,7 +20616,7 @@ added288:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped288:
+clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -20526,12 +20674,12 @@ TEXT ·tileHalf11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched289
+	JLT    fetched291
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch289:
+fetch291:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VCVTPH2PS    (R8), Z11
@@ -20562,12 +20710,12 @@ fetch289:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch289
+	JNZ          fetch291
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched289:
-partial290:
+fetched291:
+partial292:
 	VCVTPH2PS    (R8), Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -20596,16 +20744,16 @@ partial290:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial290
+	JNZ          partial292
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial290
+	JNZ          partial292
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled291
+	JE           scaled293
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -20619,12 +20767,12 @@ partial290:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
-scaled291:
+scaled293:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased291
+	JZ        biased293
 	VMOVUPS.Z (CX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	VADDPS    Z11, Z1, Z1
@@ -20638,9 +20786,9 @@ scaled291:
 	VADDPS    Z11, Z9, Z9
 	VADDPS    Z11, Z10, Z10
 
-biased291:
+biased293:
 	TESTQ  DX, DX
-	JZ     added291
+	JZ     added293
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -20663,9 +20811,9 @@ biased291:
 	ADDQ   BX, DX
 	VADDPS (DX), Z10, K1, Z10
 
-added291:
+added293:
 	CMPQ   112(AX), $0x00
-	JE     clipped291
+	JE     clipped293
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -20679,7 +20827,7 @@ added291:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped291:
+clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -20740,12 +20888,12 @@ TEXT ·tileHalf12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched292
+	JLT    fetched294
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch292:
+fetch294:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VCVTPH2PS    (R8), Z12
@@ -20778,12 +20926,12 @@ fetch292:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch292
+	JNZ          fetch294
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched292:
-partial293:
+fetched294:
+partial295:
 	VCVTPH2PS    (R8), Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -20814,16 +20962,16 @@ partial293:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial293
+	JNZ          partial295
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial293
+	JNZ          partial295
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled294
+	JE           scaled296
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -20838,12 +20986,12 @@ partial293:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled294:
+scaled296:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased294
+	JZ        biased296
 	VMOVUPS.Z (CX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z1, Z1
@@ -20858,9 +21006,9 @@ scaled294:
 	VADDPS    Z12, Z10, Z10
 	VADDPS    Z12, Z11, Z11
 
-biased294:
+biased296:
 	TESTQ  DX, DX
-	JZ     added294
+	JZ     added296
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -20885,9 +21033,9 @@ biased294:
 	ADDQ   BX, DX
 	VADDPS (DX), Z11, K1, Z11
 
-added294:
+added296:
 	CMPQ   112(AX), $0x00
-	JE     clipped294
+	JE     clipped296
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -20902,7 +21050,7 @@ added294:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped294:
+clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -20966,12 +21114,12 @@ TEXT ·tileHalf13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched295
+	JLT    fetched297
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch295:
+fetch297:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VCVTPH2PS    (R8), Z13
@@ -21006,12 +21154,12 @@ fetch295:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch295
+	JNZ          fetch297
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched295:
-partial296:
+fetched297:
+partial298:
 	VCVTPH2PS    (R8), Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -21044,16 +21192,16 @@ partial296:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial296
+	JNZ          partial298
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial296
+	JNZ          partial298
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled297
+	JE           scaled299
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -21069,12 +21217,12 @@ partial296:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
-scaled297:
+scaled299:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased297
+	JZ        biased299
 	VMOVUPS.Z (CX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	VADDPS    Z13, Z1, Z1
@@ -21090,9 +21238,9 @@ scaled297:
 	VADDPS    Z13, Z11, Z11
 	VADDPS    Z13, Z12, Z12
 
-biased297:
+biased299:
 	TESTQ  DX, DX
-	JZ     added297
+	JZ     added299
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -21119,9 +21267,9 @@ biased297:
 	ADDQ   BX, DX
 	VADDPS (DX), Z12, K1, Z12
 
-added297:
+added299:
 	CMPQ   112(AX), $0x00
-	JE     clipped297
+	JE     clipped299
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -21137,7 +21285,7 @@ added297:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped297:
+clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -21204,12 +21352,12 @@ TEXT ·tileHalf14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched298
+	JLT    fetched300
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch298:
+fetch300:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VCVTPH2PS    (R8), Z14
@@ -21246,12 +21394,12 @@ fetch298:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch298
+	JNZ          fetch300
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched298:
-partial299:
+fetched300:
+partial301:
 	VCVTPH2PS    (R8), Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -21286,16 +21434,16 @@ partial299:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial299
+	JNZ          partial301
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial299
+	JNZ          partial301
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled300
+	JE           scaled302
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -21312,12 +21460,12 @@ partial299:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled300:
+scaled302:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased300
+	JZ        biased302
 	VMOVUPS.Z (CX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z1, Z1
@@ -21334,9 +21482,9 @@ scaled300:
 	VADDPS    Z14, Z12, Z12
 	VADDPS    Z14, Z13, Z13
 
-biased300:
+biased302:
 	TESTQ  DX, DX
-	JZ     added300
+	JZ     added302
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -21365,9 +21513,9 @@ biased300:
 	ADDQ   BX, DX
 	VADDPS (DX), Z13, K1, Z13
 
-added300:
+added302:
 	CMPQ   112(AX), $0x00
-	JE     clipped300
+	JE     clipped302
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -21384,7 +21532,7 @@ added300:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped300:
+clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -21442,7 +21590,7 @@ TEXT ·tileHalf15x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	CMPQ       56(AX), $0x40
-	JLT        fetched301
+	JLT        fetched303
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -21475,7 +21623,7 @@ TEXT ·tileHalf15x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched301:
+fetched303:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -21489,7 +21637,7 @@ fetched301:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial302:
+partial304:
 	VCVTPH2PS    (R8), Z15
 	VBROADCASTSS (CX), Z16
 	VFMADD231PS  Z15, Z16, Z0
@@ -21526,16 +21674,16 @@ partial302:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial302
+	JNZ          partial304
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial302
+	JNZ          partial304
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled303
+	JE           scaled305
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -21553,12 +21701,12 @@ partial302:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
-scaled303:
+scaled305:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased303
+	JZ        biased305
 	VMOVUPS.Z (CX), K1, Z15
 	VADDPS    Z15, Z0, Z0
 	VADDPS    Z15, Z1, Z1
@@ -21576,9 +21724,9 @@ scaled303:
 	VADDPS    Z15, Z13, Z13
 	VADDPS    Z15, Z14, Z14
 
-biased303:
+biased305:
 	TESTQ  DX, DX
-	JZ     added303
+	JZ     added305
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -21609,9 +21757,9 @@ biased303:
 	ADDQ   BX, DX
 	VADDPS (DX), Z14, K1, Z14
 
-added303:
+added305:
 	CMPQ   112(AX), $0x00
-	JE     clipped303
+	JE     clipped305
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -21629,7 +21777,7 @@ added303:
 	VMAXPS Z13, Z17, Z13
 	VMAXPS Z14, Z17, Z14
 
-clipped303:
+clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -21690,7 +21838,7 @@ TEXT ·tileHalf16x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched304
+	JLT        fetched306
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -21725,7 +21873,7 @@ TEXT ·tileHalf16x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched304:
+fetched306:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -21741,7 +21889,7 @@ fetched304:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial305:
+partial307:
 	VCVTPH2PS    (R9), Z16
 	VBROADCASTSS (CX), Z17
 	VFMADD231PS  Z16, Z17, Z0
@@ -21781,17 +21929,17 @@ partial305:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial305
+	JNZ          partial307
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial305
+	JNZ          partial307
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled306
+	JE           scaled308
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -21810,12 +21958,12 @@ partial305:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled306:
+scaled308:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased306
+	JZ        biased308
 	VMOVUPS.Z (CX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z1, Z1
@@ -21834,9 +21982,9 @@ scaled306:
 	VADDPS    Z16, Z14, Z14
 	VADDPS    Z16, Z15, Z15
 
-biased306:
+biased308:
 	TESTQ  DX, DX
-	JZ     added306
+	JZ     added308
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -21869,9 +22017,9 @@ biased306:
 	ADDQ   BX, DX
 	VADDPS (DX), Z15, K1, Z15
 
-added306:
+added308:
 	CMPQ   112(AX), $0x00
-	JE     clipped306
+	JE     clipped308
 	VPXORD Z18, Z18, Z18
 	VMAXPS Z0, Z18, Z0
 	VMAXPS Z1, Z18, Z1
@@ -21890,7 +22038,7 @@ added306:
 	VMAXPS Z14, Z18, Z14
 	VMAXPS Z15, Z18, Z15
 
-clipped306:
+clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -21954,7 +22102,7 @@ TEXT ·tileHalf17x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	CMPQ       56(AX), $0x40
-	JLT        fetched307
+	JLT        fetched309
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -21991,7 +22139,7 @@ TEXT ·tileHalf17x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched307:
+fetched309:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -22007,7 +22155,7 @@ fetched307:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial308:
+partial310:
 	VCVTPH2PS    (R9), Z17
 	VBROADCASTSS (CX), Z18
 	VFMADD231PS  Z17, Z18, Z0
@@ -22049,17 +22197,17 @@ partial308:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial308
+	JNZ          partial310
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial308
+	JNZ          partial310
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled309
+	JE           scaled311
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -22079,12 +22227,12 @@ partial308:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
-scaled309:
+scaled311:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased309
+	JZ        biased311
 	VMOVUPS.Z (CX), K1, Z17
 	VADDPS    Z17, Z0, Z0
 	VADDPS    Z17, Z1, Z1
@@ -22104,9 +22252,9 @@ scaled309:
 	VADDPS    Z17, Z15, Z15
 	VADDPS    Z17, Z16, Z16
 
-biased309:
+biased311:
 	TESTQ  DX, DX
-	JZ     added309
+	JZ     added311
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -22141,9 +22289,9 @@ biased309:
 	ADDQ   BX, DX
 	VADDPS (DX), Z16, K1, Z16
 
-added309:
+added311:
 	CMPQ   112(AX), $0x00
-	JE     clipped309
+	JE     clipped311
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -22163,7 +22311,7 @@ added309:
 	VMAXPS Z15, Z19, Z15
 	VMAXPS Z16, Z19, Z16
 
-clipped309:
+clipped311:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -22230,7 +22378,7 @@ TEXT ·tileHalf18x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched310
+	JLT        fetched312
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -22269,7 +22417,7 @@ TEXT ·tileHalf18x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched310:
+fetched312:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -22285,7 +22433,7 @@ fetched310:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial311:
+partial313:
 	VCVTPH2PS    (R9), Z18
 	VBROADCASTSS (CX), Z19
 	VFMADD231PS  Z18, Z19, Z0
@@ -22329,17 +22477,17 @@ partial311:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial311
+	JNZ          partial313
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial311
+	JNZ          partial313
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled312
+	JE           scaled314
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -22360,12 +22508,12 @@ partial311:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled312:
+scaled314:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased312
+	JZ        biased314
 	VMOVUPS.Z (CX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z1, Z1
@@ -22386,9 +22534,9 @@ scaled312:
 	VADDPS    Z18, Z16, Z16
 	VADDPS    Z18, Z17, Z17
 
-biased312:
+biased314:
 	TESTQ  DX, DX
-	JZ     added312
+	JZ     added314
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -22425,9 +22573,9 @@ biased312:
 	ADDQ   BX, DX
 	VADDPS (DX), Z17, K1, Z17
 
-added312:
+added314:
 	CMPQ   112(AX), $0x00
-	JE     clipped312
+	JE     clipped314
 	VPXORD Z20, Z20, Z20
 	VMAXPS Z0, Z20, Z0
 	VMAXPS Z1, Z20, Z1
@@ -22448,7 +22596,7 @@ added312:
 	VMAXPS Z16, Z20, Z16
 	VMAXPS Z17, Z20, Z17
 
-clipped312:
+clipped314:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -22518,7 +22666,7 @@ TEXT ·tileHalf19x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	CMPQ       56(AX), $0x40
-	JLT        fetched313
+	JLT        fetched315
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -22559,7 +22707,7 @@ TEXT ·tileHalf19x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched313:
+fetched315:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -22575,7 +22723,7 @@ fetched313:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial314:
+partial316:
 	VCVTPH2PS    (R9), Z19
 	VBROADCASTSS (CX), Z20
 	VFMADD231PS  Z19, Z20, Z0
@@ -22621,17 +22769,17 @@ partial314:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial314
+	JNZ          partial316
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial314
+	JNZ          partial316
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled315
+	JE           scaled317
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -22653,12 +22801,12 @@ partial314:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
-scaled315:
+scaled317:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased315
+	JZ        biased317
 	VMOVUPS.Z (CX), K1, Z19
 	VADDPS    Z19, Z0, Z0
 	VADDPS    Z19, Z1, Z1
@@ -22680,9 +22828,9 @@ scaled315:
 	VADDPS    Z19, Z17, Z17
 	VADDPS    Z19, Z18, Z18
 
-biased315:
+biased317:
 	TESTQ  DX, DX
-	JZ     added315
+	JZ     added317
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -22721,9 +22869,9 @@ biased315:
 	ADDQ   BX, DX
 	VADDPS (DX), Z18, K1, Z18
 
-added315:
+added317:
 	CMPQ   112(AX), $0x00
-	JE     clipped315
+	JE     clipped317
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -22745,7 +22893,7 @@ added315:
 	VMAXPS Z17, Z21, Z17
 	VMAXPS Z18, Z21, Z18
 
-clipped315:
+clipped317:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -22818,7 +22966,7 @@ TEXT ·tileHalf20x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched316
+	JLT        fetched318
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -22861,7 +23009,7 @@ TEXT ·tileHalf20x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched316:
+fetched318:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -22877,7 +23025,7 @@ fetched316:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial317:
+partial319:
 	VCVTPH2PS    (R9), Z20
 	VBROADCASTSS (CX), Z21
 	VFMADD231PS  Z20, Z21, Z0
@@ -22925,17 +23073,17 @@ partial317:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial317
+	JNZ          partial319
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial317
+	JNZ          partial319
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled318
+	JE           scaled320
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -22958,12 +23106,12 @@ partial317:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled318:
+scaled320:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased318
+	JZ        biased320
 	VMOVUPS.Z (CX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z1, Z1
@@ -22986,9 +23134,9 @@ scaled318:
 	VADDPS    Z20, Z18, Z18
 	VADDPS    Z20, Z19, Z19
 
-biased318:
+biased320:
 	TESTQ  DX, DX
-	JZ     added318
+	JZ     added320
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -23029,9 +23177,9 @@ biased318:
 	ADDQ   BX, DX
 	VADDPS (DX), Z19, K1, Z19
 
-added318:
+added320:
 	CMPQ   112(AX), $0x00
-	JE     clipped318
+	JE     clipped320
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -23054,7 +23202,7 @@ added318:
 	VMAXPS Z18, Z22, Z18
 	VMAXPS Z19, Z22, Z19
 
-clipped318:
+clipped320:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -23130,7 +23278,7 @@ TEXT ·tileHalf21x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	CMPQ       56(AX), $0x40
-	JLT        fetched319
+	JLT        fetched321
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -23175,7 +23323,7 @@ TEXT ·tileHalf21x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched319:
+fetched321:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -23193,7 +23341,7 @@ fetched319:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial320:
+partial322:
 	VCVTPH2PS    (R10), Z21
 	VBROADCASTSS (CX), Z22
 	VFMADD231PS  Z21, Z22, Z0
@@ -23244,7 +23392,7 @@ partial320:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial320
+	JNZ          partial322
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -23252,10 +23400,10 @@ partial320:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial320
+	JNZ          partial322
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled321
+	JE           scaled323
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -23279,12 +23427,12 @@ partial320:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
-scaled321:
+scaled323:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased321
+	JZ        biased323
 	VMOVUPS.Z (CX), K1, Z21
 	VADDPS    Z21, Z0, Z0
 	VADDPS    Z21, Z1, Z1
@@ -23308,9 +23456,9 @@ scaled321:
 	VADDPS    Z21, Z19, Z19
 	VADDPS    Z21, Z20, Z20
 
-biased321:
+biased323:
 	TESTQ  DX, DX
-	JZ     added321
+	JZ     added323
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -23353,9 +23501,9 @@ biased321:
 	ADDQ   BX, DX
 	VADDPS (DX), Z20, K1, Z20
 
-added321:
+added323:
 	CMPQ   112(AX), $0x00
-	JE     clipped321
+	JE     clipped323
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -23379,7 +23527,7 @@ added321:
 	VMAXPS Z19, Z23, Z19
 	VMAXPS Z20, Z23, Z20
 
-clipped321:
+clipped323:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -23458,7 +23606,7 @@ TEXT ·tileHalf22x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched322
+	JLT        fetched324
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -23505,7 +23653,7 @@ TEXT ·tileHalf22x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched322:
+fetched324:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -23523,7 +23671,7 @@ fetched322:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial323:
+partial325:
 	VCVTPH2PS    (R10), Z22
 	VBROADCASTSS (CX), Z23
 	VFMADD231PS  Z22, Z23, Z0
@@ -23576,7 +23724,7 @@ partial323:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial323
+	JNZ          partial325
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -23584,10 +23732,10 @@ partial323:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial323
+	JNZ          partial325
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled324
+	JE           scaled326
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -23612,12 +23760,12 @@ partial323:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled324:
+scaled326:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased324
+	JZ        biased326
 	VMOVUPS.Z (CX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z1, Z1
@@ -23642,9 +23790,9 @@ scaled324:
 	VADDPS    Z22, Z20, Z20
 	VADDPS    Z22, Z21, Z21
 
-biased324:
+biased326:
 	TESTQ  DX, DX
-	JZ     added324
+	JZ     added326
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -23689,9 +23837,9 @@ biased324:
 	ADDQ   BX, DX
 	VADDPS (DX), Z21, K1, Z21
 
-added324:
+added326:
 	CMPQ   112(AX), $0x00
-	JE     clipped324
+	JE     clipped326
 	VPXORD Z24, Z24, Z24
 	VMAXPS Z0, Z24, Z0
 	VMAXPS Z1, Z24, Z1
@@ -23716,7 +23864,7 @@ added324:
 	VMAXPS Z20, Z24, Z20
 	VMAXPS Z21, Z24, Z21
 
-clipped324:
+clipped326:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -23798,7 +23946,7 @@ TEXT ·tileHalf23x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	CMPQ       56(AX), $0x40
-	JLT        fetched325
+	JLT        fetched327
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -23847,7 +23995,7 @@ TEXT ·tileHalf23x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched325:
+fetched327:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -23865,7 +24013,7 @@ fetched325:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial326:
+partial328:
 	VCVTPH2PS    (R10), Z23
 	VBROADCASTSS (CX), Z24
 	VFMADD231PS  Z23, Z24, Z0
@@ -23920,7 +24068,7 @@ partial326:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial326
+	JNZ          partial328
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -23928,10 +24076,10 @@ partial326:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial326
+	JNZ          partial328
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled327
+	JE           scaled329
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -23957,12 +24105,12 @@ partial326:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
-scaled327:
+scaled329:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased327
+	JZ        biased329
 	VMOVUPS.Z (CX), K1, Z23
 	VADDPS    Z23, Z0, Z0
 	VADDPS    Z23, Z1, Z1
@@ -23988,9 +24136,9 @@ scaled327:
 	VADDPS    Z23, Z21, Z21
 	VADDPS    Z23, Z22, Z22
 
-biased327:
+biased329:
 	TESTQ  DX, DX
-	JZ     added327
+	JZ     added329
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -24037,9 +24185,9 @@ biased327:
 	ADDQ   BX, DX
 	VADDPS (DX), Z22, K1, Z22
 
-added327:
+added329:
 	CMPQ   112(AX), $0x00
-	JE     clipped327
+	JE     clipped329
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -24065,7 +24213,7 @@ added327:
 	VMAXPS Z21, Z25, Z21
 	VMAXPS Z22, Z25, Z22
 
-clipped327:
+clipped329:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -24150,7 +24298,7 @@ TEXT ·tileHalf24x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched328
+	JLT        fetched330
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -24201,7 +24349,7 @@ TEXT ·tileHalf24x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched328:
+fetched330:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -24219,7 +24367,7 @@ fetched328:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial329:
+partial331:
 	VCVTPH2PS    (R10), Z24
 	VBROADCASTSS (CX), Z25
 	VFMADD231PS  Z24, Z25, Z0
@@ -24276,7 +24424,7 @@ partial329:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial329
+	JNZ          partial331
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -24284,10 +24432,10 @@ partial329:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial329
+	JNZ          partial331
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled330
+	JE           scaled332
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -24314,12 +24462,12 @@ partial329:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled330:
+scaled332:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased330
+	JZ        biased332
 	VMOVUPS.Z (CX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z1, Z1
@@ -24346,9 +24494,9 @@ scaled330:
 	VADDPS    Z24, Z22, Z22
 	VADDPS    Z24, Z23, Z23
 
-biased330:
+biased332:
 	TESTQ  DX, DX
-	JZ     added330
+	JZ     added332
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -24397,9 +24545,9 @@ biased330:
 	ADDQ   BX, DX
 	VADDPS (DX), Z23, K1, Z23
 
-added330:
+added332:
 	CMPQ   112(AX), $0x00
-	JE     clipped330
+	JE     clipped332
 	VPXORD Z26, Z26, Z26
 	VMAXPS Z0, Z26, Z0
 	VMAXPS Z1, Z26, Z1
@@ -24426,7 +24574,7 @@ added330:
 	VMAXPS Z22, Z26, Z22
 	VMAXPS Z23, Z26, Z23
 
-clipped330:
+clipped332:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -24514,7 +24662,7 @@ TEXT ·tileHalf25x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	CMPQ       56(AX), $0x40
-	JLT        fetched331
+	JLT        fetched333
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -24567,7 +24715,7 @@ TEXT ·tileHalf25x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched331:
+fetched333:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -24585,7 +24733,7 @@ fetched331:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial332:
+partial334:
 	VCVTPH2PS    (R10), Z25
 	VBROADCASTSS (CX), Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -24644,7 +24792,7 @@ partial332:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial332
+	JNZ          partial334
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -24652,10 +24800,10 @@ partial332:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial332
+	JNZ          partial334
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled333
+	JE           scaled335
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -24683,12 +24831,12 @@ partial332:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
-scaled333:
+scaled335:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased333
+	JZ        biased335
 	VMOVUPS.Z (CX), K1, Z25
 	VADDPS    Z25, Z0, Z0
 	VADDPS    Z25, Z1, Z1
@@ -24716,9 +24864,9 @@ scaled333:
 	VADDPS    Z25, Z23, Z23
 	VADDPS    Z25, Z24, Z24
 
-biased333:
+biased335:
 	TESTQ  DX, DX
-	JZ     added333
+	JZ     added335
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -24769,9 +24917,9 @@ biased333:
 	ADDQ   BX, DX
 	VADDPS (DX), Z24, K1, Z24
 
-added333:
+added335:
 	CMPQ   112(AX), $0x00
-	JE     clipped333
+	JE     clipped335
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -24799,7 +24947,7 @@ added333:
 	VMAXPS Z23, Z27, Z23
 	VMAXPS Z24, Z27, Z24
 
-clipped333:
+clipped335:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -24890,7 +25038,7 @@ TEXT ·tileHalf26x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched334
+	JLT        fetched336
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -24945,7 +25093,7 @@ TEXT ·tileHalf26x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched334:
+fetched336:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -24965,7 +25113,7 @@ fetched334:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial335:
+partial337:
 	VCVTPH2PS    (R11), Z26
 	VBROADCASTSS (CX), Z27
 	VFMADD231PS  Z26, Z27, Z0
@@ -25027,7 +25175,7 @@ partial335:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial335
+	JNZ          partial337
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -25036,10 +25184,10 @@ partial335:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial335
+	JNZ          partial337
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled336
+	JE           scaled338
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -25068,12 +25216,12 @@ partial335:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled336:
+scaled338:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased336
+	JZ        biased338
 	VMOVUPS.Z (CX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z1, Z1
@@ -25102,9 +25250,9 @@ scaled336:
 	VADDPS    Z26, Z24, Z24
 	VADDPS    Z26, Z25, Z25
 
-biased336:
+biased338:
 	TESTQ  DX, DX
-	JZ     added336
+	JZ     added338
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -25157,9 +25305,9 @@ biased336:
 	ADDQ   BX, DX
 	VADDPS (DX), Z25, K1, Z25
 
-added336:
+added338:
 	CMPQ   112(AX), $0x00
-	JE     clipped336
+	JE     clipped338
 	VPXORD Z28, Z28, Z28
 	VMAXPS Z0, Z28, Z0
 	VMAXPS Z1, Z28, Z1
@@ -25188,7 +25336,7 @@ added336:
 	VMAXPS Z24, Z28, Z24
 	VMAXPS Z25, Z28, Z25
 
-clipped336:
+clipped338:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -25282,7 +25430,7 @@ TEXT ·tileHalf27x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	CMPQ       56(AX), $0x40
-	JLT        fetched337
+	JLT        fetched339
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -25339,7 +25487,7 @@ TEXT ·tileHalf27x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched337:
+fetched339:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -25359,7 +25507,7 @@ fetched337:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial338:
+partial340:
 	VCVTPH2PS    (R11), Z27
 	VBROADCASTSS (CX), Z28
 	VFMADD231PS  Z27, Z28, Z0
@@ -25423,7 +25571,7 @@ partial338:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial338
+	JNZ          partial340
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -25432,10 +25580,10 @@ partial338:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial338
+	JNZ          partial340
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled339
+	JE           scaled341
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -25465,12 +25613,12 @@ partial338:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
-scaled339:
+scaled341:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased339
+	JZ        biased341
 	VMOVUPS.Z (CX), K1, Z27
 	VADDPS    Z27, Z0, Z0
 	VADDPS    Z27, Z1, Z1
@@ -25500,9 +25648,9 @@ scaled339:
 	VADDPS    Z27, Z25, Z25
 	VADDPS    Z27, Z26, Z26
 
-biased339:
+biased341:
 	TESTQ  DX, DX
-	JZ     added339
+	JZ     added341
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -25557,9 +25705,9 @@ biased339:
 	ADDQ   BX, DX
 	VADDPS (DX), Z26, K1, Z26
 
-added339:
+added341:
 	CMPQ   112(AX), $0x00
-	JE     clipped339
+	JE     clipped341
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -25589,7 +25737,7 @@ added339:
 	VMAXPS Z25, Z29, Z25
 	VMAXPS Z26, Z29, Z26
 
-clipped339:
+clipped341:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -25686,7 +25834,7 @@ TEXT ·tileHalf28x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched340
+	JLT        fetched342
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -25745,7 +25893,7 @@ TEXT ·tileHalf28x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched340:
+fetched342:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -25765,7 +25913,7 @@ fetched340:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial341:
+partial343:
 	VCVTPH2PS    (R11), Z28
 	VBROADCASTSS (CX), Z29
 	VFMADD231PS  Z28, Z29, Z0
@@ -25831,7 +25979,7 @@ partial341:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial341
+	JNZ          partial343
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -25840,10 +25988,10 @@ partial341:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial341
+	JNZ          partial343
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled342
+	JE           scaled344
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -25874,12 +26022,12 @@ partial341:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled342:
+scaled344:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased342
+	JZ        biased344
 	VMOVUPS.Z (CX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z1, Z1
@@ -25910,9 +26058,9 @@ scaled342:
 	VADDPS    Z28, Z26, Z26
 	VADDPS    Z28, Z27, Z27
 
-biased342:
+biased344:
 	TESTQ  DX, DX
-	JZ     added342
+	JZ     added344
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -25969,9 +26117,9 @@ biased342:
 	ADDQ   BX, DX
 	VADDPS (DX), Z27, K1, Z27
 
-added342:
+added344:
 	CMPQ   112(AX), $0x00
-	JE     clipped342
+	JE     clipped344
 	VPXORD Z30, Z30, Z30
 	VMAXPS Z0, Z30, Z0
 	VMAXPS Z1, Z30, Z1
@@ -26002,7 +26150,7 @@ added342:
 	VMAXPS Z26, Z30, Z26
 	VMAXPS Z27, Z30, Z27
 
-clipped342:
+clipped344:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -26084,9 +26232,9 @@ TEXT ·streamHalf1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many343:
+many345:
 	CMPQ         BX, $0x00000008
-	JLT          one343
+	JLT          one345
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -26118,11 +26266,11 @@ many343:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000008, BX
-	JMP          many343
+	JMP          many345
 
-one343:
+one345:
 	TESTQ        BX, BX
-	JZ           summed343
+	JZ           summed345
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -26130,9 +26278,9 @@ one343:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one343
+	JMP          one345
 
-summed343:
+summed345:
 	VADDPS       Z1, Z0, Z0
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z0, Z0
@@ -26142,31 +26290,31 @@ summed343:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled344
+	JE           scaled346
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled344:
+scaled346:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased344
+	JZ        biased346
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased344:
+biased346:
 	TESTQ  DX, DX
-	JZ     added344
+	JZ     added346
 	VADDPS (DX), Z0, K1, Z0
 
-added344:
+added346:
 	CMPQ   112(AX), $0x00
-	JE     clipped344
+	JE     clipped346
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 
-clipped344:
+clipped346:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -26196,9 +26344,9 @@ TEXT ·streamHalf2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many345:
+many347:
 	CMPQ         BX, $0x00000004
-	JLT          one345
+	JLT          one347
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -26225,11 +26373,11 @@ many345:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000004, BX
-	JMP          many345
+	JMP          many347
 
-one345:
+one347:
 	TESTQ        BX, BX
-	JZ           summed345
+	JZ           summed347
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -26240,9 +26388,9 @@ one345:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000001, BX
-	JMP          one345
+	JMP          one347
 
-summed345:
+summed347:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -26251,36 +26399,36 @@ summed345:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled346
+	JE           scaled348
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled346:
+scaled348:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased346
+	JZ        biased348
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased346:
+biased348:
 	TESTQ  DX, DX
-	JZ     added346
+	JZ     added348
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added346:
+added348:
 	CMPQ   112(AX), $0x00
-	JE     clipped346
+	JE     clipped348
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
 
-clipped346:
+clipped348:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -26308,7 +26456,7 @@ TEXT ·tileHalf1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial347:
+partial349:
 	VCVTPH2PS    (DX), Z2
 	VCVTPH2PS    32(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -26317,43 +26465,43 @@ partial347:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial347
+	JNZ          partial349
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial347
+	JNZ          partial349
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled348
+	JE           scaled350
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled348:
+scaled350:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased348
+	JZ        biased350
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased348:
+biased350:
 	TESTQ  DX, DX
-	JZ     added348
+	JZ     added350
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added348:
+added350:
 	CMPQ   112(AX), $0x00
-	JE     clipped348
+	JE     clipped350
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped348:
+clipped350:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -26382,7 +26530,7 @@ TEXT ·tileHalf2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial349:
+partial351:
 	VCVTPH2PS    (BX), Z4
 	VCVTPH2PS    32(BX), Z5
 	VBROADCASTSS (CX), Z6
@@ -26394,26 +26542,26 @@ partial349:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial349
+	JNZ          partial351
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial349
+	JNZ          partial351
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled350
+	JE           scaled352
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled350:
+scaled352:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased350
+	JZ        biased352
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -26421,25 +26569,25 @@ scaled350:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased350:
+biased352:
 	TESTQ  DX, DX
-	JZ     added350
+	JZ     added352
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added350:
+added352:
 	CMPQ   112(AX), $0x00
-	JE     clipped350
+	JE     clipped352
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped350:
+clipped352:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -26473,12 +26621,12 @@ TEXT ·tileHalf3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched351
+	JLT    fetched353
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch351:
+fetch353:
 	PREFETCHT1   (R10)
 	PREFETCHT1   64(R10)
 	ADDQ         R11, R10
@@ -26496,12 +26644,12 @@ fetch351:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch351
+	JNZ          fetch353
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched351:
-partial352:
+fetched353:
+partial354:
 	VCVTPH2PS    (BX), Z6
 	VCVTPH2PS    32(BX), Z7
 	VBROADCASTSS (CX), Z8
@@ -26516,14 +26664,14 @@ partial352:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial352
+	JNZ          partial354
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial352
+	JNZ          partial354
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled353
+	JE           scaled355
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -26532,12 +26680,12 @@ partial352:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled353:
+scaled355:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased353
+	JZ        biased355
 	VMOVUPS   (CX), Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z2, Z2
@@ -26547,9 +26695,9 @@ scaled353:
 	VADDPS    Z6, Z3, Z3
 	VADDPS    Z6, Z5, Z5
 
-biased353:
+biased355:
 	TESTQ  DX, DX
-	JZ     added353
+	JZ     added355
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -26559,9 +26707,9 @@ biased353:
 	VADDPS (DX), Z4, Z4
 	VADDPS 64(DX), Z5, K1, Z5
 
-added353:
+added355:
 	CMPQ   112(AX), $0x00
-	JE     clipped353
+	JE     clipped355
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -26570,7 +26718,7 @@ added353:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped353:
+clipped355:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -26610,12 +26758,12 @@ TEXT ·tileHalf4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched354
+	JLT    fetched356
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch354:
+fetch356:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -26636,12 +26784,12 @@ fetch354:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch354
+	JNZ          fetch356
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched354:
-partial355:
+fetched356:
+partial357:
 	VCVTPH2PS    (SI), Z8
 	VCVTPH2PS    32(SI), Z9
 	VBROADCASTSS (CX), Z10
@@ -26659,14 +26807,14 @@ partial355:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial355
+	JNZ          partial357
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial355
+	JNZ          partial357
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled356
+	JE           scaled358
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -26677,12 +26825,12 @@ partial355:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled356:
+scaled358:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased356
+	JZ        biased358
 	VMOVUPS   (CX), Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z2, Z2
@@ -26694,9 +26842,9 @@ scaled356:
 	VADDPS    Z8, Z5, Z5
 	VADDPS    Z8, Z7, Z7
 
-biased356:
+biased358:
 	TESTQ  DX, DX
-	JZ     added356
+	JZ     added358
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -26709,9 +26857,9 @@ biased356:
 	VADDPS (DX), Z6, Z6
 	VADDPS 64(DX), Z7, K1, Z7
 
-added356:
+added358:
 	CMPQ   112(AX), $0x00
-	JE     clipped356
+	JE     clipped358
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -26722,7 +26870,7 @@ added356:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped356:
+clipped358:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -26767,12 +26915,12 @@ TEXT ·tileHalf5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched357
+	JLT    fetched359
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch357:
+fetch359:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -26796,12 +26944,12 @@ fetch357:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch357
+	JNZ          fetch359
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched357:
-partial358:
+fetched359:
+partial360:
 	VCVTPH2PS    (SI), Z10
 	VCVTPH2PS    32(SI), Z11
 	VBROADCASTSS (CX), Z12
@@ -26822,14 +26970,14 @@ partial358:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial358
+	JNZ          partial360
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial358
+	JNZ          partial360
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled359
+	JE           scaled361
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -26842,12 +26990,12 @@ partial358:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled359:
+scaled361:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased359
+	JZ        biased361
 	VMOVUPS   (CX), Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z2, Z2
@@ -26861,9 +27009,9 @@ scaled359:
 	VADDPS    Z10, Z7, Z7
 	VADDPS    Z10, Z9, Z9
 
-biased359:
+biased361:
 	TESTQ  DX, DX
-	JZ     added359
+	JZ     added361
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -26879,9 +27027,9 @@ biased359:
 	VADDPS (DX), Z8, Z8
 	VADDPS 64(DX), Z9, K1, Z9
 
-added359:
+added361:
 	CMPQ   112(AX), $0x00
-	JE     clipped359
+	JE     clipped361
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -26894,7 +27042,7 @@ added359:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped359:
+clipped361:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -26946,12 +27094,12 @@ TEXT ·tileHalf6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched360
+	JLT    fetched362
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch360:
+fetch362:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -26979,12 +27127,12 @@ fetch360:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch360
+	JNZ          fetch362
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched360:
-partial361:
+fetched362:
+partial363:
 	VCVTPH2PS    (DI), Z12
 	VCVTPH2PS    32(DI), Z13
 	VBROADCASTSS (CX), Z14
@@ -27009,15 +27157,15 @@ partial361:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial361
+	JNZ          partial363
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial361
+	JNZ          partial363
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled362
+	JE           scaled364
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -27032,12 +27180,12 @@ partial361:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled362:
+scaled364:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased362
+	JZ        biased364
 	VMOVUPS   (CX), Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z2, Z2
@@ -27053,9 +27201,9 @@ scaled362:
 	VADDPS    Z12, Z9, Z9
 	VADDPS    Z12, Z11, Z11
 
-biased362:
+biased364:
 	TESTQ  DX, DX
-	JZ     added362
+	JZ     added364
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -27074,9 +27222,9 @@ biased362:
 	VADDPS (DX), Z10, Z10
 	VADDPS 64(DX), Z11, K1, Z11
 
-added362:
+added364:
 	CMPQ   112(AX), $0x00
-	JE     clipped362
+	JE     clipped364
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -27091,7 +27239,7 @@ added362:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped362:
+clipped364:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -27148,12 +27296,12 @@ TEXT ·tileHalf7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched363
+	JLT    fetched365
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch363:
+fetch365:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -27184,12 +27332,12 @@ fetch363:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch363
+	JNZ          fetch365
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched363:
-partial364:
+fetched365:
+partial366:
 	VCVTPH2PS    (DI), Z14
 	VCVTPH2PS    32(DI), Z15
 	VBROADCASTSS (CX), Z16
@@ -27217,15 +27365,15 @@ partial364:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial364
+	JNZ          partial366
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial364
+	JNZ          partial366
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled365
+	JE           scaled367
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -27242,12 +27390,12 @@ partial364:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled365:
+scaled367:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased365
+	JZ        biased367
 	VMOVUPS   (CX), Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z2, Z2
@@ -27265,9 +27413,9 @@ scaled365:
 	VADDPS    Z14, Z11, Z11
 	VADDPS    Z14, Z13, Z13
 
-biased365:
+biased367:
 	TESTQ  DX, DX
-	JZ     added365
+	JZ     added367
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -27289,9 +27437,9 @@ biased365:
 	VADDPS (DX), Z12, Z12
 	VADDPS 64(DX), Z13, K1, Z13
 
-added365:
+added367:
 	CMPQ   112(AX), $0x00
-	JE     clipped365
+	JE     clipped367
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -27308,7 +27456,7 @@ added365:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped365:
+clipped367:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -27370,12 +27518,12 @@ TEXT ·tileHalf8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched366
+	JLT    fetched368
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch366:
+fetch368:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -27409,12 +27557,12 @@ fetch366:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch366
+	JNZ          fetch368
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched366:
-partial367:
+fetched368:
+partial369:
 	VCVTPH2PS    (DI), Z16
 	VCVTPH2PS    32(DI), Z17
 	VBROADCASTSS (CX), Z18
@@ -27445,15 +27593,15 @@ partial367:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial367
+	JNZ          partial369
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial367
+	JNZ          partial369
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled368
+	JE           scaled370
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -27472,12 +27620,12 @@ partial367:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled368:
+scaled370:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased368
+	JZ        biased370
 	VMOVUPS   (CX), Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z2, Z2
@@ -27497,9 +27645,9 @@ scaled368:
 	VADDPS    Z16, Z13, Z13
 	VADDPS    Z16, Z15, Z15
 
-biased368:
+biased370:
 	TESTQ  DX, DX
-	JZ     added368
+	JZ     added370
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -27524,9 +27672,9 @@ biased368:
 	VADDPS (DX), Z14, Z14
 	VADDPS 64(DX), Z15, K1, Z15
 
-added368:
+added370:
 	CMPQ   112(AX), $0x00
-	JE     clipped368
+	JE     clipped370
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -27545,7 +27693,7 @@ added368:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped368:
+clipped370:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -27612,12 +27760,12 @@ TEXT ·tileHalf9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched369
+	JLT    fetched371
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch369:
+fetch371:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -27654,12 +27802,12 @@ fetch369:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch369
+	JNZ          fetch371
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched369:
-partial370:
+fetched371:
+partial372:
 	VCVTPH2PS    (DI), Z18
 	VCVTPH2PS    32(DI), Z19
 	VBROADCASTSS (CX), Z20
@@ -27693,15 +27841,15 @@ partial370:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial370
+	JNZ          partial372
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial370
+	JNZ          partial372
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled371
+	JE           scaled373
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -27722,12 +27870,12 @@ partial370:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled371:
+scaled373:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased371
+	JZ        biased373
 	VMOVUPS   (CX), Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z2, Z2
@@ -27749,9 +27897,9 @@ scaled371:
 	VADDPS    Z18, Z15, Z15
 	VADDPS    Z18, Z17, Z17
 
-biased371:
+biased373:
 	TESTQ  DX, DX
-	JZ     added371
+	JZ     added373
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -27779,9 +27927,9 @@ biased371:
 	VADDPS (DX), Z16, Z16
 	VADDPS 64(DX), Z17, K1, Z17
 
-added371:
+added373:
 	CMPQ   112(AX), $0x00
-	JE     clipped371
+	JE     clipped373
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -27802,7 +27950,7 @@ added371:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped371:
+clipped373:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -27874,12 +28022,12 @@ TEXT ·tileHalf10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched372
+	JLT    fetched374
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch372:
+fetch374:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -27919,12 +28067,12 @@ fetch372:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch372
+	JNZ          fetch374
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched372:
-partial373:
+fetched374:
+partial375:
 	VCVTPH2PS    (DI), Z20
 	VCVTPH2PS    32(DI), Z21
 	VBROADCASTSS (CX), Z22
@@ -27961,15 +28109,15 @@ partial373:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial373
+	JNZ          partial375
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial373
+	JNZ          partial375
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled374
+	JE           scaled376
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -27992,12 +28140,12 @@ partial373:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled374:
+scaled376:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased374
+	JZ        biased376
 	VMOVUPS   (CX), Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z2, Z2
@@ -28021,9 +28169,9 @@ scaled374:
 	VADDPS    Z20, Z17, Z17
 	VADDPS    Z20, Z19, Z19
 
-biased374:
+biased376:
 	TESTQ  DX, DX
-	JZ     added374
+	JZ     added376
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -28054,9 +28202,9 @@ biased374:
 	VADDPS (DX), Z18, Z18
 	VADDPS 64(DX), Z19, K1, Z19
 
-added374:
+added376:
 	CMPQ   112(AX), $0x00
-	JE     clipped374
+	JE     clipped376
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -28079,7 +28227,7 @@ added374:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped374:
+clipped376:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -28158,12 +28306,12 @@ TEXT ·tileHalf11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched375
+	JLT    fetched377
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch375:
+fetch377:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -28207,12 +28355,12 @@ fetch375:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch375
+	JNZ          fetch377
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched375:
-partial376:
+fetched377:
+partial378:
 	VCVTPH2PS    (R8), Z22
 	VCVTPH2PS    32(R8), Z23
 	VBROADCASTSS (CX), Z24
@@ -28253,16 +28401,16 @@ partial376:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial376
+	JNZ          partial378
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial376
+	JNZ          partial378
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled377
+	JE           scaled379
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -28287,12 +28435,12 @@ partial376:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled377:
+scaled379:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased377
+	JZ        biased379
 	VMOVUPS   (CX), Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z2, Z2
@@ -28318,9 +28466,9 @@ scaled377:
 	VADDPS    Z22, Z19, Z19
 	VADDPS    Z22, Z21, Z21
 
-biased377:
+biased379:
 	TESTQ  DX, DX
-	JZ     added377
+	JZ     added379
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -28354,9 +28502,9 @@ biased377:
 	VADDPS (DX), Z20, Z20
 	VADDPS 64(DX), Z21, K1, Z21
 
-added377:
+added379:
 	CMPQ   112(AX), $0x00
-	JE     clipped377
+	JE     clipped379
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -28381,7 +28529,7 @@ added377:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped377:
+clipped379:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -28465,12 +28613,12 @@ TEXT ·tileHalf12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched378
+	JLT    fetched380
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch378:
+fetch380:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -28517,12 +28665,12 @@ fetch378:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch378
+	JNZ          fetch380
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched378:
-partial379:
+fetched380:
+partial381:
 	VCVTPH2PS    (R8), Z24
 	VCVTPH2PS    32(R8), Z25
 	VBROADCASTSS (CX), Z26
@@ -28566,16 +28714,16 @@ partial379:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial379
+	JNZ          partial381
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial379
+	JNZ          partial381
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled380
+	JE           scaled382
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -28602,12 +28750,12 @@ partial379:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled380:
+scaled382:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased380
+	JZ        biased382
 	VMOVUPS   (CX), Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z2, Z2
@@ -28635,9 +28783,9 @@ scaled380:
 	VADDPS    Z24, Z21, Z21
 	VADDPS    Z24, Z23, Z23
 
-biased380:
+biased382:
 	TESTQ  DX, DX
-	JZ     added380
+	JZ     added382
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -28674,9 +28822,9 @@ biased380:
 	VADDPS (DX), Z22, Z22
 	VADDPS 64(DX), Z23, K1, Z23
 
-added380:
+added382:
 	CMPQ   112(AX), $0x00
-	JE     clipped380
+	JE     clipped382
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -28703,7 +28851,7 @@ added380:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped380:
+clipped382:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -28792,12 +28940,12 @@ TEXT ·tileHalf13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched381
+	JLT    fetched383
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch381:
+fetch383:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -28847,12 +28995,12 @@ fetch381:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch381
+	JNZ          fetch383
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched381:
-partial382:
+fetched383:
+partial384:
 	VCVTPH2PS    (R8), Z26
 	VCVTPH2PS    32(R8), Z27
 	VBROADCASTSS (CX), Z28
@@ -28899,16 +29047,16 @@ partial382:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial382
+	JNZ          partial384
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial382
+	JNZ          partial384
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled383
+	JE           scaled385
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -28937,12 +29085,12 @@ partial382:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled383:
+scaled385:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased383
+	JZ        biased385
 	VMOVUPS   (CX), Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z2, Z2
@@ -28972,9 +29120,9 @@ scaled383:
 	VADDPS    Z26, Z23, Z23
 	VADDPS    Z26, Z25, Z25
 
-biased383:
+biased385:
 	TESTQ  DX, DX
-	JZ     added383
+	JZ     added385
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -29014,9 +29162,9 @@ biased383:
 	VADDPS (DX), Z24, Z24
 	VADDPS 64(DX), Z25, K1, Z25
 
-added383:
+added385:
 	CMPQ   112(AX), $0x00
-	JE     clipped383
+	JE     clipped385
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -29045,7 +29193,7 @@ added383:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped383:
+clipped385:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -29139,12 +29287,12 @@ TEXT ·tileHalf14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched384
+	JLT    fetched386
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch384:
+fetch386:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -29197,12 +29345,12 @@ fetch384:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch384
+	JNZ          fetch386
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched384:
-partial385:
+fetched386:
+partial387:
 	VCVTPH2PS    (R8), Z28
 	VCVTPH2PS    32(R8), Z29
 	VBROADCASTSS (CX), Z30
@@ -29252,16 +29400,16 @@ partial385:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial385
+	JNZ          partial387
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial385
+	JNZ          partial387
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled386
+	JE           scaled388
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -29292,12 +29440,12 @@ partial385:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled386:
+scaled388:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased386
+	JZ        biased388
 	VMOVUPS   (CX), Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z2, Z2
@@ -29329,9 +29477,9 @@ scaled386:
 	VADDPS    Z28, Z25, Z25
 	VADDPS    Z28, Z27, Z27
 
-biased386:
+biased388:
 	TESTQ  DX, DX
-	JZ     added386
+	JZ     added388
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -29374,9 +29522,9 @@ biased386:
 	VADDPS (DX), Z26, Z26
 	VADDPS 64(DX), Z27, K1, Z27
 
-added386:
+added388:
 	CMPQ   112(AX), $0x00
-	JE     clipped386
+	JE     clipped388
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -29407,7 +29555,7 @@ added386:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped386:
+clipped388:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -29475,9 +29623,9 @@ TEXT ·streamHalf1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many387:
+many389:
 	CMPQ         BX, $0x00000004
-	JLT          one387
+	JLT          one389
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
@@ -29505,11 +29653,11 @@ many387:
 	ADDQ         $0x00000010, CX
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000004, BX
-	JMP          many387
+	JMP          many389
 
-one387:
+one389:
 	TESTQ        BX, BX
-	JZ           summed387
+	JZ           summed389
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
@@ -29519,9 +29667,9 @@ one387:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one387
+	JMP          one389
 
-summed387:
+summed389:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -29530,36 +29678,36 @@ summed387:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled388
+	JE           scaled390
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled388:
+scaled390:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased388
+	JZ        biased390
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased388:
+biased390:
 	TESTQ  DX, DX
-	JZ     added388
+	JZ     added390
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added388:
+added390:
 	CMPQ   112(AX), $0x00
-	JE     clipped388
+	JE     clipped390
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 
-clipped388:
+clipped390:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -29590,9 +29738,9 @@ TEXT ·streamHalf2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many389:
+many391:
 	CMPQ         BX, $0x00000002
-	JLT          one389
+	JLT          one391
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
@@ -29615,11 +29763,11 @@ many389:
 	ADDQ         $0x00000008, SI
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000002, BX
-	JMP          many389
+	JMP          many391
 
-one389:
+one391:
 	TESTQ        BX, BX
-	JZ           summed389
+	JZ           summed391
 	PREFETCHT0   2048(DX)
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
@@ -29633,28 +29781,28 @@ one389:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one389
+	JMP          one391
 
-summed389:
+summed391:
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled390
+	JE           scaled392
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled390:
+scaled392:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased390
+	JZ        biased392
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -29662,25 +29810,25 @@ scaled390:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased390:
+biased392:
 	TESTQ  DX, DX
-	JZ     added390
+	JZ     added392
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added390:
+added392:
 	CMPQ   112(AX), $0x00
-	JE     clipped390
+	JE     clipped392
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 	VMAXPS Z2, Z11, Z2
 	VMAXPS Z3, Z11, Z3
 
-clipped390:
+clipped392:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -29709,45 +29857,45 @@ TEXT ·tile1x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial391:
+partial393:
 	VMOVUPS.Z    (DX), K1, Z1
 	VBROADCASTSS (CX), Z2
 	LONG $0x486ef262; WORD $0xc152 // VDPBF16PS Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial391
+	JNZ          partial393
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial391
+	JNZ          partial393
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled392
+	JE           scaled394
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled392:
+scaled394:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased392
+	JZ        biased394
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased392:
+biased394:
 	TESTQ  DX, DX
-	JZ     added392
+	JZ     added394
 	VADDPS (DX), Z0, K1, Z0
 
-added392:
+added394:
 	CMPQ   112(AX), $0x00
-	JE     clipped392
+	JE     clipped394
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped392:
+clipped394:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -29773,7 +29921,7 @@ TEXT ·tile2x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial393:
+partial395:
 	VMOVUPS.Z    (BX), K1, Z2
 	VBROADCASTSS (CX), Z3
 	LONG $0x4866f262; WORD $0xc252 // VDPBF16PS Z2, Z3, Z0
@@ -29782,43 +29930,43 @@ partial393:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial393
+	JNZ          partial395
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial393
+	JNZ          partial395
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled394
+	JE           scaled396
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled394:
+scaled396:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased394
+	JZ        biased396
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased394:
+biased396:
 	TESTQ  DX, DX
-	JZ     added394
+	JZ     added396
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added394:
+added396:
 	CMPQ   112(AX), $0x00
-	JE     clipped394
+	JE     clipped396
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped394:
+clipped396:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -29847,12 +29995,12 @@ TEXT ·tile3x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched395
+	JLT    fetched397
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch395:
+fetch397:
 	PREFETCHT1   (R10)
 	ADDQ         R11, R10
 	VMOVUPS.Z    (BX), K1, Z3
@@ -29865,12 +30013,12 @@ fetch395:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch395
+	JNZ          fetch397
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched395:
-partial396:
+fetched397:
+partial398:
 	VMOVUPS.Z    (BX), K1, Z3
 	VBROADCASTSS (CX), Z4
 	LONG $0x485ef262; WORD $0xc352 // VDPBF16PS Z3, Z4, Z0
@@ -29881,48 +30029,48 @@ partial396:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial396
+	JNZ          partial398
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial396
+	JNZ          partial398
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled397
+	JE           scaled399
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
-scaled397:
+scaled399:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased397
+	JZ        biased399
 	VMOVUPS.Z (CX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	VADDPS    Z3, Z1, Z1
 	VADDPS    Z3, Z2, Z2
 
-biased397:
+biased399:
 	TESTQ  DX, DX
-	JZ     added397
+	JZ     added399
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, K1, Z2
 
-added397:
+added399:
 	CMPQ   112(AX), $0x00
-	JE     clipped397
+	JE     clipped399
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped397:
+clipped399:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -29955,12 +30103,12 @@ TEXT ·tile4x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched398
+	JLT    fetched400
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch398:
+fetch400:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VMOVUPS.Z    (SI), K1, Z4
@@ -29975,12 +30123,12 @@ fetch398:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch398
+	JNZ          fetch400
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched398:
-partial399:
+fetched400:
+partial401:
 	VMOVUPS.Z    (SI), K1, Z4
 	VBROADCASTSS (CX), Z5
 	LONG $0x4856f262; WORD $0xc452 // VDPBF16PS Z4, Z5, Z0
@@ -29993,35 +30141,35 @@ partial399:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial399
+	JNZ          partial401
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial399
+	JNZ          partial401
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled400
+	JE           scaled402
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled400:
+scaled402:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased400
+	JZ        biased402
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z2, Z2
 	VADDPS    Z4, Z3, Z3
 
-biased400:
+biased402:
 	TESTQ  DX, DX
-	JZ     added400
+	JZ     added402
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30030,16 +30178,16 @@ biased400:
 	ADDQ   BX, DX
 	VADDPS (DX), Z3, K1, Z3
 
-added400:
+added402:
 	CMPQ   112(AX), $0x00
-	JE     clipped400
+	JE     clipped402
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped400:
+clipped402:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30075,12 +30223,12 @@ TEXT ·tile5x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched401
+	JLT    fetched403
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch401:
+fetch403:
 	PREFETCHT1   (R11)
 	ADDQ         R12, R11
 	VMOVUPS.Z    (SI), K1, Z5
@@ -30097,12 +30245,12 @@ fetch401:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch401
+	JNZ          fetch403
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched401:
-partial402:
+fetched403:
+partial404:
 	VMOVUPS.Z    (SI), K1, Z5
 	VBROADCASTSS (CX), Z6
 	LONG $0x484ef262; WORD $0xc552 // VDPBF16PS Z5, Z6, Z0
@@ -30117,14 +30265,14 @@ partial402:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial402
+	JNZ          partial404
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial402
+	JNZ          partial404
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled403
+	JE           scaled405
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -30132,12 +30280,12 @@ partial402:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
-scaled403:
+scaled405:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased403
+	JZ        biased405
 	VMOVUPS.Z (CX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	VADDPS    Z5, Z1, Z1
@@ -30145,9 +30293,9 @@ scaled403:
 	VADDPS    Z5, Z3, Z3
 	VADDPS    Z5, Z4, Z4
 
-biased403:
+biased405:
 	TESTQ  DX, DX
-	JZ     added403
+	JZ     added405
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30158,9 +30306,9 @@ biased403:
 	ADDQ   BX, DX
 	VADDPS (DX), Z4, K1, Z4
 
-added403:
+added405:
 	CMPQ   112(AX), $0x00
-	JE     clipped403
+	JE     clipped405
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -30168,7 +30316,7 @@ added403:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped403:
+clipped405:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30209,12 +30357,12 @@ TEXT ·tile6x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched404
+	JLT    fetched406
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch404:
+fetch406:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VMOVUPS.Z    (DI), K1, Z6
@@ -30234,12 +30382,12 @@ fetch404:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch404
+	JNZ          fetch406
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched404:
-partial405:
+fetched406:
+partial407:
 	VMOVUPS.Z    (DI), K1, Z6
 	VBROADCASTSS (CX), Z7
 	LONG $0x4846f262; WORD $0xc652 // VDPBF16PS Z6, Z7, Z0
@@ -30257,15 +30405,15 @@ partial405:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial405
+	JNZ          partial407
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial405
+	JNZ          partial407
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled406
+	JE           scaled408
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -30274,12 +30422,12 @@ partial405:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled406:
+scaled408:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased406
+	JZ        biased408
 	VMOVUPS.Z (CX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z1, Z1
@@ -30288,9 +30436,9 @@ scaled406:
 	VADDPS    Z6, Z4, Z4
 	VADDPS    Z6, Z5, Z5
 
-biased406:
+biased408:
 	TESTQ  DX, DX
-	JZ     added406
+	JZ     added408
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30303,9 +30451,9 @@ biased406:
 	ADDQ   BX, DX
 	VADDPS (DX), Z5, K1, Z5
 
-added406:
+added408:
 	CMPQ   112(AX), $0x00
-	JE     clipped406
+	JE     clipped408
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -30314,7 +30462,7 @@ added406:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped406:
+clipped408:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30358,12 +30506,12 @@ TEXT ·tile7x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched407
+	JLT    fetched409
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch407:
+fetch409:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VMOVUPS.Z    (DI), K1, Z7
@@ -30385,12 +30533,12 @@ fetch407:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch407
+	JNZ          fetch409
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched407:
-partial408:
+fetched409:
+partial410:
 	VMOVUPS.Z    (DI), K1, Z7
 	VBROADCASTSS (CX), Z8
 	LONG $0x483ef262; WORD $0xc752 // VDPBF16PS Z7, Z8, Z0
@@ -30410,15 +30558,15 @@ partial408:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial408
+	JNZ          partial410
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial408
+	JNZ          partial410
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled409
+	JE           scaled411
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -30428,12 +30576,12 @@ partial408:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
-scaled409:
+scaled411:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased409
+	JZ        biased411
 	VMOVUPS.Z (CX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	VADDPS    Z7, Z1, Z1
@@ -30443,9 +30591,9 @@ scaled409:
 	VADDPS    Z7, Z5, Z5
 	VADDPS    Z7, Z6, Z6
 
-biased409:
+biased411:
 	TESTQ  DX, DX
-	JZ     added409
+	JZ     added411
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30460,9 +30608,9 @@ biased409:
 	ADDQ   BX, DX
 	VADDPS (DX), Z6, K1, Z6
 
-added409:
+added411:
 	CMPQ   112(AX), $0x00
-	JE     clipped409
+	JE     clipped411
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -30472,7 +30620,7 @@ added409:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped409:
+clipped411:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30519,12 +30667,12 @@ TEXT ·tile8x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched410
+	JLT    fetched412
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch410:
+fetch412:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VMOVUPS.Z    (DI), K1, Z8
@@ -30548,12 +30696,12 @@ fetch410:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch410
+	JNZ          fetch412
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched410:
-partial411:
+fetched412:
+partial413:
 	VMOVUPS.Z    (DI), K1, Z8
 	VBROADCASTSS (CX), Z9
 	LONG $0x4836d262; WORD $0xc052 // VDPBF16PS Z8, Z9, Z0
@@ -30575,15 +30723,15 @@ partial411:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial411
+	JNZ          partial413
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial411
+	JNZ          partial413
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled412
+	JE           scaled414
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -30594,12 +30742,12 @@ partial411:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled412:
+scaled414:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased412
+	JZ        biased414
 	VMOVUPS.Z (CX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z1, Z1
@@ -30610,9 +30758,9 @@ scaled412:
 	VADDPS    Z8, Z6, Z6
 	VADDPS    Z8, Z7, Z7
 
-biased412:
+biased414:
 	TESTQ  DX, DX
-	JZ     added412
+	JZ     added414
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30629,9 +30777,9 @@ biased412:
 	ADDQ   BX, DX
 	VADDPS (DX), Z7, K1, Z7
 
-added412:
+added414:
 	CMPQ   112(AX), $0x00
-	JE     clipped412
+	JE     clipped414
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -30642,7 +30790,7 @@ added412:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped412:
+clipped414:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30692,12 +30840,12 @@ TEXT ·tile9x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched413
+	JLT    fetched415
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch413:
+fetch415:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VMOVUPS.Z    (DI), K1, Z9
@@ -30723,12 +30871,12 @@ fetch413:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch413
+	JNZ          fetch415
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched413:
-partial414:
+fetched415:
+partial416:
 	VMOVUPS.Z    (DI), K1, Z9
 	VBROADCASTSS (CX), Z10
 	LONG $0x482ed262; WORD $0xc152 // VDPBF16PS Z9, Z10, Z0
@@ -30752,15 +30900,15 @@ partial414:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial414
+	JNZ          partial416
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial414
+	JNZ          partial416
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled415
+	JE           scaled417
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -30772,12 +30920,12 @@ partial414:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
-scaled415:
+scaled417:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased415
+	JZ        biased417
 	VMOVUPS.Z (CX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	VADDPS    Z9, Z1, Z1
@@ -30789,9 +30937,9 @@ scaled415:
 	VADDPS    Z9, Z7, Z7
 	VADDPS    Z9, Z8, Z8
 
-biased415:
+biased417:
 	TESTQ  DX, DX
-	JZ     added415
+	JZ     added417
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -30810,9 +30958,9 @@ biased415:
 	ADDQ   BX, DX
 	VADDPS (DX), Z8, K1, Z8
 
-added415:
+added417:
 	CMPQ   112(AX), $0x00
-	JE     clipped415
+	JE     clipped417
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -30824,7 +30972,7 @@ added415:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped415:
+clipped417:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -30877,12 +31025,12 @@ TEXT ·tile10x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched416
+	JLT    fetched418
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch416:
+fetch418:
 	PREFETCHT1   (R12)
 	ADDQ         R13, R12
 	VMOVUPS.Z    (DI), K1, Z10
@@ -30910,12 +31058,12 @@ fetch416:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch416
+	JNZ          fetch418
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched416:
-partial417:
+fetched418:
+partial419:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (CX), Z11
 	LONG $0x4826d262; WORD $0xc252 // VDPBF16PS Z10, Z11, Z0
@@ -30941,15 +31089,15 @@ partial417:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial417
+	JNZ          partial419
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial417
+	JNZ          partial419
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled418
+	JE           scaled420
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -30962,12 +31110,12 @@ partial417:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled418:
+scaled420:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased418
+	JZ        biased420
 	VMOVUPS.Z (CX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z1, Z1
@@ -30980,9 +31128,9 @@ scaled418:
 	VADDPS    Z10, Z8, Z8
 	VADDPS    Z10, Z9, Z9
 
-biased418:
+biased420:
 	TESTQ  DX, DX
-	JZ     added418
+	JZ     added420
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -31003,9 +31151,9 @@ biased418:
 	ADDQ   BX, DX
 	VADDPS (DX), Z9, K1, Z9
 
-added418:
+added420:
 	CMPQ   112(AX), $0x00
-	JE     clipped418
+	JE     clipped420
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -31018,7 +31166,7 @@ added418:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped418:
+clipped420:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -31076,12 +31224,12 @@ TEXT ·tile11x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched419
+	JLT    fetched421
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch419:
+fetch421:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VMOVUPS.Z    (R8), K1, Z11
@@ -31112,12 +31260,12 @@ fetch419:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch419
+	JNZ          fetch421
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched419:
-partial420:
+fetched421:
+partial422:
 	VMOVUPS.Z    (R8), K1, Z11
 	VBROADCASTSS (CX), Z12
 	LONG $0x481ed262; WORD $0xc352 // VDPBF16PS Z11, Z12, Z0
@@ -31146,16 +31294,16 @@ partial420:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial420
+	JNZ          partial422
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial420
+	JNZ          partial422
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled421
+	JE           scaled423
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -31169,12 +31317,12 @@ partial420:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
-scaled421:
+scaled423:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased421
+	JZ        biased423
 	VMOVUPS.Z (CX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	VADDPS    Z11, Z1, Z1
@@ -31188,9 +31336,9 @@ scaled421:
 	VADDPS    Z11, Z9, Z9
 	VADDPS    Z11, Z10, Z10
 
-biased421:
+biased423:
 	TESTQ  DX, DX
-	JZ     added421
+	JZ     added423
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -31213,9 +31361,9 @@ biased421:
 	ADDQ   BX, DX
 	VADDPS (DX), Z10, K1, Z10
 
-added421:
+added423:
 	CMPQ   112(AX), $0x00
-	JE     clipped421
+	JE     clipped423
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -31229,7 +31377,7 @@ added421:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped421:
+clipped423:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -31290,12 +31438,12 @@ TEXT ·tile12x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched422
+	JLT    fetched424
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch422:
+fetch424:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VMOVUPS.Z    (R8), K1, Z12
@@ -31328,12 +31476,12 @@ fetch422:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch422
+	JNZ          fetch424
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched422:
-partial423:
+fetched424:
+partial425:
 	VMOVUPS.Z    (R8), K1, Z12
 	VBROADCASTSS (CX), Z13
 	LONG $0x4816d262; WORD $0xc452 // VDPBF16PS Z12, Z13, Z0
@@ -31364,16 +31512,16 @@ partial423:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial423
+	JNZ          partial425
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial423
+	JNZ          partial425
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled424
+	JE           scaled426
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -31388,12 +31536,12 @@ partial423:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled424:
+scaled426:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased424
+	JZ        biased426
 	VMOVUPS.Z (CX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z1, Z1
@@ -31408,9 +31556,9 @@ scaled424:
 	VADDPS    Z12, Z10, Z10
 	VADDPS    Z12, Z11, Z11
 
-biased424:
+biased426:
 	TESTQ  DX, DX
-	JZ     added424
+	JZ     added426
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -31435,9 +31583,9 @@ biased424:
 	ADDQ   BX, DX
 	VADDPS (DX), Z11, K1, Z11
 
-added424:
+added426:
 	CMPQ   112(AX), $0x00
-	JE     clipped424
+	JE     clipped426
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -31452,7 +31600,7 @@ added424:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped424:
+clipped426:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -31516,12 +31664,12 @@ TEXT ·tile13x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched425
+	JLT    fetched427
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch425:
+fetch427:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VMOVUPS.Z    (R8), K1, Z13
@@ -31556,12 +31704,12 @@ fetch425:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch425
+	JNZ          fetch427
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched425:
-partial426:
+fetched427:
+partial428:
 	VMOVUPS.Z    (R8), K1, Z13
 	VBROADCASTSS (CX), Z14
 	LONG $0x480ed262; WORD $0xc552 // VDPBF16PS Z13, Z14, Z0
@@ -31594,16 +31742,16 @@ partial426:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial426
+	JNZ          partial428
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial426
+	JNZ          partial428
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled427
+	JE           scaled429
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -31619,12 +31767,12 @@ partial426:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
-scaled427:
+scaled429:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased427
+	JZ        biased429
 	VMOVUPS.Z (CX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	VADDPS    Z13, Z1, Z1
@@ -31640,9 +31788,9 @@ scaled427:
 	VADDPS    Z13, Z11, Z11
 	VADDPS    Z13, Z12, Z12
 
-biased427:
+biased429:
 	TESTQ  DX, DX
-	JZ     added427
+	JZ     added429
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -31669,9 +31817,9 @@ biased427:
 	ADDQ   BX, DX
 	VADDPS (DX), Z12, K1, Z12
 
-added427:
+added429:
 	CMPQ   112(AX), $0x00
-	JE     clipped427
+	JE     clipped429
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -31687,7 +31835,7 @@ added427:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped427:
+clipped429:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -31754,12 +31902,12 @@ TEXT ·tile14x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched428
+	JLT    fetched430
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch428:
+fetch430:
 	PREFETCHT1   (R13)
 	ADDQ         R14, R13
 	VMOVUPS.Z    (R8), K1, Z14
@@ -31796,12 +31944,12 @@ fetch428:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch428
+	JNZ          fetch430
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched428:
-partial429:
+fetched430:
+partial431:
 	VMOVUPS.Z    (R8), K1, Z14
 	VBROADCASTSS (CX), Z15
 	LONG $0x4806d262; WORD $0xc652 // VDPBF16PS Z14, Z15, Z0
@@ -31836,16 +31984,16 @@ partial429:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial429
+	JNZ          partial431
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial429
+	JNZ          partial431
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled430
+	JE           scaled432
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -31862,12 +32010,12 @@ partial429:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled430:
+scaled432:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased430
+	JZ        biased432
 	VMOVUPS.Z (CX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z1, Z1
@@ -31884,9 +32032,9 @@ scaled430:
 	VADDPS    Z14, Z12, Z12
 	VADDPS    Z14, Z13, Z13
 
-biased430:
+biased432:
 	TESTQ  DX, DX
-	JZ     added430
+	JZ     added432
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -31915,9 +32063,9 @@ biased430:
 	ADDQ   BX, DX
 	VADDPS (DX), Z13, K1, Z13
 
-added430:
+added432:
 	CMPQ   112(AX), $0x00
-	JE     clipped430
+	JE     clipped432
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -31934,7 +32082,7 @@ added430:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped430:
+clipped432:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -31992,7 +32140,7 @@ TEXT ·tile15x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	CMPQ       56(AX), $0x40
-	JLT        fetched431
+	JLT        fetched433
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -32025,7 +32173,7 @@ TEXT ·tile15x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched431:
+fetched433:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -32039,7 +32187,7 @@ fetched431:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial432:
+partial434:
 	VMOVUPS.Z    (R8), K1, Z15
 	VBROADCASTSS (CX), Z16
 	LONG $0x407ed262; WORD $0xc752 // VDPBF16PS Z15, Z16, Z0
@@ -32076,16 +32224,16 @@ partial432:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial432
+	JNZ          partial434
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial432
+	JNZ          partial434
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled433
+	JE           scaled435
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -32103,12 +32251,12 @@ partial432:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
-scaled433:
+scaled435:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased433
+	JZ        biased435
 	VMOVUPS.Z (CX), K1, Z15
 	VADDPS    Z15, Z0, Z0
 	VADDPS    Z15, Z1, Z1
@@ -32126,9 +32274,9 @@ scaled433:
 	VADDPS    Z15, Z13, Z13
 	VADDPS    Z15, Z14, Z14
 
-biased433:
+biased435:
 	TESTQ  DX, DX
-	JZ     added433
+	JZ     added435
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -32159,9 +32307,9 @@ biased433:
 	ADDQ   BX, DX
 	VADDPS (DX), Z14, K1, Z14
 
-added433:
+added435:
 	CMPQ   112(AX), $0x00
-	JE     clipped433
+	JE     clipped435
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -32179,7 +32327,7 @@ added433:
 	VMAXPS Z13, Z17, Z13
 	VMAXPS Z14, Z17, Z14
 
-clipped433:
+clipped435:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -32240,7 +32388,7 @@ TEXT ·tile16x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched434
+	JLT        fetched436
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -32275,7 +32423,7 @@ TEXT ·tile16x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched434:
+fetched436:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -32291,7 +32439,7 @@ fetched434:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial435:
+partial437:
 	VMOVUPS.Z    (R9), K1, Z16
 	VBROADCASTSS (CX), Z17
 	LONG $0x4076b262; WORD $0xc052 // VDPBF16PS Z16, Z17, Z0
@@ -32331,17 +32479,17 @@ partial435:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial435
+	JNZ          partial437
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial435
+	JNZ          partial437
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled436
+	JE           scaled438
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -32360,12 +32508,12 @@ partial435:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled436:
+scaled438:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased436
+	JZ        biased438
 	VMOVUPS.Z (CX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z1, Z1
@@ -32384,9 +32532,9 @@ scaled436:
 	VADDPS    Z16, Z14, Z14
 	VADDPS    Z16, Z15, Z15
 
-biased436:
+biased438:
 	TESTQ  DX, DX
-	JZ     added436
+	JZ     added438
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -32419,9 +32567,9 @@ biased436:
 	ADDQ   BX, DX
 	VADDPS (DX), Z15, K1, Z15
 
-added436:
+added438:
 	CMPQ   112(AX), $0x00
-	JE     clipped436
+	JE     clipped438
 	VPXORD Z18, Z18, Z18
 	VMAXPS Z0, Z18, Z0
 	VMAXPS Z1, Z18, Z1
@@ -32440,7 +32588,7 @@ added436:
 	VMAXPS Z14, Z18, Z14
 	VMAXPS Z15, Z18, Z15
 
-clipped436:
+clipped438:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -32504,7 +32652,7 @@ TEXT ·tile17x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	CMPQ       56(AX), $0x40
-	JLT        fetched437
+	JLT        fetched439
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -32541,7 +32689,7 @@ TEXT ·tile17x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched437:
+fetched439:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -32557,7 +32705,7 @@ fetched437:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial438:
+partial440:
 	VMOVUPS.Z    (R9), K1, Z17
 	VBROADCASTSS (CX), Z18
 	LONG $0x406eb262; WORD $0xc152 // VDPBF16PS Z17, Z18, Z0
@@ -32599,17 +32747,17 @@ partial438:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial438
+	JNZ          partial440
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial438
+	JNZ          partial440
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled439
+	JE           scaled441
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -32629,12 +32777,12 @@ partial438:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
-scaled439:
+scaled441:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased439
+	JZ        biased441
 	VMOVUPS.Z (CX), K1, Z17
 	VADDPS    Z17, Z0, Z0
 	VADDPS    Z17, Z1, Z1
@@ -32654,9 +32802,9 @@ scaled439:
 	VADDPS    Z17, Z15, Z15
 	VADDPS    Z17, Z16, Z16
 
-biased439:
+biased441:
 	TESTQ  DX, DX
-	JZ     added439
+	JZ     added441
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -32691,9 +32839,9 @@ biased439:
 	ADDQ   BX, DX
 	VADDPS (DX), Z16, K1, Z16
 
-added439:
+added441:
 	CMPQ   112(AX), $0x00
-	JE     clipped439
+	JE     clipped441
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -32713,7 +32861,7 @@ added439:
 	VMAXPS Z15, Z19, Z15
 	VMAXPS Z16, Z19, Z16
 
-clipped439:
+clipped441:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -32780,7 +32928,7 @@ TEXT ·tile18x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched440
+	JLT        fetched442
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -32819,7 +32967,7 @@ TEXT ·tile18x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched440:
+fetched442:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -32835,7 +32983,7 @@ fetched440:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial441:
+partial443:
 	VMOVUPS.Z    (R9), K1, Z18
 	VBROADCASTSS (CX), Z19
 	LONG $0x4066b262; WORD $0xc252 // VDPBF16PS Z18, Z19, Z0
@@ -32879,17 +33027,17 @@ partial441:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial441
+	JNZ          partial443
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial441
+	JNZ          partial443
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled442
+	JE           scaled444
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -32910,12 +33058,12 @@ partial441:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled442:
+scaled444:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased442
+	JZ        biased444
 	VMOVUPS.Z (CX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z1, Z1
@@ -32936,9 +33084,9 @@ scaled442:
 	VADDPS    Z18, Z16, Z16
 	VADDPS    Z18, Z17, Z17
 
-biased442:
+biased444:
 	TESTQ  DX, DX
-	JZ     added442
+	JZ     added444
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -32975,9 +33123,9 @@ biased442:
 	ADDQ   BX, DX
 	VADDPS (DX), Z17, K1, Z17
 
-added442:
+added444:
 	CMPQ   112(AX), $0x00
-	JE     clipped442
+	JE     clipped444
 	VPXORD Z20, Z20, Z20
 	VMAXPS Z0, Z20, Z0
 	VMAXPS Z1, Z20, Z1
@@ -32998,7 +33146,7 @@ added442:
 	VMAXPS Z16, Z20, Z16
 	VMAXPS Z17, Z20, Z17
 
-clipped442:
+clipped444:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -33068,7 +33216,7 @@ TEXT ·tile19x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	CMPQ       56(AX), $0x40
-	JLT        fetched443
+	JLT        fetched445
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -33109,7 +33257,7 @@ TEXT ·tile19x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched443:
+fetched445:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -33125,7 +33273,7 @@ fetched443:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial444:
+partial446:
 	VMOVUPS.Z    (R9), K1, Z19
 	VBROADCASTSS (CX), Z20
 	LONG $0x405eb262; WORD $0xc352 // VDPBF16PS Z19, Z20, Z0
@@ -33171,17 +33319,17 @@ partial444:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial444
+	JNZ          partial446
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial444
+	JNZ          partial446
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled445
+	JE           scaled447
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -33203,12 +33351,12 @@ partial444:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
-scaled445:
+scaled447:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased445
+	JZ        biased447
 	VMOVUPS.Z (CX), K1, Z19
 	VADDPS    Z19, Z0, Z0
 	VADDPS    Z19, Z1, Z1
@@ -33230,9 +33378,9 @@ scaled445:
 	VADDPS    Z19, Z17, Z17
 	VADDPS    Z19, Z18, Z18
 
-biased445:
+biased447:
 	TESTQ  DX, DX
-	JZ     added445
+	JZ     added447
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -33271,9 +33419,9 @@ biased445:
 	ADDQ   BX, DX
 	VADDPS (DX), Z18, K1, Z18
 
-added445:
+added447:
 	CMPQ   112(AX), $0x00
-	JE     clipped445
+	JE     clipped447
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -33295,7 +33443,7 @@ added445:
 	VMAXPS Z17, Z21, Z17
 	VMAXPS Z18, Z21, Z18
 
-clipped445:
+clipped447:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -33368,7 +33516,7 @@ TEXT ·tile20x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched446
+	JLT        fetched448
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -33411,7 +33559,7 @@ TEXT ·tile20x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched446:
+fetched448:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -33427,7 +33575,7 @@ fetched446:
 	MOVQ 56(AX), R12
 	MOVQ 88(AX), R13
 
-partial447:
+partial449:
 	VMOVUPS.Z    (R9), K1, Z20
 	VBROADCASTSS (CX), Z21
 	LONG $0x4056b262; WORD $0xc452 // VDPBF16PS Z20, Z21, Z0
@@ -33475,17 +33623,17 @@ partial447:
 	ADDQ         R10, R8
 	ADDQ         R11, R9
 	DECQ         R12
-	JNZ          partial447
+	JNZ          partial449
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	ADDQ         96(AX), R8
 	MOVQ         56(AX), R12
 	DECQ         R13
-	JNZ          partial447
+	JNZ          partial449
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled448
+	JE           scaled450
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -33508,12 +33656,12 @@ partial447:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled448:
+scaled450:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased448
+	JZ        biased450
 	VMOVUPS.Z (CX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z1, Z1
@@ -33536,9 +33684,9 @@ scaled448:
 	VADDPS    Z20, Z18, Z18
 	VADDPS    Z20, Z19, Z19
 
-biased448:
+biased450:
 	TESTQ  DX, DX
-	JZ     added448
+	JZ     added450
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -33579,9 +33727,9 @@ biased448:
 	ADDQ   BX, DX
 	VADDPS (DX), Z19, K1, Z19
 
-added448:
+added450:
 	CMPQ   112(AX), $0x00
-	JE     clipped448
+	JE     clipped450
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -33604,7 +33752,7 @@ added448:
 	VMAXPS Z18, Z22, Z18
 	VMAXPS Z19, Z22, Z19
 
-clipped448:
+clipped450:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -33680,7 +33828,7 @@ TEXT ·tile21x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	CMPQ       56(AX), $0x40
-	JLT        fetched449
+	JLT        fetched451
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -33725,7 +33873,7 @@ TEXT ·tile21x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched449:
+fetched451:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -33743,7 +33891,7 @@ fetched449:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial450:
+partial452:
 	VMOVUPS.Z    (R10), K1, Z21
 	VBROADCASTSS (CX), Z22
 	LONG $0x404eb262; WORD $0xc552 // VDPBF16PS Z21, Z22, Z0
@@ -33794,7 +33942,7 @@ partial450:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial450
+	JNZ          partial452
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -33802,10 +33950,10 @@ partial450:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial450
+	JNZ          partial452
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled451
+	JE           scaled453
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -33829,12 +33977,12 @@ partial450:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
-scaled451:
+scaled453:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased451
+	JZ        biased453
 	VMOVUPS.Z (CX), K1, Z21
 	VADDPS    Z21, Z0, Z0
 	VADDPS    Z21, Z1, Z1
@@ -33858,9 +34006,9 @@ scaled451:
 	VADDPS    Z21, Z19, Z19
 	VADDPS    Z21, Z20, Z20
 
-biased451:
+biased453:
 	TESTQ  DX, DX
-	JZ     added451
+	JZ     added453
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -33903,9 +34051,9 @@ biased451:
 	ADDQ   BX, DX
 	VADDPS (DX), Z20, K1, Z20
 
-added451:
+added453:
 	CMPQ   112(AX), $0x00
-	JE     clipped451
+	JE     clipped453
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -33929,7 +34077,7 @@ added451:
 	VMAXPS Z19, Z23, Z19
 	VMAXPS Z20, Z23, Z20
 
-clipped451:
+clipped453:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -34008,7 +34156,7 @@ TEXT ·tile22x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched452
+	JLT        fetched454
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -34055,7 +34203,7 @@ TEXT ·tile22x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched452:
+fetched454:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -34073,7 +34221,7 @@ fetched452:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial453:
+partial455:
 	VMOVUPS.Z    (R10), K1, Z22
 	VBROADCASTSS (CX), Z23
 	LONG $0x4046b262; WORD $0xc652 // VDPBF16PS Z22, Z23, Z0
@@ -34126,7 +34274,7 @@ partial453:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial453
+	JNZ          partial455
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -34134,10 +34282,10 @@ partial453:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial453
+	JNZ          partial455
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled454
+	JE           scaled456
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -34162,12 +34310,12 @@ partial453:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled454:
+scaled456:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased454
+	JZ        biased456
 	VMOVUPS.Z (CX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z1, Z1
@@ -34192,9 +34340,9 @@ scaled454:
 	VADDPS    Z22, Z20, Z20
 	VADDPS    Z22, Z21, Z21
 
-biased454:
+biased456:
 	TESTQ  DX, DX
-	JZ     added454
+	JZ     added456
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -34239,9 +34387,9 @@ biased454:
 	ADDQ   BX, DX
 	VADDPS (DX), Z21, K1, Z21
 
-added454:
+added456:
 	CMPQ   112(AX), $0x00
-	JE     clipped454
+	JE     clipped456
 	VPXORD Z24, Z24, Z24
 	VMAXPS Z0, Z24, Z0
 	VMAXPS Z1, Z24, Z1
@@ -34266,7 +34414,7 @@ added454:
 	VMAXPS Z20, Z24, Z20
 	VMAXPS Z21, Z24, Z21
 
-clipped454:
+clipped456:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -34348,7 +34496,7 @@ TEXT ·tile23x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	CMPQ       56(AX), $0x40
-	JLT        fetched455
+	JLT        fetched457
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -34397,7 +34545,7 @@ TEXT ·tile23x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched455:
+fetched457:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -34415,7 +34563,7 @@ fetched455:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial456:
+partial458:
 	VMOVUPS.Z    (R10), K1, Z23
 	VBROADCASTSS (CX), Z24
 	LONG $0x403eb262; WORD $0xc752 // VDPBF16PS Z23, Z24, Z0
@@ -34470,7 +34618,7 @@ partial456:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial456
+	JNZ          partial458
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -34478,10 +34626,10 @@ partial456:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial456
+	JNZ          partial458
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled457
+	JE           scaled459
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -34507,12 +34655,12 @@ partial456:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
-scaled457:
+scaled459:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased457
+	JZ        biased459
 	VMOVUPS.Z (CX), K1, Z23
 	VADDPS    Z23, Z0, Z0
 	VADDPS    Z23, Z1, Z1
@@ -34538,9 +34686,9 @@ scaled457:
 	VADDPS    Z23, Z21, Z21
 	VADDPS    Z23, Z22, Z22
 
-biased457:
+biased459:
 	TESTQ  DX, DX
-	JZ     added457
+	JZ     added459
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -34587,9 +34735,9 @@ biased457:
 	ADDQ   BX, DX
 	VADDPS (DX), Z22, K1, Z22
 
-added457:
+added459:
 	CMPQ   112(AX), $0x00
-	JE     clipped457
+	JE     clipped459
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -34615,7 +34763,7 @@ added457:
 	VMAXPS Z21, Z25, Z21
 	VMAXPS Z22, Z25, Z22
 
-clipped457:
+clipped459:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -34700,7 +34848,7 @@ TEXT ·tile24x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched458
+	JLT        fetched460
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -34751,7 +34899,7 @@ TEXT ·tile24x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched458:
+fetched460:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -34769,7 +34917,7 @@ fetched458:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial459:
+partial461:
 	VMOVUPS.Z    (R10), K1, Z24
 	VBROADCASTSS (CX), Z25
 	LONG $0x40369262; WORD $0xc052 // VDPBF16PS Z24, Z25, Z0
@@ -34826,7 +34974,7 @@ partial459:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial459
+	JNZ          partial461
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -34834,10 +34982,10 @@ partial459:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial459
+	JNZ          partial461
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled460
+	JE           scaled462
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -34864,12 +35012,12 @@ partial459:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled460:
+scaled462:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased460
+	JZ        biased462
 	VMOVUPS.Z (CX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z1, Z1
@@ -34896,9 +35044,9 @@ scaled460:
 	VADDPS    Z24, Z22, Z22
 	VADDPS    Z24, Z23, Z23
 
-biased460:
+biased462:
 	TESTQ  DX, DX
-	JZ     added460
+	JZ     added462
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -34947,9 +35095,9 @@ biased460:
 	ADDQ   BX, DX
 	VADDPS (DX), Z23, K1, Z23
 
-added460:
+added462:
 	CMPQ   112(AX), $0x00
-	JE     clipped460
+	JE     clipped462
 	VPXORD Z26, Z26, Z26
 	VMAXPS Z0, Z26, Z0
 	VMAXPS Z1, Z26, Z1
@@ -34976,7 +35124,7 @@ added460:
 	VMAXPS Z22, Z26, Z22
 	VMAXPS Z23, Z26, Z23
 
-clipped460:
+clipped462:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -35064,7 +35212,7 @@ TEXT ·tile25x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	CMPQ       56(AX), $0x40
-	JLT        fetched461
+	JLT        fetched463
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -35117,7 +35265,7 @@ TEXT ·tile25x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched461:
+fetched463:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -35135,7 +35283,7 @@ fetched461:
 	MOVQ 56(AX), R13
 	MOVQ 88(AX), R14
 
-partial462:
+partial464:
 	VMOVUPS.Z    (R10), K1, Z25
 	VBROADCASTSS (CX), Z26
 	LONG $0x402e9262; WORD $0xc152 // VDPBF16PS Z25, Z26, Z0
@@ -35194,7 +35342,7 @@ partial462:
 	ADDQ         R11, R9
 	ADDQ         R12, R10
 	DECQ         R13
-	JNZ          partial462
+	JNZ          partial464
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -35202,10 +35350,10 @@ partial462:
 	ADDQ         96(AX), R9
 	MOVQ         56(AX), R13
 	DECQ         R14
-	JNZ          partial462
+	JNZ          partial464
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled463
+	JE           scaled465
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -35233,12 +35381,12 @@ partial462:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
-scaled463:
+scaled465:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased463
+	JZ        biased465
 	VMOVUPS.Z (CX), K1, Z25
 	VADDPS    Z25, Z0, Z0
 	VADDPS    Z25, Z1, Z1
@@ -35266,9 +35414,9 @@ scaled463:
 	VADDPS    Z25, Z23, Z23
 	VADDPS    Z25, Z24, Z24
 
-biased463:
+biased465:
 	TESTQ  DX, DX
-	JZ     added463
+	JZ     added465
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -35319,9 +35467,9 @@ biased463:
 	ADDQ   BX, DX
 	VADDPS (DX), Z24, K1, Z24
 
-added463:
+added465:
 	CMPQ   112(AX), $0x00
-	JE     clipped463
+	JE     clipped465
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -35349,7 +35497,7 @@ added463:
 	VMAXPS Z23, Z27, Z23
 	VMAXPS Z24, Z27, Z24
 
-clipped463:
+clipped465:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -35440,7 +35588,7 @@ TEXT ·tile26x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched464
+	JLT        fetched466
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -35495,7 +35643,7 @@ TEXT ·tile26x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched464:
+fetched466:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -35515,7 +35663,7 @@ fetched464:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial465:
+partial467:
 	VMOVUPS.Z    (R11), K1, Z26
 	VBROADCASTSS (CX), Z27
 	LONG $0x40269262; WORD $0xc252 // VDPBF16PS Z26, Z27, Z0
@@ -35577,7 +35725,7 @@ partial465:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial465
+	JNZ          partial467
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -35586,10 +35734,10 @@ partial465:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial465
+	JNZ          partial467
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled466
+	JE           scaled468
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -35618,12 +35766,12 @@ partial465:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled466:
+scaled468:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased466
+	JZ        biased468
 	VMOVUPS.Z (CX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z1, Z1
@@ -35652,9 +35800,9 @@ scaled466:
 	VADDPS    Z26, Z24, Z24
 	VADDPS    Z26, Z25, Z25
 
-biased466:
+biased468:
 	TESTQ  DX, DX
-	JZ     added466
+	JZ     added468
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -35707,9 +35855,9 @@ biased466:
 	ADDQ   BX, DX
 	VADDPS (DX), Z25, K1, Z25
 
-added466:
+added468:
 	CMPQ   112(AX), $0x00
-	JE     clipped466
+	JE     clipped468
 	VPXORD Z28, Z28, Z28
 	VMAXPS Z0, Z28, Z0
 	VMAXPS Z1, Z28, Z1
@@ -35738,7 +35886,7 @@ added466:
 	VMAXPS Z24, Z28, Z24
 	VMAXPS Z25, Z28, Z25
 
-clipped466:
+clipped468:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -35832,7 +35980,7 @@ TEXT ·tile27x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	CMPQ       56(AX), $0x40
-	JLT        fetched467
+	JLT        fetched469
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -35889,7 +36037,7 @@ TEXT ·tile27x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched467:
+fetched469:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -35909,7 +36057,7 @@ fetched467:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial468:
+partial470:
 	VMOVUPS.Z    (R11), K1, Z27
 	VBROADCASTSS (CX), Z28
 	LONG $0x401e9262; WORD $0xc352 // VDPBF16PS Z27, Z28, Z0
@@ -35973,7 +36121,7 @@ partial468:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial468
+	JNZ          partial470
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -35982,10 +36130,10 @@ partial468:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial468
+	JNZ          partial470
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled469
+	JE           scaled471
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -36015,12 +36163,12 @@ partial468:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
-scaled469:
+scaled471:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased469
+	JZ        biased471
 	VMOVUPS.Z (CX), K1, Z27
 	VADDPS    Z27, Z0, Z0
 	VADDPS    Z27, Z1, Z1
@@ -36050,9 +36198,9 @@ scaled469:
 	VADDPS    Z27, Z25, Z25
 	VADDPS    Z27, Z26, Z26
 
-biased469:
+biased471:
 	TESTQ  DX, DX
-	JZ     added469
+	JZ     added471
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -36107,9 +36255,9 @@ biased469:
 	ADDQ   BX, DX
 	VADDPS (DX), Z26, K1, Z26
 
-added469:
+added471:
 	CMPQ   112(AX), $0x00
-	JE     clipped469
+	JE     clipped471
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -36139,7 +36287,7 @@ added469:
 	VMAXPS Z25, Z29, Z25
 	VMAXPS Z26, Z29, Z26
 
-clipped469:
+clipped471:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -36236,7 +36384,7 @@ TEXT ·tile28x1PairAVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched470
+	JLT        fetched472
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -36295,7 +36443,7 @@ TEXT ·tile28x1PairAVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched470:
+fetched472:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -36315,7 +36463,7 @@ fetched470:
 	MOVQ 56(AX), R14
 	MOVQ 88(AX), R15
 
-partial471:
+partial473:
 	VMOVUPS.Z    (R11), K1, Z28
 	VBROADCASTSS (CX), Z29
 	LONG $0x40169262; WORD $0xc452 // VDPBF16PS Z28, Z29, Z0
@@ -36381,7 +36529,7 @@ partial471:
 	ADDQ         R12, R10
 	ADDQ         R13, R11
 	DECQ         R14
-	JNZ          partial471
+	JNZ          partial473
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
@@ -36390,10 +36538,10 @@ partial471:
 	ADDQ         96(AX), R10
 	MOVQ         56(AX), R14
 	DECQ         R15
-	JNZ          partial471
+	JNZ          partial473
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled472
+	JE           scaled474
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -36424,12 +36572,12 @@ partial471:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled472:
+scaled474:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased472
+	JZ        biased474
 	VMOVUPS.Z (CX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z1, Z1
@@ -36460,9 +36608,9 @@ scaled472:
 	VADDPS    Z28, Z26, Z26
 	VADDPS    Z28, Z27, Z27
 
-biased472:
+biased474:
 	TESTQ  DX, DX
-	JZ     added472
+	JZ     added474
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
@@ -36519,9 +36667,9 @@ biased472:
 	ADDQ   BX, DX
 	VADDPS (DX), Z27, K1, Z27
 
-added472:
+added474:
 	CMPQ   112(AX), $0x00
-	JE     clipped472
+	JE     clipped474
 	VPXORD Z30, Z30, Z30
 	VMAXPS Z0, Z30, Z0
 	VMAXPS Z1, Z30, Z1
@@ -36552,7 +36700,7 @@ added472:
 	VMAXPS Z26, Z30, Z26
 	VMAXPS Z27, Z30, Z27
 
-clipped472:
+clipped474:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -36634,9 +36782,9 @@ TEXT ·stream1x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many473:
+many475:
 	CMPQ         BX, $0x00000008
-	JLT          one473
+	JLT          one475
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -36672,11 +36820,11 @@ many473:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x00000008, BX
-	JMP          many473
+	JMP          many475
 
-one473:
+one475:
 	TESTQ        BX, BX
-	JZ           summed473
+	JZ           summed475
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -36684,9 +36832,9 @@ one473:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one473
+	JMP          one475
 
-summed473:
+summed475:
 	VADDPS       Z1, Z0, Z0
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z0, Z0
@@ -36696,31 +36844,31 @@ summed473:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled474
+	JE           scaled476
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
-scaled474:
+scaled476:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased474
+	JZ        biased476
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-biased474:
+biased476:
 	TESTQ  DX, DX
-	JZ     added474
+	JZ     added476
 	VADDPS (DX), Z0, K1, Z0
 
-added474:
+added476:
 	CMPQ   112(AX), $0x00
-	JE     clipped474
+	JE     clipped476
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 
-clipped474:
+clipped476:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -36750,9 +36898,9 @@ TEXT ·stream2x1PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many475:
+many477:
 	CMPQ         BX, $0x00000004
-	JLT          one475
+	JLT          one477
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -36781,11 +36929,11 @@ many475:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000004, BX
-	JMP          many475
+	JMP          many477
 
-one475:
+one477:
 	TESTQ        BX, BX
-	JZ           summed475
+	JZ           summed477
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
@@ -36796,9 +36944,9 @@ one475:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000001, BX
-	JMP          one475
+	JMP          one477
 
-summed475:
+summed477:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -36807,36 +36955,36 @@ summed475:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled476
+	JE           scaled478
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled476:
+scaled478:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased476
+	JZ        biased478
 	VMOVUPS.Z (CX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VADDPS    Z2, Z1, Z1
 
-biased476:
+biased478:
 	TESTQ  DX, DX
-	JZ     added476
+	JZ     added478
 	VADDPS (DX), Z0, K1, Z0
 	ADDQ   BX, DX
 	VADDPS (DX), Z1, K1, Z1
 
-added476:
+added478:
 	CMPQ   112(AX), $0x00
-	JE     clipped476
+	JE     clipped478
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
 
-clipped476:
+clipped478:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -36864,7 +37012,7 @@ TEXT ·tile1x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial477:
+partial479:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VBROADCASTSS (CX), Z4
@@ -36873,43 +37021,43 @@ partial477:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial477
+	JNZ          partial479
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial477
+	JNZ          partial479
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled478
+	JE           scaled480
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled478:
+scaled480:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased478
+	JZ        biased480
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased478:
+biased480:
 	TESTQ  DX, DX
-	JZ     added478
+	JZ     added480
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added478:
+added480:
 	CMPQ   112(AX), $0x00
-	JE     clipped478
+	JE     clipped480
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped478:
+clipped480:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -36938,7 +37086,7 @@ TEXT ·tile2x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial479:
+partial481:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VBROADCASTSS (CX), Z6
@@ -36950,26 +37098,26 @@ partial479:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial479
+	JNZ          partial481
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial479
+	JNZ          partial481
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled480
+	JE           scaled482
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled480:
+scaled482:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased480
+	JZ        biased482
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -36977,25 +37125,25 @@ scaled480:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased480:
+biased482:
 	TESTQ  DX, DX
-	JZ     added480
+	JZ     added482
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added480:
+added482:
 	CMPQ   112(AX), $0x00
-	JE     clipped480
+	JE     clipped482
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped480:
+clipped482:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37029,12 +37177,12 @@ TEXT ·tile3x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 	CMPQ   56(AX), $0x40
-	JLT    fetched481
+	JLT    fetched483
 	MOVQ   16(AX), R10
 	MOVQ   48(AX), R11
 	MOVQ   $0x00000003, R8
 
-fetch481:
+fetch483:
 	PREFETCHT1   (R10)
 	PREFETCHT1   64(R10)
 	ADDQ         R11, R10
@@ -37052,12 +37200,12 @@ fetch481:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          fetch481
+	JNZ          fetch483
 	MOVQ         56(AX), R8
 	SUBQ         $0x00000003, R8
 
-fetched481:
-partial482:
+fetched483:
+partial484:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VBROADCASTSS (CX), Z8
@@ -37072,14 +37220,14 @@ partial482:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial482
+	JNZ          partial484
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial482
+	JNZ          partial484
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled483
+	JE           scaled485
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -37088,12 +37236,12 @@ partial482:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
-scaled483:
+scaled485:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased483
+	JZ        biased485
 	VMOVUPS   (CX), Z6
 	VADDPS    Z6, Z0, Z0
 	VADDPS    Z6, Z2, Z2
@@ -37103,9 +37251,9 @@ scaled483:
 	VADDPS    Z6, Z3, Z3
 	VADDPS    Z6, Z5, Z5
 
-biased483:
+biased485:
 	TESTQ  DX, DX
-	JZ     added483
+	JZ     added485
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -37115,9 +37263,9 @@ biased483:
 	VADDPS (DX), Z4, Z4
 	VADDPS 64(DX), Z5, K1, Z5
 
-added483:
+added485:
 	CMPQ   112(AX), $0x00
-	JE     clipped483
+	JE     clipped485
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -37126,7 +37274,7 @@ added483:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped483:
+clipped485:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37166,12 +37314,12 @@ TEXT ·tile4x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched484
+	JLT    fetched486
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000004, R9
 
-fetch484:
+fetch486:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -37192,12 +37340,12 @@ fetch484:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch484
+	JNZ          fetch486
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000004, R9
 
-fetched484:
-partial485:
+fetched486:
+partial487:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VBROADCASTSS (CX), Z10
@@ -37215,14 +37363,14 @@ partial485:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial485
+	JNZ          partial487
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial485
+	JNZ          partial487
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled486
+	JE           scaled488
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -37233,12 +37381,12 @@ partial485:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
-scaled486:
+scaled488:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased486
+	JZ        biased488
 	VMOVUPS   (CX), Z8
 	VADDPS    Z8, Z0, Z0
 	VADDPS    Z8, Z2, Z2
@@ -37250,9 +37398,9 @@ scaled486:
 	VADDPS    Z8, Z5, Z5
 	VADDPS    Z8, Z7, Z7
 
-biased486:
+biased488:
 	TESTQ  DX, DX
-	JZ     added486
+	JZ     added488
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -37265,9 +37413,9 @@ biased486:
 	VADDPS (DX), Z6, Z6
 	VADDPS 64(DX), Z7, K1, Z7
 
-added486:
+added488:
 	CMPQ   112(AX), $0x00
-	JE     clipped486
+	JE     clipped488
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -37278,7 +37426,7 @@ added486:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped486:
+clipped488:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37323,12 +37471,12 @@ TEXT ·tile5x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 	CMPQ   56(AX), $0x40
-	JLT    fetched487
+	JLT    fetched489
 	MOVQ   16(AX), R11
 	MOVQ   48(AX), R12
 	MOVQ   $0x00000005, R9
 
-fetch487:
+fetch489:
 	PREFETCHT1   (R11)
 	PREFETCHT1   64(R11)
 	ADDQ         R12, R11
@@ -37352,12 +37500,12 @@ fetch487:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          fetch487
+	JNZ          fetch489
 	MOVQ         56(AX), R9
 	SUBQ         $0x00000005, R9
 
-fetched487:
-partial488:
+fetched489:
+partial490:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VBROADCASTSS (CX), Z12
@@ -37378,14 +37526,14 @@ partial488:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial488
+	JNZ          partial490
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial488
+	JNZ          partial490
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled489
+	JE           scaled491
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -37398,12 +37546,12 @@ partial488:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
-scaled489:
+scaled491:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased489
+	JZ        biased491
 	VMOVUPS   (CX), Z10
 	VADDPS    Z10, Z0, Z0
 	VADDPS    Z10, Z2, Z2
@@ -37417,9 +37565,9 @@ scaled489:
 	VADDPS    Z10, Z7, Z7
 	VADDPS    Z10, Z9, Z9
 
-biased489:
+biased491:
 	TESTQ  DX, DX
-	JZ     added489
+	JZ     added491
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -37435,9 +37583,9 @@ biased489:
 	VADDPS (DX), Z8, Z8
 	VADDPS 64(DX), Z9, K1, Z9
 
-added489:
+added491:
 	CMPQ   112(AX), $0x00
-	JE     clipped489
+	JE     clipped491
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -37450,7 +37598,7 @@ added489:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped489:
+clipped491:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37502,12 +37650,12 @@ TEXT ·tile6x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched490
+	JLT    fetched492
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000006, R10
 
-fetch490:
+fetch492:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -37535,12 +37683,12 @@ fetch490:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch490
+	JNZ          fetch492
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000006, R10
 
-fetched490:
-partial491:
+fetched492:
+partial493:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VBROADCASTSS (CX), Z14
@@ -37565,15 +37713,15 @@ partial491:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial491
+	JNZ          partial493
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial491
+	JNZ          partial493
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled492
+	JE           scaled494
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -37588,12 +37736,12 @@ partial491:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
-scaled492:
+scaled494:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased492
+	JZ        biased494
 	VMOVUPS   (CX), Z12
 	VADDPS    Z12, Z0, Z0
 	VADDPS    Z12, Z2, Z2
@@ -37609,9 +37757,9 @@ scaled492:
 	VADDPS    Z12, Z9, Z9
 	VADDPS    Z12, Z11, Z11
 
-biased492:
+biased494:
 	TESTQ  DX, DX
-	JZ     added492
+	JZ     added494
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -37630,9 +37778,9 @@ biased492:
 	VADDPS (DX), Z10, Z10
 	VADDPS 64(DX), Z11, K1, Z11
 
-added492:
+added494:
 	CMPQ   112(AX), $0x00
-	JE     clipped492
+	JE     clipped494
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -37647,7 +37795,7 @@ added492:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped492:
+clipped494:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37704,12 +37852,12 @@ TEXT ·tile7x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched493
+	JLT    fetched495
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000007, R10
 
-fetch493:
+fetch495:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -37740,12 +37888,12 @@ fetch493:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch493
+	JNZ          fetch495
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000007, R10
 
-fetched493:
-partial494:
+fetched495:
+partial496:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VBROADCASTSS (CX), Z16
@@ -37773,15 +37921,15 @@ partial494:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial494
+	JNZ          partial496
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial494
+	JNZ          partial496
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled495
+	JE           scaled497
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -37798,12 +37946,12 @@ partial494:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
-scaled495:
+scaled497:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased495
+	JZ        biased497
 	VMOVUPS   (CX), Z14
 	VADDPS    Z14, Z0, Z0
 	VADDPS    Z14, Z2, Z2
@@ -37821,9 +37969,9 @@ scaled495:
 	VADDPS    Z14, Z11, Z11
 	VADDPS    Z14, Z13, Z13
 
-biased495:
+biased497:
 	TESTQ  DX, DX
-	JZ     added495
+	JZ     added497
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -37845,9 +37993,9 @@ biased495:
 	VADDPS (DX), Z12, Z12
 	VADDPS 64(DX), Z13, K1, Z13
 
-added495:
+added497:
 	CMPQ   112(AX), $0x00
-	JE     clipped495
+	JE     clipped497
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -37864,7 +38012,7 @@ added495:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped495:
+clipped497:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -37926,12 +38074,12 @@ TEXT ·tile8x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched496
+	JLT    fetched498
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000008, R10
 
-fetch496:
+fetch498:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -37965,12 +38113,12 @@ fetch496:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch496
+	JNZ          fetch498
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000008, R10
 
-fetched496:
-partial497:
+fetched498:
+partial499:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VBROADCASTSS (CX), Z18
@@ -38001,15 +38149,15 @@ partial497:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial497
+	JNZ          partial499
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial497
+	JNZ          partial499
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled498
+	JE           scaled500
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -38028,12 +38176,12 @@ partial497:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
-scaled498:
+scaled500:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased498
+	JZ        biased500
 	VMOVUPS   (CX), Z16
 	VADDPS    Z16, Z0, Z0
 	VADDPS    Z16, Z2, Z2
@@ -38053,9 +38201,9 @@ scaled498:
 	VADDPS    Z16, Z13, Z13
 	VADDPS    Z16, Z15, Z15
 
-biased498:
+biased500:
 	TESTQ  DX, DX
-	JZ     added498
+	JZ     added500
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -38080,9 +38228,9 @@ biased498:
 	VADDPS (DX), Z14, Z14
 	VADDPS 64(DX), Z15, K1, Z15
 
-added498:
+added500:
 	CMPQ   112(AX), $0x00
-	JE     clipped498
+	JE     clipped500
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -38101,7 +38249,7 @@ added498:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped498:
+clipped500:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -38168,12 +38316,12 @@ TEXT ·tile9x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched499
+	JLT    fetched501
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x00000009, R10
 
-fetch499:
+fetch501:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -38210,12 +38358,12 @@ fetch499:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch499
+	JNZ          fetch501
 	MOVQ         56(AX), R10
 	SUBQ         $0x00000009, R10
 
-fetched499:
-partial500:
+fetched501:
+partial502:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VBROADCASTSS (CX), Z20
@@ -38249,15 +38397,15 @@ partial500:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial500
+	JNZ          partial502
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial500
+	JNZ          partial502
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled501
+	JE           scaled503
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -38278,12 +38426,12 @@ partial500:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
-scaled501:
+scaled503:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased501
+	JZ        biased503
 	VMOVUPS   (CX), Z18
 	VADDPS    Z18, Z0, Z0
 	VADDPS    Z18, Z2, Z2
@@ -38305,9 +38453,9 @@ scaled501:
 	VADDPS    Z18, Z15, Z15
 	VADDPS    Z18, Z17, Z17
 
-biased501:
+biased503:
 	TESTQ  DX, DX
-	JZ     added501
+	JZ     added503
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -38335,9 +38483,9 @@ biased501:
 	VADDPS (DX), Z16, Z16
 	VADDPS 64(DX), Z17, K1, Z17
 
-added501:
+added503:
 	CMPQ   112(AX), $0x00
-	JE     clipped501
+	JE     clipped503
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -38358,7 +38506,7 @@ added501:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped501:
+clipped503:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -38430,12 +38578,12 @@ TEXT ·tile10x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 	CMPQ   56(AX), $0x40
-	JLT    fetched502
+	JLT    fetched504
 	MOVQ   16(AX), R12
 	MOVQ   48(AX), R13
 	MOVQ   $0x0000000a, R10
 
-fetch502:
+fetch504:
 	PREFETCHT1   (R12)
 	PREFETCHT1   64(R12)
 	ADDQ         R13, R12
@@ -38475,12 +38623,12 @@ fetch502:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          fetch502
+	JNZ          fetch504
 	MOVQ         56(AX), R10
 	SUBQ         $0x0000000a, R10
 
-fetched502:
-partial503:
+fetched504:
+partial505:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VBROADCASTSS (CX), Z22
@@ -38517,15 +38665,15 @@ partial503:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial503
+	JNZ          partial505
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial503
+	JNZ          partial505
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled504
+	JE           scaled506
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -38548,12 +38696,12 @@ partial503:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
-scaled504:
+scaled506:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased504
+	JZ        biased506
 	VMOVUPS   (CX), Z20
 	VADDPS    Z20, Z0, Z0
 	VADDPS    Z20, Z2, Z2
@@ -38577,9 +38725,9 @@ scaled504:
 	VADDPS    Z20, Z17, Z17
 	VADDPS    Z20, Z19, Z19
 
-biased504:
+biased506:
 	TESTQ  DX, DX
-	JZ     added504
+	JZ     added506
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -38610,9 +38758,9 @@ biased504:
 	VADDPS (DX), Z18, Z18
 	VADDPS 64(DX), Z19, K1, Z19
 
-added504:
+added506:
 	CMPQ   112(AX), $0x00
-	JE     clipped504
+	JE     clipped506
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -38635,7 +38783,7 @@ added504:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped504:
+clipped506:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -38714,12 +38862,12 @@ TEXT ·tile11x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched505
+	JLT    fetched507
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000b, R11
 
-fetch505:
+fetch507:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -38763,12 +38911,12 @@ fetch505:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch505
+	JNZ          fetch507
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000b, R11
 
-fetched505:
-partial506:
+fetched507:
+partial508:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VBROADCASTSS (CX), Z24
@@ -38809,16 +38957,16 @@ partial506:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial506
+	JNZ          partial508
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial506
+	JNZ          partial508
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled507
+	JE           scaled509
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -38843,12 +38991,12 @@ partial506:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
-scaled507:
+scaled509:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased507
+	JZ        biased509
 	VMOVUPS   (CX), Z22
 	VADDPS    Z22, Z0, Z0
 	VADDPS    Z22, Z2, Z2
@@ -38874,9 +39022,9 @@ scaled507:
 	VADDPS    Z22, Z19, Z19
 	VADDPS    Z22, Z21, Z21
 
-biased507:
+biased509:
 	TESTQ  DX, DX
-	JZ     added507
+	JZ     added509
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -38910,9 +39058,9 @@ biased507:
 	VADDPS (DX), Z20, Z20
 	VADDPS 64(DX), Z21, K1, Z21
 
-added507:
+added509:
 	CMPQ   112(AX), $0x00
-	JE     clipped507
+	JE     clipped509
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -38937,7 +39085,7 @@ added507:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped507:
+clipped509:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -39021,12 +39169,12 @@ TEXT ·tile12x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched508
+	JLT    fetched510
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000c, R11
 
-fetch508:
+fetch510:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -39073,12 +39221,12 @@ fetch508:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch508
+	JNZ          fetch510
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000c, R11
 
-fetched508:
-partial509:
+fetched510:
+partial511:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VBROADCASTSS (CX), Z26
@@ -39122,16 +39270,16 @@ partial509:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial509
+	JNZ          partial511
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial509
+	JNZ          partial511
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled510
+	JE           scaled512
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -39158,12 +39306,12 @@ partial509:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
-scaled510:
+scaled512:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased510
+	JZ        biased512
 	VMOVUPS   (CX), Z24
 	VADDPS    Z24, Z0, Z0
 	VADDPS    Z24, Z2, Z2
@@ -39191,9 +39339,9 @@ scaled510:
 	VADDPS    Z24, Z21, Z21
 	VADDPS    Z24, Z23, Z23
 
-biased510:
+biased512:
 	TESTQ  DX, DX
-	JZ     added510
+	JZ     added512
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -39230,9 +39378,9 @@ biased510:
 	VADDPS (DX), Z22, Z22
 	VADDPS 64(DX), Z23, K1, Z23
 
-added510:
+added512:
 	CMPQ   112(AX), $0x00
-	JE     clipped510
+	JE     clipped512
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -39259,7 +39407,7 @@ added510:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped510:
+clipped512:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -39348,12 +39496,12 @@ TEXT ·tile13x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched511
+	JLT    fetched513
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000d, R11
 
-fetch511:
+fetch513:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -39403,12 +39551,12 @@ fetch511:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch511
+	JNZ          fetch513
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000d, R11
 
-fetched511:
-partial512:
+fetched513:
+partial514:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VBROADCASTSS (CX), Z28
@@ -39455,16 +39603,16 @@ partial512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial512
+	JNZ          partial514
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial512
+	JNZ          partial514
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled513
+	JE           scaled515
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -39493,12 +39641,12 @@ partial512:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
-scaled513:
+scaled515:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased513
+	JZ        biased515
 	VMOVUPS   (CX), Z26
 	VADDPS    Z26, Z0, Z0
 	VADDPS    Z26, Z2, Z2
@@ -39528,9 +39676,9 @@ scaled513:
 	VADDPS    Z26, Z23, Z23
 	VADDPS    Z26, Z25, Z25
 
-biased513:
+biased515:
 	TESTQ  DX, DX
-	JZ     added513
+	JZ     added515
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -39570,9 +39718,9 @@ biased513:
 	VADDPS (DX), Z24, Z24
 	VADDPS 64(DX), Z25, K1, Z25
 
-added513:
+added515:
 	CMPQ   112(AX), $0x00
-	JE     clipped513
+	JE     clipped515
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -39601,7 +39749,7 @@ added513:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped513:
+clipped515:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -39695,12 +39843,12 @@ TEXT ·tile14x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 	CMPQ   56(AX), $0x40
-	JLT    fetched514
+	JLT    fetched516
 	MOVQ   16(AX), R13
 	MOVQ   48(AX), R14
 	MOVQ   $0x0000000e, R11
 
-fetch514:
+fetch516:
 	PREFETCHT1   (R13)
 	PREFETCHT1   64(R13)
 	ADDQ         R14, R13
@@ -39753,12 +39901,12 @@ fetch514:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          fetch514
+	JNZ          fetch516
 	MOVQ         56(AX), R11
 	SUBQ         $0x0000000e, R11
 
-fetched514:
-partial515:
+fetched516:
+partial517:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VBROADCASTSS (CX), Z30
@@ -39808,16 +39956,16 @@ partial515:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial515
+	JNZ          partial517
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial515
+	JNZ          partial517
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled516
+	JE           scaled518
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -39848,12 +39996,12 @@ partial515:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
-scaled516:
+scaled518:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased516
+	JZ        biased518
 	VMOVUPS   (CX), Z28
 	VADDPS    Z28, Z0, Z0
 	VADDPS    Z28, Z2, Z2
@@ -39885,9 +40033,9 @@ scaled516:
 	VADDPS    Z28, Z25, Z25
 	VADDPS    Z28, Z27, Z27
 
-biased516:
+biased518:
 	TESTQ  DX, DX
-	JZ     added516
+	JZ     added518
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
@@ -39930,9 +40078,9 @@ biased516:
 	VADDPS (DX), Z26, Z26
 	VADDPS 64(DX), Z27, K1, Z27
 
-added516:
+added518:
 	CMPQ   112(AX), $0x00
-	JE     clipped516
+	JE     clipped518
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -39963,7 +40111,7 @@ added516:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped516:
+clipped518:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -40031,9 +40179,9 @@ TEXT ·stream1x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   8(AX), DX
 	MOVQ   56(AX), BX
 
-many517:
+many519:
 	CMPQ         BX, $0x00000004
-	JLT          one517
+	JLT          one519
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	PREFETCHT0   2112(DX)
@@ -40065,11 +40213,11 @@ many517:
 	ADDQ         $0x00000010, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x00000004, BX
-	JMP          many517
+	JMP          many519
 
-one517:
+one519:
 	TESTQ        BX, BX
-	JZ           summed517
+	JZ           summed519
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	PREFETCHT0   2112(DX)
@@ -40080,9 +40228,9 @@ one517:
 	ADDQ         $0x00000004, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000001, BX
-	JMP          one517
+	JMP          one519
 
-summed517:
+summed519:
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z4, Z0, Z0
@@ -40091,36 +40239,36 @@ summed517:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled518
+	JE           scaled520
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
-scaled518:
+scaled520:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased518
+	JZ        biased520
 	VMOVUPS   (CX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(CX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-biased518:
+biased520:
 	TESTQ  DX, DX
-	JZ     added518
+	JZ     added520
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 
-added518:
+added520:
 	CMPQ   112(AX), $0x00
-	JE     clipped518
+	JE     clipped520
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 
-clipped518:
+clipped520:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -40151,9 +40299,9 @@ TEXT ·stream2x2PairAVX512(SB), NOSPLIT, $0-8
 	MOVQ   24(AX), SI
 	ADDQ   CX, SI
 
-many519:
+many521:
 	CMPQ         BX, $0x00000002
-	JLT          one519
+	JLT          one521
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	PREFETCHT0   2112(DX)
@@ -40178,11 +40326,11 @@ many519:
 	ADDQ         $0x00000008, SI
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x00000002, BX
-	JMP          many519
+	JMP          many521
 
-one519:
+one521:
 	TESTQ        BX, BX
-	JZ           summed519
+	JZ           summed521
 	PREFETCHT0   2048(DX)
 	VMOVUPS      (DX), Z8
 	PREFETCHT0   2112(DX)
@@ -40197,28 +40345,28 @@ one519:
 	ADDQ         $0x00000004, SI
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000001, BX
-	JMP          one519
+	JMP          one521
 
-summed519:
+summed521:
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled520
+	JE           scaled522
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
-scaled520:
+scaled522:
 	MOVQ      104(AX), CX
 	MOVQ      72(AX), DX
 	MOVQ      48(AX), BX
 	TESTQ     CX, CX
-	JZ        biased520
+	JZ        biased522
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VADDPS    Z4, Z2, Z2
@@ -40226,25 +40374,25 @@ scaled520:
 	VADDPS    Z4, Z1, Z1
 	VADDPS    Z4, Z3, Z3
 
-biased520:
+biased522:
 	TESTQ  DX, DX
-	JZ     added520
+	JZ     added522
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, K1, Z1
 	ADDQ   BX, DX
 	VADDPS (DX), Z2, Z2
 	VADDPS 64(DX), Z3, K1, Z3
 
-added520:
+added522:
 	CMPQ   112(AX), $0x00
-	JE     clipped520
+	JE     clipped522
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
 	VMAXPS Z2, Z11, Z2
 	VMAXPS Z3, Z11, Z3
 
-clipped520:
+clipped522:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -40261,13 +40409,13 @@ TEXT ·pairsPairAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ src+16(FP), DX
 
-block521:
+block523:
 	VMOVUPS (DX), Z0
 	VPSRLD  $0x10, Z0, Z0
 	VPMOVDW Z0, (CX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000040, DX
 	DECQ    AX
-	JNZ     block521
+	JNZ     block523
 	VZEROUPPER
 	RET

@@ -14,40 +14,42 @@ type halfStrips struct {
 	rows  []uint16 // strips as those of float32; nil for pairs
 }
 
-// PackHalves is PackB of 16-bit numbers. They are kept in 16 bits. Where the CPU multiplies pairs of bfloat16 (AVX512_BF16), the left
-// operand of products must be bfloat16s too, and subnormal numbers count as 0.
-func PackHalves(h Half, b []uint16, ldb, k, n int, trans bool) *PackedB[float32] {
-	if trans {
-		checkHalves(b, n, k, ldb)
+// HalfMatrix is a right operand of 16-bit numbers.
+type HalfMatrix struct {
+	Half  Half
+	Bits  []uint16 // [k, n], or [n, k] when Trans, rows LD elements apart
+	LD    int
+	Trans bool
+	// Exact says that left operands are numbers of this type too. Those of bfloat16 are then multiplied in pairs where the CPU has AVX512_BF16,
+	// to which subnormal numbers count as 0.
+	Exact bool
+}
+
+// PackHalves is PackB of 16-bit numbers, which stay so.
+func PackHalves(m HalfMatrix, k, n int) *PackedB[float32] {
+	if m.Trans {
+		checkMatrix(m.Bits, n, k, m.LD)
 	} else {
-		checkHalves(b, k, n, ldb)
+		checkMatrix(m.Bits, k, n, m.LD)
 	}
-	p := &PackedB[float32]{k: k, n: n, trans: trans, halves: &halfStrips{half: h, pairs: h == Brain && pairProducts(ActiveLevel())}}
-	if p.halves.pairs {
+	pairs := m.Exact && m.Half == Brain && pairProducts(ActiveLevel())
+	p := &PackedB[float32]{k: k, n: n, trans: m.Trans, halves: &halfStrips{half: m.Half, pairs: pairs}}
+	if pairs {
 		p.tiles = &setPairs
 		p.data = aligned[float32](p.depth() * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
 	} else {
-		p.tiles = rowTiles(h, ActiveLevel())
+		p.tiles = rowTiles(m.Half, ActiveLevel())
 		words := aligned[float32](ceilDiv(k*ceilDiv(n, p.tiles.lanes)*p.tiles.lanes, 2))
 		p.halves.rows = unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
 	}
 	p.eachHalf(func(i, j int, at *uint16) {
-		if trans {
-			*at = b[j*ldb+i]
+		if m.Trans {
+			*at = m.Bits[j*m.LD+i]
 		} else {
-			*at = b[i*ldb+j]
+			*at = m.Bits[i*m.LD+j]
 		}
 	})
 	return p
-}
-
-func checkHalves(x []uint16, rows, cols, ld int) {
-	if rows < 0 || cols < 0 || (rows > 1 && ld < cols) {
-		panic("kernels: matrix with a negative size or a row stride below its width")
-	}
-	if rows > 0 && cols > 0 {
-		_ = x[(rows-1)*ld+cols-1]
-	}
 }
 
 // UnpackHalves is Unpack of what PackHalves read.
@@ -78,6 +80,9 @@ func (p *PackedB[T]) eachHalf(f func(i, j int, at *uint16)) {
 		}
 	}
 }
+
+// Narrow reports whether the operand is one of PackHalves.
+func (p *PackedB[T]) Narrow() bool { return p.halves != nil }
 
 // depth is the rows of a strip.
 func (p *PackedB[T]) depth() int {

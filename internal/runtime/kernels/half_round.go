@@ -25,3 +25,14 @@ func TruncateBrain(v float32) float32 {
 	}
 	return math.Float32frombits(math.Float32bits(v) &^ 0xffff)
 }
+
+// AddProductHalf adds k*x[i] to y[i] for every i of y, on the calling goroutine. The product and the sum are rounded as by RoundHalf.
+func AddProductHalf(y, x []float32, k float32) {
+	x = x[:len(y)]
+	if simdAddProductHalf(y, x, k) {
+		return
+	}
+	for i, v := range x {
+		y[i] = RoundHalf(y[i] + RoundHalf(k*v))
+	}
+}

@@ -133,14 +133,16 @@ func TestMatMulOfHalves(t *testing.T) {
 					size := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(0, 90))
 					m, n := size.Draw(t, "m"), size.Draw(t, "n")
 					k := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(500, 1200)).Draw(t, "k")
-					seed := rapid.Uint64().Draw(t, "seed")
+					seed, exact := rapid.Uint64().Draw(t, "seed"), rapid.Bool().Draw(t, "exact")
 					g := gemmCase[float32](seed, m, n, k, false, rapid.Bool().Draw(t, "trans"), 0)
 					var b []uint16
-					g.A, _ = halvesOf(h, g.A)
+					if exact {
+						g.A, _ = halvesOf(h, g.A)
+					}
 					g.B, b = halvesOf(h, g.B)
 					want := naiveGemm(g)
 					e := drawEpilogue[float32](t, seed, max(n, 1), want)
-					p := PackHalves(h, b, g.LDB, k, n, g.TransB)
+					p := PackHalves(HalfMatrix{Half: h, Bits: b, LD: g.LDB, Trans: g.TransB, Exact: exact}, k, n)
 					MatMulPacked(PackedArgs[float32]{M: m, A: g.A, LDA: g.LDA, B: p, C: g.C, LDC: g.LDC, Epilogue: e})
 					requireClose(t, "product", g.C, want, tolerance[float32](k), math.Sqrt(float64(k))+2)
 					back := make([]uint16, len(b))
@@ -170,7 +172,7 @@ func TestMatMulOfHalvesWithin(t *testing.T) {
 						g.A, _ = halvesOf(h, g.A)
 						g.B, b = halvesOf(h, g.B)
 						want := naiveGemm(g)
-						p := PackHalves(h, b, n, k, n, false)
+						p := PackHalves(HalfMatrix{Half: h, Bits: b, LD: n, Exact: m != 2}, k, n)
 						for _, front := range []bool{false, true} {
 							y := c.hold(g.C, front)
 							MatMulPacked(PackedArgs[float32]{M: m, A: a.hold(g.A, front), LDA: g.LDA, B: p, C: y, LDC: n})
@@ -191,14 +193,39 @@ func TestMatMulOfManyPairs(t *testing.T) {
 	g.A, _ = halvesOf(Brain, g.A)
 	g.B, b = halvesOf(Brain, g.B)
 	want := naiveGemm(g)
-	MatMulPacked(PackedArgs[float32]{M: g.M, A: g.A, LDA: g.LDA, B: PackHalves(Brain, b, g.LDB, g.K, g.N, false), C: g.C, LDC: g.LDC})
+	MatMulPacked(PackedArgs[float32]{M: g.M, A: g.A, LDA: g.LDA, B: PackHalves(HalfMatrix{Half: Brain, Bits: b, LD: g.LDB, Exact: true}, g.K, g.N), C: g.C, LDC: g.LDC})
 	requireClose(t, "product", g.C, want, tolerance[float32](g.K), math.Sqrt(float64(g.K)))
+}
+
+// TestAddProductHalf rounds both steps, at all lengths up to a few vectors, with numbers that are too large and too small among them.
+func TestAddProductHalf(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for n := range 70 {
+			x, _ := halvesOf(Binary16, vector[float32](newRand(uint64(n)), n))
+			y, _ := halvesOf(Binary16, vector[float32](newRand(uint64(n+1)), n))
+			for i, v := range []float32{65504, -65504, 0x1p-24, float32(math.Inf(1)), float32(math.Copysign(0, -1))} {
+				if i < n {
+					x[i] = v
+				}
+			}
+			for _, k := range []float32{0, 1.5, -0x1p-10, 65504} {
+				got := append([]float32(nil), y...)
+				AddProductHalf(got, x, k)
+				for i, v := range x {
+					want := RoundHalf(y[i] + RoundHalf(k*v))
+					if a, b := math.Float32bits(got[i]), math.Float32bits(want); a != b && (want == want || got[i] == got[i]) {
+						t.Fatalf("%d of %d: %v + %v*%v is %v, expected %v", i, n, y[i], k, v, got[i], want)
+					}
+				}
+			}
+		}
+	})
 }
 
 func TestHalvesDoNotAllocate(t *testing.T) {
 	x, y := vector[float32](newRand(1), 40*288), make([]float32, 40*64)
 	for _, h := range bothHalves {
-		b := PackHalves(h, make([]uint16, 288*64), 64, 288, 64, false)
+		b := PackHalves(HalfMatrix{Half: h, Bits: make([]uint16, 288*64), LD: 64, Exact: true}, 288, 64)
 		for _, m := range []int{1, 3, 40} {
 			requireNoAllocs(t, "MatMulPacked", func() {
 				MatMulPacked(PackedArgs[float32]{M: m, A: x, LDA: 288, B: b, C: y, LDC: 64})
@@ -222,7 +249,7 @@ func BenchmarkMatMulOfHalves(b *testing.B) {
 		run("float32", PackB(g.B, g.N, g.K, g.N, false))
 		for _, h := range bothHalves {
 			_, bits := halvesOf(h, g.B)
-			run(fmt.Sprint("half", h), PackHalves(h, bits, g.N, g.K, g.N, false))
+			run(fmt.Sprint("half", h), PackHalves(HalfMatrix{Half: h, Bits: bits, LD: g.N, Exact: true}, g.K, g.N))
 		}
 	}
 }

@@ -52,6 +52,19 @@ func simdNarrowHalves(h Half, dst []uint16, src []float32) bool {
 	return true
 }
 
+//go:noinline
+func simdAddProductHalf(y, x []float32, k float32) bool {
+	switch ActiveLevel() {
+	case AVX512:
+		addProductHalfF32AVX512(len(y), at(y), at(x), floatBits(k))
+	case AVX2:
+		addProductHalfF32AVX2(len(y), at(y), at(x), floatBits(k))
+	default:
+		return false
+	}
+	return true
+}
+
 // simdPairs takes whole blocks.
 //
 //go:noinline

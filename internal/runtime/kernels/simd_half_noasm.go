@@ -6,6 +6,8 @@ func simdWidenHalves(Half, []float32, []uint16) bool { return false }
 
 func simdNarrowHalves(Half, []uint16, []float32) bool { return false }
 
+func simdAddProductHalf(_, _ []float32, _ float32) bool { return false }
+
 func simdPairs([]uint16, []float32) {}
 
 // pairProducts reports whether there are micro-kernels of pairs of bfloat16 at a level.

@@ -11,6 +11,7 @@ import (
 func half() {
 	for _, m := range machines(single) {
 		m.roundings()
+		m.addProduct()
 		for _, f := range formats {
 			m.convert("widen"+f.name, 2, 4, f.widen)
 			m.convert("narrow"+f.name, 4, 2, f.narrow)
@@ -52,6 +53,29 @@ func (m *machine) roundings() {
 	})
 }
 
+// addProduct writes y += k*x, the product and the sum rounded to float16.
+func (m *machine) addProduct() {
+	n, p := m.function("addProductHalf", "adds k*x to y and rounds each step.", []string{"n"}, []string{"y", "x"}, "k")
+	scalar := m.scalar("k")
+	m.each(n[0], p, 2, func(disp int, k *mask) {
+		x, y := m.vec(), m.vec()
+		m.load(Mem{Base: p[1], Disp: disp}, x, k)
+		m.load(Mem{Base: p[0], Disp: disp}, y, k)
+		m.mul(scalar, x, x)
+		m.add(m.throughHalf(x), y, y)
+		m.store(m.throughHalf(y), Mem{Base: p[0], Disp: disp}, k)
+	})
+	end()
+}
+
+// throughHalf rounds to float16; NaNs keep their payloads.
+func (m *machine) throughHalf(v reg.VecVirtual) reg.VecVirtual {
+	narrow, r := m.halfVector(), m.vec()
+	VCVTPS2PH(Imm(0), v, narrow)
+	VCVTPH2PS(narrow, r)
+	return r
+}
+
 // nearestBrain adds half of the last place that stays, and less by one where that place is even.
 func (m *machine) nearestBrain(v reg.VecVirtual) reg.VecVirtual {
 	odd, nan := m.vec(), m.vec()
@@ -66,11 +90,7 @@ func (m *machine) nearestBrain(v reg.VecVirtual) reg.VecVirtual {
 }
 
 func (m *machine) nearestHalf(v reg.VecVirtual) reg.VecVirtual {
-	narrow := m.halfVector()
-	VCVTPS2PH(Imm(0), m.withoutPayload(v), narrow)
-	r := m.vec()
-	VCVTPH2PS(narrow, r)
-	return r
+	return m.throughHalf(m.withoutPayload(v))
 }
 
 // withoutPayload gives all NaNs of one sign the same bits.

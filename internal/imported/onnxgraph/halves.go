@@ -1,0 +1,36 @@
+package onnxgraph
+
+import (
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// inSteps returns the type of 16 bits that a node works on whose op, in TensorFlow, rounds the steps of its computation. ONNX Runtime
+// computes in float32 on a CPU, and rounds results.
+func inSteps(d *ops.Def, in []*value) (tensor.DType, bool) {
+	for _, v := range in {
+		if eager.RoundsSteps(d, v.dtype) {
+			return v.dtype, true
+		}
+	}
+	return tensor.Invalid, false
+}
+
+// inFloat32 adds a node that computes in float32, and rounds its results.
+func (b *builder) inFloat32(half tensor.DType, d *ops.Def, attrs graph.Attrs, in []*value) []*value {
+	wide := make([]*value, len(in))
+	for i, v := range in {
+		if wide[i] = v; v.dtype == half {
+			wide[i] = b.cast(v, tensor.Float32)
+		}
+	}
+	all := b.ops(d, attrs, wide...)
+	for i, y := range all {
+		if y.dtype == tensor.Float32 {
+			all[i] = b.cast(y, half)
+		}
+	}
+	return all
+}

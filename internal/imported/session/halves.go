@@ -1,0 +1,312 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/runtime/device"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Programs compute with the two floats of 16 bits in float32: values are widened where they come in, each result is rounded as the kernel
+// of the single node rounds it, and what leaves the program is narrowed. Weights stay in 16 bits: the engine reads them so.
+
+// halfForm adds a node whose operands are float32 already, and the roundings of its results.
+type halfForm func(x *emission, d tensor.DType) ([]graph.Output, error)
+
+// halfForms are the ops whose results are not rounded to nearest once, after they are computed in float32.
+var halfForms = map[*ops.Def]halfForm{
+	ops.Relu: exactly, ops.Relu6: exactly, ops.MaxPool: exactly, ops.Max: exactly, ops.Min: exactly, ops.Neg: exactly, ops.Abs: exactly,
+	ops.MatMul: productOfHalves, ops.BatchMatMul: productOfHalves, ops.BatchMatMulV2: productOfHalves, ops.BatchMatMulV3: productOfHalves,
+	ops.Sigmoid: sigmoidOfHalves, ops.SquaredDifference: squaredDifferenceOfHalves,
+}
+
+// movers are ops that move elements.
+var movers = map[*ops.Def]bool{
+	ops.Identity: true, ops.StopGradient: true, ops.Snapshot: true, ops.EnsureShape: true, ops.PreventGradient: true, ops.GuaranteeConst: true,
+	ops.Reshape: true, ops.Squeeze: true, ops.ExpandDims: true, ops.Transpose: true, ops.Concat: true, ops.ConcatV2: true, ops.Pack: true, ops.Unpack: true,
+	ops.Split: true, ops.SplitV: true, ops.Slice: true, ops.StridedSlice: true, ops.Gather: true, ops.GatherV2: true, ops.ResourceGather: true, ops.GatherNd: true,
+	ops.Tile: true, ops.Pad: true, ops.PadV2: true, ops.MirrorPad: true, ops.BroadcastTo: true, ops.Select: true, ops.SelectV2: true, ops.ReverseV2: true,
+	ops.DepthToSpace: true, ops.SpaceToDepth: true, ops.SpaceToBatchND: true, ops.BatchToSpaceND: true, ops.ZerosLike: true, ops.Fill: true,
+}
+
+// isHalf reports whether a type has 16 bits.
+func isHalf(d tensor.DType) bool { return d == tensor.Float16 || d == tensor.BFloat16 }
+
+// halfOf returns the type of 16 bits that a node has among its inputs and outputs, false where it has none.
+func halfOf(n *graph.Node) (tensor.DType, bool) {
+	for _, in := range n.Inputs {
+		if isHalf(in.DType()) {
+			return in.DType(), true
+		}
+	}
+	for _, t := range n.Outputs {
+		if isHalf(t.DType) {
+			return t.DType, true
+		}
+	}
+	return tensor.Invalid, false
+}
+
+// half adds a node with values of the type d, of 16 bits.
+func (e *emitter) half(i int, d tensor.DType) error {
+	n := e.p.nodes[i]
+	op := ops.Find(n.Op)
+	switch {
+	case e.p.s.dev.Kind() != device.KindHost:
+		return fmt.Errorf("element type %v is not supported", d)
+	case op == ops.Cast:
+		return e.cast(i)
+	case movers[op] && e.narrow(i):
+		return e.plain(i)
+	case !movers[op] && halfForms[op] == nil && !eager.RoundsOnce(op, d):
+		return fmt.Errorf("element type %v: rounds in steps", d)
+	}
+	x := &emission{emitter: e, n: n, attrs: maps.Clone(n.Attrs)}
+	for name, a := range x.attrs {
+		if t, ok := a.(tensor.DType); ok && isHalf(t) {
+			x.attrs[name] = tensor.Float32
+		}
+	}
+	for k := range n.Inputs {
+		in, err := e.wideInput(i, k)
+		if err != nil {
+			return err
+		}
+		x.in = append(x.in, in)
+	}
+	for k, t := range n.Outputs {
+		typ, err := e.typ(e.p.slots[n.Out(k)], wideType(t.DType))
+		if err != nil {
+			return err
+		}
+		x.types = append(x.types, typ)
+	}
+	form := halfForms[op]
+	switch {
+	case form != nil:
+	case movers[op]:
+		form = exactly
+	default:
+		form = roundedOnce
+	}
+	if e.goesOn(i) {
+		form = unrounded
+	}
+	outs, err := form(x, d)
+	if err != nil {
+		return err
+	}
+	for k, t := range n.Outputs {
+		switch at := e.p.slots[n.Out(k)]; {
+		case k >= len(outs):
+		case isHalf(t.DType):
+			e.wide[at] = outs[k]
+		default:
+			e.made[at] = outs[k]
+		}
+	}
+	return e.b.Err()
+}
+
+// wideType is the type in which programs compute with values of a type.
+func wideType(d tensor.DType) tensor.DType {
+	if isHalf(d) {
+		return tensor.Float32
+	}
+	return d
+}
+
+// narrow reports whether all inputs of 16 bits of a node are there in 16 bits: to move these takes less.
+func (e *emitter) narrow(i int) bool {
+	for k, in := range e.p.nodes[i].Inputs {
+		if at := e.p.sources[i][k]; isHalf(in.DType()) && e.wide[at].Valid() {
+			return false
+		}
+	}
+	return true
+}
+
+// wideInput is input with what has 16 bits as float32.
+func (e *emitter) wideInput(i, k int) (graph.Output, error) {
+	at := e.p.sources[i][k]
+	if o, ok := e.wide[at]; ok {
+		return o, nil
+	}
+	in, err := e.input(i, k)
+	if err != nil || !isHalf(in.DType()) {
+		return in, err
+	}
+	e.wide[at] = e.castTo(in, tensor.Float32)
+	return e.wide[at], e.b.Err()
+}
+
+// castTo adds a conversion of a program's value.
+func (e *emitter) castTo(o graph.Output, d tensor.DType) graph.Output {
+	t := graph.Type{DType: d, Shape: o.Shape()}
+	return e.b.Op(ops.Cast.Name, e.b.Graph.UniqueName(o.Node.Name+"/"+d.String()), t, graph.Attrs{"SrcT": o.DType(), "DstT": d}, o)
+}
+
+// fetched returns the value of a slot in its own type.
+func (e *emitter) fetched(at int) graph.Output {
+	if o, ok := e.made[at]; ok {
+		return o
+	}
+	o, ok := e.wide[at]
+	if !ok {
+		return o
+	}
+	e.made[at] = e.castTo(o, e.p.dtypes[at])
+	return e.made[at]
+}
+
+// cast adds a Cast from or to 16 bits.
+func (e *emitter) cast(i int) error {
+	n := e.p.nodes[i]
+	in, err := e.wideInput(i, 0)
+	if err != nil {
+		return err
+	}
+	from, to := n.Inputs[0].DType(), n.Outputs[0].DType
+	if w := wideType(to); in.DType() != w {
+		in = e.castTo(in, w)
+	}
+	at := e.p.slots[n.Out(0)]
+	switch {
+	case !isHalf(to):
+		e.made[at] = in
+	case from == to:
+		e.wide[at] = in
+	default:
+		x := &emission{emitter: e, n: n}
+		e.wide[at] = x.rounded(nearest[to], in)
+	}
+	return e.b.Err()
+}
+
+// nearest are the roundings to the types of 16 bits.
+var nearest = map[tensor.DType]*ops.Def{tensor.BFloat16: ops.NearestBFloat16, tensor.Float16: ops.NearestFloat16}
+
+// rounded adds a rounding of float32.
+func (x *emission) rounded(by *ops.Def, o graph.Output) graph.Output {
+	n := x.add(by.Name, []graph.Type{o.Type()}, graph.Attrs{"T": tensor.Float32}, o)
+	if n == nil {
+		return graph.Output{}
+	}
+	return n.Out(0)
+}
+
+// ofFloat32 adds the node as one of float32.
+func (x *emission) ofFloat32() ([]graph.Output, error) {
+	if form := forms[ops.Find(x.n.Op)]; form != nil {
+		return form(x)
+	}
+	return asItIs(x)
+}
+
+// exactly are results that have 16 bits already.
+func exactly(x *emission, _ tensor.DType) ([]graph.Output, error) { return x.ofFloat32() }
+
+// roundedOnce rounds the results to nearest.
+func roundedOnce(x *emission, d tensor.DType) ([]graph.Output, error) {
+	return x.roundedBy(nearest[d])
+}
+
+// unrounded leaves the rounding to what follows, and says of a product what its operands are.
+func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
+	if x.n.Op == ops.MatMul.Name {
+		x.attrs[engine.OperandsType] = d
+	}
+	return x.ofFloat32()
+}
+
+// goesOn reports whether the result of node i, a product of bfloat16 or a convolution, is for a bias or a normalization alone. TensorFlow's
+// optimizer makes one node of both, which rounds once.
+func (e *emitter) goesOn(i int) bool {
+	n := e.p.nodes[i]
+	op, at := ops.Find(n.Op), e.p.slots[n.Out(0)]
+	if op != ops.Conv2D && (op != ops.MatMul || n.Outputs[0].DType != tensor.BFloat16) || slices.Contains(e.s.fetches, at) {
+		return false
+	}
+	var next *graph.Node
+	for _, k := range e.s.nodes {
+		for j, from := range e.p.sources[k] {
+			if from != at {
+				continue
+			}
+			if next != nil || j > 0 {
+				return false
+			}
+			next = e.p.nodes[k]
+		}
+	}
+	if next == nil {
+		return false
+	}
+	switch ops.Find(next.Op) {
+	case ops.BiasAdd:
+		return true
+	case ops.FusedBatchNorm, ops.FusedBatchNormV2, ops.FusedBatchNormV3:
+		return op == ops.Conv2D && !next.Bool("is_training")
+	}
+	return false
+}
+
+func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
+	outs, err := x.ofFloat32()
+	if err != nil {
+		return nil, err
+	}
+	for k := range outs {
+		if k < len(x.n.Outputs) && isHalf(x.n.Outputs[k].DType) {
+			outs[k] = x.rounded(by, outs[k])
+		}
+	}
+	return outs, x.b.Err()
+}
+
+// productOfHalves is one of matrices of bfloat16, which TensorFlow cuts off. It rounds each step of those of float16.
+func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
+	if d != tensor.BFloat16 {
+		return nil, fmt.Errorf("element type %v: rounds in steps", d)
+	}
+	x.attrs[engine.OperandsType] = d
+	return x.roundedBy(ops.TruncatedBFloat16)
+}
+
+// each adds an op that works element by element on values of the result's type.
+func (x *emission) each(op *ops.Def, in ...graph.Output) graph.Output {
+	n := x.add(op.Name, x.types[:1], graph.Attrs{"T": tensor.Float32}, in...)
+	if n == nil {
+		return graph.Output{}
+	}
+	return n.Out(0)
+}
+
+// scalar is a number as an operand.
+func (x *emission) scalar(v float32) graph.Output {
+	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/scalar"), tensor.Scalar(v))
+}
+
+// largest are the largest finite numbers.
+var largest = map[tensor.DType]float32{tensor.BFloat16: 0x1.fep127, tensor.Float16: 65504}
+
+// sigmoidOfHalves is e/(1+e), each step rounded. One more than the largest number is that number, so that where the power is infinite the result
+// is 1 as in TensorFlow.
+func sigmoidOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
+	e := x.rounded(nearest[d], x.each(ops.Exp, x.in[0]))
+	e = x.each(ops.Minimum, e, x.scalar(largest[d]))
+	sum := x.rounded(nearest[d], x.each(ops.AddV2, e, x.scalar(1)))
+	return []graph.Output{x.rounded(nearest[d], x.each(ops.RealDiv, e, sum))}, x.b.Err()
+}
+
+// squaredDifferenceOfHalves rounds the difference too.
+func squaredDifferenceOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
+	less := x.rounded(nearest[d], x.each(ops.Sub, x.in...))
+	return []graph.Output{x.rounded(nearest[d], x.each(ops.Square, less))}, x.b.Err()
+}
