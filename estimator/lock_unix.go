@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // flock is replaced by tests of file systems without locks.
@@ -66,7 +68,7 @@ const lockTries = 3
 // InUse reports whether a process trains in a model_dir, also one on another machine where its file system has locks. It is false where there
 // is no such folder, and where files cannot be locked.
 func InUse(modelDir string) (bool, error) {
-	f, err := os.Open(filepath.Join(modelDir, lockFile))
+	f, err := atomicfile.Open(filepath.Join(modelDir, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

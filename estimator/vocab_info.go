@@ -2,9 +2,9 @@ package estimator
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/weights"
@@ -70,7 +70,7 @@ func (v VocabInfo) places() (places []int, old int, err error) {
 }
 
 func readVocabulary(path string, size int) ([]string, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("vocabulary: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/internal/format/wav"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig/violation"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -161,7 +161,7 @@ func (a *audioFolder) mixed(s *wav.Sound, frame, channel int) float32 {
 const maxSoundFile = 1 << 30
 
 func readSound(name string) (*wav.Sound, error) {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open sound: %w", err)
 	}

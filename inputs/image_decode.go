@@ -7,12 +7,12 @@ import (
 	stdimage "image"
 	"image/color"
 	"io"
-	"os"
 
 	"golang.org/x/image/webp"
 
 	"github.com/goestimator/goestimator/internal/format/jpeg"
 	"github.com/goestimator/goestimator/internal/format/raster"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -32,7 +32,7 @@ type picture struct {
 
 // readImage decodes a file in the given number of channels, 1 or 3.
 func readImage(name string, channels int) (*picture, error) {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open image: %w", err)
 	}

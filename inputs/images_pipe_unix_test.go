@@ -4,6 +4,7 @@ package inputs
 
 import (
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -17,5 +18,18 @@ func TestPipeIsNoImage(t *testing.T) {
 	f, err := listFiles(dir, Images{}, imageSuffixes)
 	if err != nil || len(f.files) != 1 {
 		t.Errorf("got %v, %v", f, err)
+	}
+}
+
+// TestPipeIsNoInput: a file is read more than once, for its kind and for its rows, so that a pipe is refused before it is waited for.
+func TestPipeIsNoInput(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe.csv")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipe can be made: %v", err)
+	}
+	for _, name := range []string{pipe, "/dev/zero"} {
+		if _, err := OpenFile(t.Context(), name); err == nil || !strings.Contains(err.Error(), "is a pipe or a device, expected a file") {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/spf13/cobra"
 )
 
@@ -128,7 +129,7 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s: %d rows, %d columns\nlabel %s: %s\n", path, p.Rows, len(p.Columns), f.label, d.labelText())
+	fmt.Fprintf(a.stdout, "%s: %d rows, %d columns\nlabel %s: %s\n", printable.Text(path), p.Rows, len(p.Columns), printable.Text(f.label), printable.Text(d.labelText()))
 	if err := a.chooseModel(ctx, d, f); err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	for _, line := range d.notes() {
-		fmt.Fprintln(a.stdout, line)
+		fmt.Fprintln(a.stdout, printable.Text(line))
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote %s: a model %s; now run\n  %s train --config %s\n", f.out, d.model.name, a.name, f.out)
 	return err
@@ -174,7 +175,7 @@ func (a *app) initImages(dir string, f initFlags) error {
 	if t.height > 0 {
 		size = fmt.Sprintf("resized to %d x %d", t.height, t.width)
 	}
-	fmt.Fprintf(a.stdout, "%s: %d images to train on, %s\n%d classes: %s\n", t.train, t.images(), size, len(t.classes), strings.Join(t.classes[:min(len(t.classes), 10)], ", "))
+	fmt.Fprintf(a.stdout, "%s: %d images to train on, %s\n%d classes: %s\n", printable.Text(t.train), t.images(), size, len(t.classes), printable.Text(strings.Join(t.classes[:min(len(t.classes), 10)], ", ")))
 	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(t.config(f.modelDir))); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	_ "golang.org/x/image/webp"
 )
 
@@ -109,7 +110,7 @@ func (t *imageTable) measure(files []string) error {
 }
 
 func headerOf(path string) (c image.Config, err error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return c, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
 // part is how much of a table a config is for: all of it, or what a trial takes.
@@ -65,7 +66,7 @@ func (d *draft) config(m candidate, on part) string {
 	return b.String()
 }
 
-func oneLineText(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLineText(s string) string { return printable.Text(strings.Join(strings.Fields(s), " ")) }
 
 func (d *draft) sayLeftOut(say func(string, ...any)) {
 	for i, r := range d.reasons {

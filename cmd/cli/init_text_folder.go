@@ -123,7 +123,7 @@ func (t *textFolder) write(path string) error {
 
 // readText reads a text without its byte order mark; bytes that are not UTF-8 become the mark that stands for them.
 func readText(name string) (text string, err error) {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return "", err
 	}

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/server"
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
+	"github.com/goestimator/goestimator/internal/platform/moment"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -80,7 +80,7 @@ type standingServer struct {
 	serverTask
 	server  *server.Server
 	log     *slog.Logger
-	trained atomic.Int64 // when a job of this project was seen to train last
+	trained moment.Moment // when a job of this project was seen to train last
 }
 
 // serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
@@ -130,12 +130,13 @@ func (r *standingServer) announce(l net.Listener, address string, secured bool) 
 }
 
 // noteTraining notes that a job trains.
-func (r *standingServer) noteTraining() { r.trained.Store(time.Now().UnixNano()) }
+func (r *standingServer) noteTraining() { r.trained.Note() }
 
 // endIdle ends the server when nobody has used it for as long as the task says.
 func (r *standingServer) endIdle(ctx context.Context, end context.CancelCauseFunc) {
 	for {
-		idle := min(r.server.Idle(), time.Since(time.Unix(0, r.trained.Load())))
+		trained, _ := r.trained.Time()
+		idle := min(r.server.Idle(), time.Since(trained))
 		if idle >= r.idle {
 			end(errIdle)
 			return

@@ -2,11 +2,11 @@ package canned
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -72,7 +72,7 @@ func valueNames(c feature.Column) (func(row int) string, error) {
 		}
 		return entryName(words), nil
 	case *feature.VocabularyFile:
-		f, err := os.Open(c.File)
+		f, err := atomicfile.Open(c.File)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Name(), err)
 		}

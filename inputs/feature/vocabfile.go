@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -68,7 +68,7 @@ func (c *VocabularyFile) check() error {
 }
 
 func (c *VocabularyFile) load() error {
-	f, err := os.Open(c.File)
+	f, err := atomicfile.Open(c.File)
 	if err != nil {
 		return fmt.Errorf("vocabulary file: %w", err)
 	}

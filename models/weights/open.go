@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/pytorch"
 	"github.com/goestimator/goestimator/internal/format/safetensors"
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Open opens what path names: a file of weights; the prefix of a checkpoint; a folder with
@@ -77,7 +78,7 @@ func globEscape(path string) string {
 
 // openFile opens a file by its content.
 func (f *File) openFile(path string) error {
-	file, err := os.Open(path)
+	file, err := atomicfile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	grpcpeer "google.golang.org/grpc/peer"
+
+	"github.com/goestimator/goestimator/internal/platform/moment"
 )
 
 // watchedConn is a gRPC connection that tells whether a write is stuck, and when bytes came. It takes
 // along, when it is closed, what belongs to it.
 type watchedConn struct {
 	net.Conn
-	sums         *summed      // what Conn is, where it is in plaintext
-	writingSince atomic.Int64 // unix nanoseconds, 0: no write is going on
-	readAt       atomic.Int64 // unix nanoseconds, when bytes came last
+	sums         *summed       // what Conn is, where it is in plaintext
+	writingSince moment.Moment // none: no write is going on
+	readAt       moment.Moment // when bytes came last
 	closed       atomic.Bool
 
 	mu    sync.Mutex
@@ -35,17 +37,20 @@ func (c *watchedConn) damaged() {
 func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.readAt.Store(time.Now().UnixNano())
+		c.readAt.Note()
 	}
 	return n, err
 }
 
 // readSince reports whether bytes have come since a time.
-func (c *watchedConn) readSince(t time.Time) bool { return c.readAt.Load() >= t.UnixNano() }
+func (c *watchedConn) readSince(t time.Time) bool {
+	at, ok := c.readAt.Time()
+	return ok && !at.Before(t)
+}
 
 func (c *watchedConn) Write(p []byte) (int, error) {
-	c.writingSince.Store(time.Now().UnixNano())
-	defer c.writingSince.Store(0)
+	c.writingSince.Note()
+	defer c.writingSince.Clear()
 	return c.Conn.Write(p)
 }
 
@@ -84,10 +89,7 @@ func (c *watchedConn) release(o io.Closer) {
 }
 
 // stuck reports whether a write has been going on for d.
-func (c *watchedConn) stuck(d time.Duration) bool {
-	since := c.writingSince.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) >= d
-}
+func (c *watchedConn) stuck(d time.Duration) bool { return c.writingSince.Lasts(d) }
 
 // isClosed reports whether Close was called.
 func (c *watchedConn) isClosed() bool { return c.closed.Load() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/wire"
+	"github.com/goestimator/goestimator/internal/platform/moment"
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -26,28 +27,28 @@ const (
 type whereabouts struct {
 	call    atomic.Uint64 // the latest that it has begun
 	missing atomic.Int64  // tensors of it that have no value yet
-	since   atomic.Int64  // when all had, in Unix nanoseconds; 0: it does not wait for the others
+	since   moment.Moment // when all had; none: it does not wait for the others
 }
 
 // begin notes a call that brings tensors whose values come later.
 func (w *whereabouts) begin(call uint64, tensors int) {
-	w.since.Store(0)
+	w.since.Clear()
 	w.call.Store(call)
 	w.missing.Store(int64(tensors))
 	if tensors == 0 {
-		w.since.Store(time.Now().UnixNano())
+		w.since.Note()
 	}
 }
 
 // ready notes that a tensor has its value.
 func (w *whereabouts) ready() {
 	if w.missing.Add(-1) == 0 {
-		w.since.Store(time.Now().UnixNano())
+		w.since.Note()
 	}
 }
 
 // end notes that the call is over.
-func (w *whereabouts) end() { w.since.Store(0) }
+func (w *whereabouts) end() { w.since.Clear() }
 
 // brought is the latest call to which the worker has brought all of its part.
 func (w *whereabouts) brought() uint64 {
@@ -60,8 +61,8 @@ func (w *whereabouts) brought() uint64 {
 
 // waiting returns the call that the worker waits for the others in, and since when.
 func (w *whereabouts) waiting() (call uint64, since time.Time, ok bool) {
-	ns := w.since.Load()
-	return w.call.Load(), time.Unix(0, ns), ns != 0
+	since, ok = w.since.Time()
+	return w.call.Load(), since, ok
 }
 
 // lookOut tells in the log for whom calls wait, until the group ends.

@@ -20,7 +20,7 @@ func (s *Saver) Spare(prefix string) error {
 	listed := slices.ContainsFunc(s.kept, func(e Entry) bool { return e.Prefix == prefix })
 	// One that is off the list, and not this Saver's, may be there for Options.KeepEveryNHours.
 	s.spare = spared{prefix: prefix, unlisted: prefix != "" && !listed && s.opts.KeepEveryNHours == 0 && s.opts.MaxToKeep > 0}
-	if !before.unlisted {
+	if !before.unlisted || s.opts.MaxToKeep == 0 {
 		return nil
 	}
 	s.deleting = append(s.deleting, before.prefix)

@@ -104,3 +104,27 @@ func TestSparedIsSavedAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSpareOfAll: a Saver that keeps all keeps one, too, that an ended process spared.
+func TestSpareOfAll(t *testing.T) {
+	dir := t.TempDir()
+	s := newSaver(t, dir, Options{MaxToKeep: 1})
+	mustSave(t, s, 1)
+	if err := s.Spare(filepath.Join(dir, "model.ckpt-1")); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, 2, 3)
+	s = newSaver(t, dir, Options{})
+	mustSave(t, s, 4)
+	if err := s.Spare(filepath.Join(dir, "model.ckpt-4")); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, 5)
+	all, err := All(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 4 || all[0].Step != 1 {
+		t.Errorf("checkpoints %v, expected 1, 3, 4 and 5", all)
+	}
+}

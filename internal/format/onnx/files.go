@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
 // Read reads the model in dir/model.onnx, with what it has in files beside it.
@@ -27,7 +28,10 @@ func ReadFile(path string) (m *Model, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	f := &files{root: root, open: map[string]*file{}}
+	f := &files{root: root, open: map[string]*file{}, room: math.MaxInt64}
+	if total, ok := hostmemory.Total(); ok {
+		f.room = total
+	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	if m, err = unmarshal(data, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -54,6 +58,7 @@ func readWhole(path string) ([]byte, error) {
 type files struct {
 	root *os.Root
 	open map[string]*file
+	room int64 // bytes of memory that they may still take
 }
 
 type file struct {
@@ -96,7 +101,7 @@ func (f *files) read(entries []*StringStringEntryProto, size int) ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("external data: %w", err)
 	}
-	return x.part(name, offset, length)
+	return f.part(x, name, offset, length)
 }
 
 // file opens a file of the model's folder, or of a folder in it.
@@ -114,6 +119,9 @@ func (f *files) file(name string) (*file, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is %v: expected a file", name, info.Mode().Type())
 	}
+	if n, hollow := diskspace.Hollow(info); hollow {
+		return nil, fmt.Errorf("%s has holes: %d of its %d bytes were written", name, n, info.Size())
+	}
 	o, err := f.root.Open(name)
 	if err != nil {
 		return nil, err
@@ -122,8 +130,8 @@ func (f *files) file(name string) (*file, error) {
 	return f.open[name], nil
 }
 
-// part returns a part of the file. Parts that overlap, other than as a whole, are refused once they are more than the file.
-func (x *file) part(name string, offset, length int64) ([]byte, error) {
+// part returns a part of a file. Parts that overlap, other than as a whole, are refused once they are more than the file.
+func (f *files) part(x *file, name string, offset, length int64) ([]byte, error) {
 	at := [2]int64{offset, length}
 	if p, ok := x.parts[at]; ok {
 		return p, nil
@@ -133,6 +141,9 @@ func (x *file) part(name string, offset, length int64) ([]byte, error) {
 	}
 	if x.left -= length; x.left < 0 {
 		return nil, fmt.Errorf("external data: tensors overlap in %s", name)
+	}
+	if f.room -= length; f.room < 0 {
+		return nil, fmt.Errorf("external data: %d bytes of %s do not fit into memory: %d are missing", length, name, -f.room)
 	}
 	p := make([]byte, length)
 	if _, err := io.ReadFull(io.NewSectionReader(x, offset, length), p); err != nil {

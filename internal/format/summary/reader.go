@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // CorruptError says that an event file's bytes contradict themselves.
@@ -100,7 +101,7 @@ func Read(dir string) iter.Seq2[*Event, error] {
 // ReadFile yields the events of one file, as Read does.
 func ReadFile(path string) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		if err != nil {
 			yield(nil, err)
 			return

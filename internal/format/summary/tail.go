@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Tail reads an event file while it grows.
@@ -34,7 +35,7 @@ func (t *Tail) Replaced() bool {
 // long as the file does not grow.
 func (t *Tail) Next() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		f, err := os.Open(t.path)
+		f, err := atomicfile.Open(t.path)
 		if err != nil {
 			yield(nil, err)
 			return

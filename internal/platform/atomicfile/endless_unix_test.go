@@ -38,6 +38,20 @@ func TestEndlessFiles(t *testing.T) {
 			}
 		}
 	}
+	for _, bad := range []string{"pipe", "link", "device"} {
+		if f, err := atomicfile.Open(at(bad)); err == nil {
+			f.Close()
+			t.Errorf("%s was opened", bad)
+		}
+	}
+	for _, good := range []string{"file", "good", "."} {
+		f, err := atomicfile.Open(at(good))
+		if err != nil {
+			t.Errorf("%s: %v", good, err)
+			continue
+		}
+		f.Close()
+	}
 	if err := os.Truncate(at("file"), 50<<30); err != nil {
 		t.Skipf("skipped: no files with holes here: %v", err)
 	}

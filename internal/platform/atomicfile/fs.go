@@ -83,6 +83,14 @@ func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
+// Open opens a file or a folder as os.Open does, and nothing that reading might never come to the end of.
+func Open(name string) (*os.File, error) {
+	if err := checkReadable(name, os.O_RDONLY, os.Stat); err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
 // Rename implements FS.
 func (OS) Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 

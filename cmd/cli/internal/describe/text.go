@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
 // WriteJSON writes one JSON object.
@@ -18,9 +20,9 @@ func (d *Description) WriteJSON(w io.Writer) error {
 // WriteText writes a table of the columns, and what else there is to know.
 func (d *Description) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d rows, %d columns, %s\n", d.Path, d.Rows, len(d.Columns), d.Format)
+	fmt.Fprintf(&b, "%s: %d rows, %d columns, %s\n", printable.Text(d.Path), d.Rows, len(d.Columns), d.Format)
 	if l := d.Label; l != nil {
-		fmt.Fprintf(&b, "label %s: %s%s\n", l.Name, l.Task, d.balance())
+		fmt.Fprintf(&b, "label %s: %s%s\n", printable.Text(l.Name), l.Task, d.balance())
 	}
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -38,11 +40,11 @@ func (d *Description) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "\n%d of %d rows are equal to an earlier one\n", d.Duplicates, d.Compared)
 	for _, c := range d.Columns {
 		if c.Reason != "" {
-			fmt.Fprintf(&b, "%s would be left out: %s\n", c.Name, c.Reason)
+			fmt.Fprintf(&b, "%s would be left out: %s\n", printable.Text(c.Name), printable.Text(c.Reason))
 		}
 	}
 	for _, h := range d.Hints {
-		fmt.Fprintf(&b, "look at %s\n", h)
+		fmt.Fprintf(&b, "look at %s\n", printable.Text(h))
 	}
 	if d.Label != nil {
 		fmt.Fprintf(&b, "correlation is Pearson's; alone is how much of the label a column alone tells, of %d rows\n", d.Sampled)
@@ -103,9 +105,9 @@ func (d *Description) cells(c Column) []string {
 
 func short(v float64) string { return fmt.Sprintf("%.5g", v) }
 
-// brief is a text in one line, cut where it is long.
+// brief is a text in one line that can be shown, cut where it is long.
 func brief(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = printable.Text(strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > 24 {
 		return string(r[:23]) + "…"
 	}

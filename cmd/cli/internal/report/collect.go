@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/assess"
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // ErrNothing is wrapped where a folder holds neither events nor checkpoints.
@@ -54,7 +55,7 @@ func Collect(dir string) (*Run, error) {
 	if r.Embeddings, err = readEmbeddings(dir); err != nil {
 		r.Damage = errors.Join(r.Damage, err)
 	}
-	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	config, err := atomicfile.ReadFile(atomicfile.OS{}, filepath.Join(dir, "config.yaml"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,6 +16,8 @@ import (
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Embedding is a table of vectors in the plane of its first two principal components.
@@ -40,7 +41,7 @@ var projectorEntry = regexp.MustCompile(`tensor_name: ("(?:[^"\\]|\\.)*")\s*tens
 
 // readEmbeddings reads the tables that run.projector left in a folder; none where it left nothing.
 func readEmbeddings(dir string) ([]Embedding, error) {
-	list, err := os.ReadFile(filepath.Join(dir, "projector_config.pbtxt"))
+	list, err := atomicfile.ReadFile(atomicfile.OS{}, filepath.Join(dir, "projector_config.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -113,7 +114,7 @@ func readVectors(path string) ([][]float64, error) {
 
 // firstLines are up to n lines of a file.
 func firstLines(path string, n int) (lines []string, err error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

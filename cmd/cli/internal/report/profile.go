@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // OpTime is what the nodes of one op took in the step of a trace.
@@ -30,7 +31,7 @@ const mostTrace = 64 << 20
 
 // readStepTime reads the trace of a step, as training with --profile leaves it; nil where there is none.
 func readStepTime(path string) (*StepTime, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

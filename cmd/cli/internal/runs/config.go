@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // readConfig reads the leaves of a config file by key; nil where there is no file.
 // The file may be of another version of the program, so nothing is validated.
 func readConfig(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(atomicfile.OS{}, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
