@@ -175,6 +175,9 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
 				rare = ", min_count: 3"
 			}
+			if d.numbered(i, u) {
+				rare += ", dtype: int64"
+			}
 			add(name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, rare)
 			switch {
 			case m.linear: // it has a weight for each value
