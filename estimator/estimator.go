@@ -26,6 +26,8 @@ type Estimator struct {
 	modelFn ModelFn
 	settings
 	place place // of the present training
+	// trainedTo is the step at which the last training of this Estimator ended, 0 for none.
+	trainedTo int64
 
 	mu         sync.Mutex
 	ready      map[string]*inference          // compiled programs of evaluation and prediction

@@ -3,6 +3,9 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
@@ -27,6 +30,17 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 		return 0, false
 	}
 	return v.Scalar()
+}
+
+// attrs are the step and the scalar metrics in the order of their names: a line of a log.
+func (r EvalResult) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.Int64("step", r.GlobalStep)}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		if v, ok := r.Scalar(name); ok {
+			attrs = append(attrs, slog.Float64(name, v))
+		}
+	}
+	return attrs
 }
 
 // Evaluate computes loss and metrics of the newest checkpoint over the whole input,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,5 +124,50 @@ func TestFirstRunThatFailed(t *testing.T) {
 	_, err := newEstimator(t, glyphModel(t, "linear", nil), whole).Train(t.Context(), glyphs(15, 300), estimator.MaxSteps(9))
 	if !errors.Is(err, inputs.ErrStateMismatch) || !strings.HasPrefix(err.Error(), "set the input's batch_size to 16 again, which is 15 now, or train in another model_dir: ") {
 		t.Errorf("got %v, expected what to set at its beginning", err)
+	}
+}
+
+// TestTrainingAgain: a call in a loop trains on all rows each time, a program that is started again has nothing to do, and other
+// rows than those of an input that ended are trained on from their first.
+func TestTrainingAgain(t *testing.T) {
+	train := func(e *estimator.Estimator, data *toyData, opts ...estimator.TrainOption) (estimator.TrainResult, error) {
+		t.Helper()
+		return e.Train(t.Context(), data, opts...)
+	}
+	expect := func(step int64, res estimator.TrainResult, err error) {
+		t.Helper()
+		if err != nil || res.GlobalStep != step || res.StopReason != estimator.StopEndOfInput {
+			t.Fatalf("got %+v, %v: expected the end of the input at step %d", res, err, step)
+		}
+	}
+	dir := t.TempDir()
+	e := toy(t, dir)
+	for _, step := range []int64{3, 6, 9} {
+		res, err := train(e, &toyData{})
+		expect(step, res, err)
+	}
+	var log bytes.Buffer
+	started := toy(t, dir, estimator.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	res, err := train(started, &toyData{})
+	if expect(9, res, err); !strings.Contains(log.String(), "the checkpoint of step 9 is behind the last row of this input") {
+		t.Errorf("logged %q", log.String())
+	}
+	res, err = train(toy(t, dir), &toyData{rows: 5})
+	expect(11, res, err)
+	res, err = train(toy(t, dir), &toyData{})
+	expect(14, res, err)
+
+	// In the midst of an input another one is refused, and MaxSteps may end exactly where the rows do.
+	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(15)); err != nil || res.GlobalStep != 15 {
+		t.Fatalf("got %+v, %v: expected step 15", res, err)
+	}
+	if _, err = train(toy(t, dir), &toyData{}); !errors.Is(err, inputs.ErrStateMismatch) {
+		t.Errorf("in the midst of another input: got %v", err)
+	}
+	e = toy(t, t.TempDir())
+	for _, step := range []int64{3, 6} {
+		if res, err := train(e, &toyData{}, estimator.Steps(3)); err != nil || res.GlobalStep != step {
+			t.Fatalf("got %+v, %v: expected step %d", res, err, step)
+		}
 	}
 }

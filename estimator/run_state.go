@@ -11,12 +11,12 @@ import (
 )
 
 // noteStart clears an earlier run's record of its end, and refuses to train after
-// too many starts without a new checkpoint.
-func (e *Estimator) noteStart() error {
+// too many starts without a new checkpoint. It returns the step at which an earlier run ended with its input, 0 for none.
+func (e *Estimator) noteStart() (inputEnded int64, err error) {
 	limit := e.config.MaxRestarts()
 	var failed error
-	err := checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
-		s.Finished, s.Failed = nil, nil
+	err = checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
+		inputEnded, s.Finished, s.Failed = s.InputEnded, nil, nil
 		if s.Failures == nil {
 			return
 		}
@@ -29,7 +29,7 @@ func (e *Estimator) noteStart() error {
 				n, reversed(s.Failures.Reasons), checkpoint.RunStateFile)
 		}
 	})
-	return errors.Join(err, failed)
+	return inputEnded, errors.Join(err, failed)
 }
 
 // savedStep is the step of the newest checkpoint, -1 for none.
@@ -90,6 +90,7 @@ func (t *training) noteEnd(cause error) error {
 	return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) {
 		if cause == nil {
 			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.progress.step, Reason: t.progress.reason, At: time.Now()}, nil
+			s.InputEnded = t.stepBehindInput()
 			return
 		}
 		step := t.est.savedStep()
@@ -98,4 +99,12 @@ func (t *training) noteEnd(cause error) error {
 		}
 		s.Failures.Reasons = append(s.Failures.Reasons, cause.Error())
 	})
+}
+
+// stepBehindInput is the step at which this training, of a task alone, used up its input; 0 where it did not.
+func (t *training) stepBehindInput() int64 {
+	if t.shared != nil || t.progress.reason != StopEndOfInput {
+		return 0
+	}
+	return t.progress.step
 }

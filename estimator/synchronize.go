@@ -69,10 +69,11 @@ func (t *training) seek(position []byte) error {
 		}
 	}
 	switch err := t.input.rewind(t.whole, position); {
-	case errors.Is(err, inputs.ErrStateMismatch) && t.progress.step == 0: // no batch of that input was trained on
+	case errors.Is(err, inputs.ErrStateMismatch) && (t.progress.step == 0 || t.progress.step == t.files.inputEnded):
+		// No batch of that input was trained on, or all were.
 		return t.input.rewind(t.whole, nil)
 	case errors.Is(err, inputs.ErrStateMismatch):
-		return fmt.Errorf("%w, or train in another model_dir: checkpoint %s goes on in the midst of the input that it was made with", err, t.checkpoints.prefix)
+		return fmt.Errorf("%w, or train in another model_dir, where a warm start keeps the weights: checkpoint %s goes on in the midst of the input that it was made with", err, t.checkpoints.prefix)
 	case err != nil && position != nil:
 		return fmt.Errorf("checkpoint %s: input position: %w", t.checkpoints.prefix, err)
 	default:

@@ -37,7 +37,8 @@ type TrainResult struct {
 // Train trains the model until max_steps or steps are done, the input ends, a hook
 // asks to stop, or ctx ends. If ctx ends, a checkpoint is written and the error
 // wraps ErrInterrupted. Training resumes from the newest checkpoint in model_dir,
-// at the position of the input when that was saved.
+// at the position of the input when that was saved. Where the input had ended, a further call
+// of the same Estimator begins the input again, and any program may go on with another input.
 func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...TrainOption) (TrainResult, error) {
 	res, err := e.trainInJob(ctx, input, opts)
 	return res, reportFailure(ctx, e.config, e.log, nil, err)
@@ -83,6 +84,9 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 		return TrainResult{}, err
 	}
 	err = t.run(ctx)
+	if e.trainedTo = 0; err == nil {
+		e.trainedTo = t.progress.step
+	}
 	if nerr := t.noteEnd(err); err == nil {
 		err = nerr
 	}

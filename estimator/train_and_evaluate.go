@@ -36,7 +36,7 @@ type EvalSpec struct {
 	StartDelay time.Duration // of an evaluator task; local runs ignore it
 	Throttle   time.Duration // least time between two evaluations; 0: none
 	EverySteps int64         // also evaluate every n steps, without a checkpoint; 0: off
-	// AfterEval is called with each evaluation; final says that training is over.
+	// AfterEval is called with each evaluation; final says that training is over. nil: a line of the log for each.
 	AfterEval func(ctx context.Context, res EvalResult, final bool) error
 	// Exporters export to model_dir/export/<name> after evaluations, in the process that evaluates.
 	Exporters []Exporter
@@ -109,6 +109,9 @@ func (e *Estimator) trainAndEvaluate(ctx context.Context, train TrainSpec, eval 
 	}
 	if err := e.checkWatched(ctx, train, eval); err != nil {
 		return Result{}, err
+	}
+	if eval.AfterEval == nil {
+		eval.AfterEval = plainEvals(e.log)
 	}
 	return e.runRole(ctx, train, eval)
 }

@@ -31,6 +31,7 @@ type training struct {
 	lastLoss float64
 	lossRead bool // lastLoss is the loss of a step
 	unread   unreadSteps
+	again    int64 // the step at which an input that gives nothing begins again; 0: none does
 }
 
 // openTraining opens the input, builds and compiles the program, and restores the
@@ -53,6 +54,9 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	t.session, t.whole, t.lastLoss, t.unread = s, context.WithoutCancel(ctx), math.NaN(), unreadSteps{never: o.bare}
 	t.input = &trainingInput{session: s, ds: ds, now: s.newStager(), meter: inputs.NewMeter()}
 	t.shared, _ = s.strategy.(distribute.Shared)
+	if t.shared == nil {
+		t.again = e.trainedTo
+	}
 	t.position = t.input.state
 	t.checkpoints = &checkpoints{session: s, progress: t.progress, input: t.input, files: t.files, saved: -1}
 	t.loop = &hookedLoop{session: s, progress: t.progress, view: trainingView{loopView{s, t.progress}, t.checkpoints, t.files}}

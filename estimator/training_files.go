@@ -23,6 +23,8 @@ type trainingFiles struct {
 	saver  *checkpoint.Saver
 	events summary.Writer
 	fs     atomicfile.FS // by which model_dir is written, as long as the lock is held
+	// inputEnded is the step at which an earlier training in model_dir used up its input, 0 for none.
+	inputEnded int64
 }
 
 // open opens the checkpoint saver and the event file of the chief, and locks model_dir unless it is.
@@ -41,7 +43,7 @@ func (f *trainingFiles) open(e *Estimator) error {
 	if f.lock != nil && e.elastic() {
 		f.fs = fencedFS{f.fs, f.lock}
 	}
-	if err := e.noteStart(); err != nil {
+	if f.inputEnded, err = e.noteStart(); err != nil {
 		return err
 	}
 	f.saver, err = checkpoint.NewSaver(e.modelDir, checkpoint.Options{

@@ -47,9 +47,27 @@ func (t *training) runSession(ctx context.Context) error {
 		}
 	}
 	if t.progress.step == first && t.progress.reason == StopEndOfInput {
-		t.est.log.Warn("training made no steps: perhaps the input is empty or misspecified")
+		t.est.log.Warn("training made no steps: " + t.whyNoSteps())
 	}
 	return t.finish(ctx)
+}
+
+// beginAgain goes back to the first row of an input that ended before the first step, where an earlier call trained on its
+// rows: as in tf.estimator, a call in a loop trains on all rows each time.
+func (t *training) beginAgain() (bool, error) {
+	if t.again == 0 || t.progress.step != t.again {
+		return false, nil
+	}
+	t.again = 0
+	return true, t.seek(nil)
+}
+
+// whyNoSteps says why the input gave nothing.
+func (t *training) whyNoSteps() string {
+	if t.progress.step > 0 && t.progress.step == t.files.inputEnded {
+		return fmt.Sprintf("the checkpoint of step %d is behind the last row of this input: let it repeat to train on it again, or give a file of new rows another name", t.progress.step)
+	}
+	return "perhaps the input is empty or misspecified"
 }
 
 // turn makes one step unless training is over. A step that has begun is finished,
@@ -86,6 +104,9 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
 		}
 		if len(step.Batches) == 0 && !lockstep {
+			if again, err := t.beginAgain(); again {
+				return false, err
+			}
 			t.progress.RequestStop(StopEndOfInput)
 			return true, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,11 +15,11 @@ import (
 
 // TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
 type TransformSpec struct {
-	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
+	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG or WebP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
 	Kind string `yaml:"kind"`
 	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all. cast, fill: those that change; fill, empty: all of the value's kind.
 	Columns []string `yaml:"columns,omitempty"`
-	// rename, pad: the column. compute: the one that is added, or changed. resample: the column of class numbers.
+	// rename, pad, decode_raw, decode_image: the column. compute: the one that is added, or changed. resample: the column of class numbers.
 	Column string `yaml:"column,omitempty"`
 	// rename: its new name.
 	To string `yaml:"to,omitempty"`
@@ -46,8 +47,10 @@ type TransformSpec struct {
 	Dir string `yaml:"dir,omitempty"`
 	// filter: the condition of rows that stay. compute: the column's value. In the syntax of Go, of columns by their names: age > 18 && town != "Bern", log1p(price / rooms), year(date).
 	Expression string `yaml:"expression,omitempty"`
-	// cast, compute: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too. compute, default: that of the column whose place it takes, else float32, string or bool.
+	// cast, compute, decode_raw: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too; decode_raw: no bool. compute, default: that of the column whose place it takes, else float32, string or bool.
 	DType string `yaml:"dtype,omitempty"`
+	// decode_raw, decode_image: the shape of a value. Images, [height, width, channels] with 1 or 3 channels, are resized to it.
+	Shape []int `yaml:"shape,omitempty"`
 	// Parameters of a registered transform. Keys are lower-cased.
 	Params map[string]any `yaml:"params,omitempty"`
 }
@@ -66,6 +69,7 @@ var transformKinds = map[string]transformKind{
 	"cast": {needs: []string{"columns", "dtype"}}, "fill": {needs: []string{"value"}, takes: []string{"columns"}},
 	"project": {needs: []string{"columns"}}, "rename": {needs: []string{"column", "to"}},
 	"window": {needs: []string{"size"}, takes: []string{"shift", "stride", "labels"}}, "unbatch": {takes: []string{"columns"}},
+	"decode_raw": {needs: []string{"column", "dtype"}, takes: []string{"shape"}}, "decode_image": {needs: []string{"column", "shape"}},
 	"pad": {needs: []string{"column", "length"}, takes: []string{"value", "truncate"}}, "dedupe": {takes: []string{"columns"}},
 	"resample": {needs: []string{"column", "target"}, takes: []string{"initial"}, training: true},
 	"shuffle":  {needs: []string{"size"}, training: true},
@@ -77,6 +81,8 @@ func (t TransformSpec) step(seed int64) Transform {
 	switch t.Kind {
 	case "filter", "compute", "cast", "fill":
 		return t.columnStep()
+	case "decode_raw", "decode_image":
+		return t.decodeStep()
 	case "project":
 		return Project(t.Columns...)
 	case "rename":
@@ -112,10 +118,10 @@ func TransformKinds() []string {
 func (t TransformSpec) given() map[string]any {
 	all := map[string]any{"columns": t.Columns, "column": t.Column, "to": t.To, "size": t.Size, "shift": t.Shift, "stride": t.Stride, "labels": t.Labels,
 		"length": t.Length, "value": t.Value, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir,
-		"expression": t.Expression, "dtype": t.DType}
+		"expression": t.Expression, "dtype": t.DType, "shape": t.Shape}
 	for key, v := range all {
 		switch x := v.(type) {
-		case nil, []string, []float64:
+		case nil, []string, []float64, []int:
 			if fmt.Sprint(x) == "[]" || x == nil {
 				delete(all, key)
 			}
@@ -229,10 +235,26 @@ func (t TransformSpec) made(ic Context, seed int64) (Transform, error) {
 // castTypes are the types that a kind of step gives columns.
 func castTypes(kind string) []string {
 	types := []string{"float32", "float64", "int64", "int32", "uint8", "bool"}
-	if kind == "compute" {
+	switch kind {
+	case "compute":
 		types = append(types, "string")
+	case "decode_raw":
+		types = types[:len(types)-1]
 	}
 	return types
+}
+
+// decodeStep returns a step that decodes bytes, several images at a time.
+func (t TransformSpec) decodeStep() Transform {
+	d := Decoding{Column: t.Column, Shape: t.Shape}
+	if t.Kind == "decode_image" {
+		return ParallelMap(Decode(d), runtime.GOMAXPROCS(0))
+	}
+	var err error
+	if d.Raw, err = tensor.ParseDType(t.DType); err != nil {
+		return func(ds Dataset) Dataset { return adopt(ds).refuse("%w", err) }
+	}
+	return Map(Decode(d))
 }
 
 // columnStep returns a step that computes.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/statustext"
@@ -22,8 +24,18 @@ type Models struct {
 	Poll time.Duration
 }
 
-// ModelDirs is the Config of models by their names, each with its base path, whose newest version is served.
-func ModelDirs(bases map[string]string) *config.ModelServerConfig { return manager.Single(bases) }
+// ModelDirs is the Config of models by their names, each with its base path, whose newest version is served. A path that is not
+// absolute begins at the working directory.
+func ModelDirs(bases map[string]string) *config.ModelServerConfig {
+	whole := map[string]string{}
+	for name, base := range bases {
+		if abs, err := filepath.Abs(base); err == nil && base != "" && !strings.Contains(base, "://") {
+			base = abs
+		}
+		whole[name] = base
+	}
+	return manager.Single(whole)
+}
 
 func (m Models) validate() error {
 	n := 0

@@ -19,6 +19,7 @@ import (
 type initFlags struct {
 	label, out, modelDir, task string
 	force, noSearch            bool
+	texts                      bool // the table is made of a folder of texts
 	searchSecs                 float64
 	leaveOut                   []string
 }
@@ -97,7 +98,7 @@ func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
 	if err != nil {
 		return err
 	}
-	f.label, f.task = classColumn, "classification"
+	f.label, f.task, f.texts = classColumn, "classification", true
 	if err := a.initTable(ctx, path, f); err != nil {
 		return errors.Join(err, os.Remove(path)) // else the next attempt would be refused
 	}
@@ -121,6 +122,9 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 	}
 	if err := p.Drop(f.leaveOut); err != nil {
 		return usage(fmt.Errorf("--leave-out: %w", err))
+	}
+	if f.texts {
+		p.TakeForText(textColumn)
 	}
 	if f.modelDir == "" {
 		f.modelDir = "runs/" + tableName(path)

@@ -167,45 +167,62 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 			}
 			continue
 		case tabular.Category:
-			size := treeValues
-			if m.network() {
-				size = netValues
-			}
-			rare := ""
-			if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
-				rare = ", min_count: 3"
-			}
-			add(name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, rare)
-			switch {
-			case m.linear: // it has a weight for each value
-			case m.network() && c.Distinct <= oneHotValues:
-				name = free(name + " one-hot")
-				add(name, "type: indicator, of: %s", key)
-			case m.network():
-				name = free(name + " vector")
-				add(name, "type: embedding, of: %s, dimension: 8", key)
-			}
+			name = d.category(m, i, add, free)
 		case tabular.Texts:
 			if m.textless {
 				continue
 			}
-			name = free(name + " words")
-			words := yamlText(name)
-			if !m.network() {
-				add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
-				break
-			}
-			add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
-			if !m.wide {
-				name = free(name + " vector")
-				add(name, "type: embedding, of: %s, dimension: 16, combiner: sqrtn", words)
-			}
+			name = d.words(m, i, add, free)
 		default:
 			continue
 		}
 		names = append(names, name)
 	}
 	return lines, names
+}
+
+// category declares a column of categories, and returns the name of what the model reads.
+func (d *draft) category(m candidate, i int, add func(name, format string, args ...any), free func(string) string) string {
+	c := d.p.Columns[i]
+	key, size, more := yamlText(c.Name), treeValues, ""
+	if m.network() {
+		size = netValues
+	}
+	if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
+		more = ", min_count: 3" // rare values are no values of their own
+	}
+	if d.numbered(i, tabular.Category) {
+		more += ", dtype: int64"
+	}
+	add(c.Name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, more)
+	switch {
+	case m.linear || !m.network(): // a linear model has a weight for each value, and trees split by them
+		return c.Name
+	case c.Distinct <= oneHotValues:
+		name := free(c.Name + " one-hot")
+		add(name, "type: indicator, of: %s", key)
+		return name
+	}
+	name := free(c.Name + " vector")
+	add(name, "type: embedding, of: %s, dimension: 8", key)
+	return name
+}
+
+// words declares a column of texts, and returns the name of what the model reads.
+func (d *draft) words(m candidate, i int, add func(name, format string, args ...any), free func(string) string) string {
+	c := d.p.Columns[i]
+	key, name := yamlText(c.Name), free(c.Name+" words")
+	if !m.network() {
+		add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
+		return name
+	}
+	add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
+	if m.wide {
+		return name
+	}
+	vector := free(name + " vector")
+	add(vector, "type: embedding, of: %s, dimension: 16, combiner: sqrtn", yamlText(name))
+	return vector
 }
 
 // freeNames returns what makes a name one that no column of the file has, and that it has not returned before. Names of variables have an

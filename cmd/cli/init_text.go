@@ -194,6 +194,14 @@ func (d *draft) sayTransforms(say func(string, ...any), indent string) {
 	say("%stransforms:\n%s  - {kind: compute, column: %s, expression: %s}", indent, indent, yamlText(c.Name), quotedYAML(expression))
 }
 
+// noID stands for an id that is missing.
+const noID = -1
+
+// numbered reports whether a column is a category whose values are numbers in the file; those of CSV are texts.
+func (d *draft) numbered(i int, u tabular.Use) bool {
+	return u == tabular.Category && d.p.Columns[i].Kind == tabular.Number && d.p.Form.Format != "csv"
+}
+
 // column is the declaration of a column of the file, empty where it needs none.
 func (d *draft) column(i int, u tabular.Use) string {
 	c := d.p.Columns[i]
@@ -206,6 +214,9 @@ func (d *draft) column(i int, u tabular.Use) string {
 	case tabular.Numeric, tabular.Category, tabular.Texts, tabular.Dates:
 		if u == tabular.Numeric && c.Reading.Part == "" {
 			return fmt.Sprintf("{name: %s%s, default: .nan}", name, dtype)
+		}
+		if d.numbered(i, u) {
+			return fmt.Sprintf("{name: %s, dtype: int64, default: %d}", name, noID)
 		}
 		return fmt.Sprintf("{name: %s, dtype: string, default: \"\"}", name)
 	case tabular.LabelUse:

@@ -57,6 +57,30 @@ func TestInitTextFolder(t *testing.T) {
 	}
 }
 
+// TestInitShortTexts: texts of one word that all differ are texts, too.
+func TestInitShortTexts(t *testing.T) {
+	work := t.TempDir()
+	for class, word := range map[string]string{"good": "yes%d", "bad": "no%d"} {
+		dir := filepath.Join(work, "words", class)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", i)), fmt.Appendf(nil, word, i), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := filepath.Join(work, "config.yaml")
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"init", filepath.Join(work, "words"), "--no-search", "--out", out}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	if config, err := os.ReadFile(out); err != nil || !strings.Contains(string(config), "type: words") {
+		t.Errorf("%v: expected a column of words, got\n%s", err, config)
+	}
+}
+
 // TestInitTextFolderRefused: what is no folder of classes is refused, with what is expected.
 func TestInitTextFolderRefused(t *testing.T) {
 	long := t.TempDir()

@@ -24,7 +24,6 @@ type job struct {
 	profile bool // train tells where its time goes
 	skipped skippedRows
 	metrics *metricsLog // nil: none
-	told    toldEval
 	hparams *hparams
 }
 

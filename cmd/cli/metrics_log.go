@@ -70,8 +70,11 @@ func (h *metricsLog) AfterRun(_ context.Context, r hooks.Run) error {
 	return h.failed(h.log.Add("train", step, values))
 }
 
-// evaluated writes an evaluation.
+// evaluated writes an evaluation; without a log it does nothing.
 func (h *metricsLog) evaluated(res estimator.EvalResult) error {
+	if h == nil {
+		return nil
+	}
 	if err := h.open(); err != nil {
 		return err
 	}

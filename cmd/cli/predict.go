@@ -39,6 +39,9 @@ input, as CSV or lines of JSON, whichever the config says, and writes the
 predictions of each batch as soon as it is complete; batch_size sets how many
 rows that takes. --output -.csv writes CSV to standard output.
 
+A row that cannot be read ends the command, since predictions and rows would no
+longer match; predict.on_error: skip leaves such rows out, and counts them.
+
 Columns of the input that predict.columns names, for example an id, are written
 before the predictions. predict.top_k writes the most probable classes.
 
@@ -88,7 +91,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 			return err
 		}
 	}
-	if _, err := a.predictInput(cfg, f.input); err != nil {
+	if _, err := a.rowsToPredict(cfg, f.input); err != nil {
 		return usage(err)
 	}
 	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
@@ -103,7 +106,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	for _, file := range files {
 		n, err := j.predictFile(ctx, file, prefix)
 		if err != nil {
-			return err
+			return unpredictable(cfg, err)
 		}
 		total += n
 	}
@@ -115,7 +118,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 
 // predictFile writes the predictions for a file.
 func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string) (int64, error) {
-	in, err := j.app.predictInput(j.cfg, file.input)
+	in, err := j.app.rowsToPredict(j.cfg, file.input)
 	if err != nil {
 		return 0, usage(err)
 	}

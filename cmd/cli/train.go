@@ -163,7 +163,7 @@ func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err e
 	}
 	eval := estimator.EvalSpec{Input: evalInput, Steps: j.cfg.Eval.Steps, Name: j.cfg.Eval.Name,
 		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
-		AfterEval: j.tellEval, Exporters: exporters}
+		AfterEval: estimator.LogEvals(j.app.log, j.metrics.evaluated), Exporters: exporters}
 	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
 }
 

@@ -24,13 +24,16 @@ var (
 	_ Prioritized = (*EarlyStopping)(nil)
 )
 
-// NewEarlyStopping ends training, with its reason, once condition returns one.
+// defaultLook is how often a condition is looked at where nothing else is said, as in tf.estimator.
+var defaultLook = Every{Secs: 60}
+
+// NewEarlyStopping ends training, with its reason, once condition returns one. It looks each 60 seconds where every is zero.
 func NewEarlyStopping(every Every, condition func() (reason string, err error)) (*EarlyStopping, error) {
 	if err := every.Validate(); err != nil {
 		return nil, fmt.Errorf("early stopping: %w", err)
 	}
 	if every == (Every{}) {
-		return nil, fmt.Errorf("early stopping: expected an interval of steps or seconds, got neither")
+		every = defaultLook
 	}
 	return &EarlyStopping{condition: condition, timer: NewTimer(every)}, nil
 }
@@ -78,7 +81,7 @@ type Watch struct {
 	Metric         string
 	HigherIsBetter bool
 	MinSteps       int64 // evaluations of earlier steps do not count
-	Every          Every // how often to look
+	Every          Every // how often to look; zero: each 60 seconds
 }
 
 // Watcher is a hook that may use a metric of evaluations.

@@ -121,13 +121,13 @@ func (h *Logging) line(r Run) error {
 	if h.attrs {
 		h.log.LogAttrs(context.Background(), slog.LevelInfo, h.mode, values...)
 	} else {
-		h.log.Info(text(values))
+		h.log.Info(Line(values))
 	}
 	return nil
 }
 
-// text is a line of values for a person.
-func text(values []slog.Attr) string {
+// Line is a line of values for a person, numbers with four significant digits: "step=500 loss=0.3412".
+func Line(values []slog.Attr) string {
 	var parts []string
 	for _, v := range values {
 		value := v.Value.String()

@@ -90,6 +90,8 @@ type Predict struct {
 	// The examples; where its format is left out, the examples of eval.input. Labels are not
 	// needed.
 	Input inputs.Spec `yaml:"input,omitempty"`
+	// What is done about a row that cannot be read: fail, or skip, which leaves it out, so that there are fewer predictions than rows. Default: as predict.input.on_error says; of the examples of eval.input, and of a file that replaces them, fail.
+	OnError string `yaml:"on_error,omitempty"`
 	// Names of the predictions that are returned. Empty: all.
 	Keys []string `yaml:"keys,omitempty"`
 	// Columns of the input that are written before the predictions, for example an id. They may be columns that the model does not read

@@ -40,6 +40,7 @@ func (c *Config) validate(vs *violation.List) {
 	vs.Include("train.input", c.Train.Input.Validate())
 	vs.Include("eval.input", c.Eval.Input.Validate())
 	vs.Include("predict.input", c.predicted().Validate())
+	c.Predict.validate(vs)
 	c.Export.validate(vs)
 	vs.Include("feature_columns", feature.ValidateSpecs(c.FeatureColumns))
 	c.Model.validate(vs)
@@ -136,6 +137,10 @@ func (c *Config) validateEvaluated(vs *violation.List) {
 		names = append(names, x.Name)
 	}
 	vs.Require(len(names) == 0 || vs.Below("eval.exporters"), "eval.exporters", names, bound)
+}
+
+func (p Predict) validate(vs *violation.List) {
+	vs.OneOf("predict.on_error", p.OnError, "", "fail", "skip")
 }
 
 func (e Export) validate(vs *violation.List) {

@@ -50,6 +50,9 @@ func (f *File) arranged(s Source, to Target) (*tensor.Tensor, error) {
 	}
 	switch kind {
 	case "kernel", "pointwise_kernel":
+		if len(s.Flattened) > 0 {
+			return f.channelsLast(s, to)
+		}
 		return f.part(s.Name, to, toLast(rank, 1, 0), to.Shape)
 	case "depthwise_kernel":
 		// [channels*multiplier, 1, rows, columns]: the same elements in the same order.
@@ -64,6 +67,30 @@ func (f *File) arranged(s Source, to Target) (*tensor.Tensor, error) {
 		return t, err
 	}
 	return f.part(s.Name, to, nil, to.Shape)
+}
+
+// channelsLast reads the kernel of a Linear behind a flattened image, whose elements PyTorch counts channel by channel.
+func (f *File) channelsLast(s Source, to Target) (*tensor.Tensor, error) {
+	n := 1
+	for _, d := range s.Flattened {
+		n *= d
+	}
+	if len(to.Shape) != 2 || to.Shape[0] != n {
+		return nil, fmt.Errorf("variable %s: expected a kernel [%d, units] for flattened %v, got %v", to.Name, n, s.Flattened, to.Shape)
+	}
+	t, err := f.part(s.Name, to, []int{1, 0}, to.Shape)
+	if err != nil {
+		return nil, err
+	}
+	t.Shape = append(slices.Clone(s.Flattened), to.Shape[1])
+	order := make([]int, 0, len(t.Shape))
+	for i := 1; i < len(s.Flattened); i++ {
+		order = append(order, i)
+	}
+	if t, err = tensorfile.Transpose(t, append(order, 0, len(s.Flattened))...); err == nil {
+		t.Shape = slices.Clone(to.Shape)
+	}
+	return t, err
 }
 
 // joinedHeads returns the shape of an attention's variable as a Linear has it: of the kernels [in, heads, dim] and

@@ -17,6 +17,8 @@ type Rule struct {
 	Previous string `yaml:"previous,omitempty"`
 	// How the file orders the elements: torch, torch_conv_transpose, torch_lstm or torch_gru (docs/weights.md). Empty: as here, and as in Keras.
 	Layout string `yaml:"layout,omitempty"`
+	// layout torch: the shape [channels, rows, columns] whose flattened elements a Linear takes, such as [16, 7, 7] behind convolutions. Here channels come last.
+	Flattened []int `yaml:"flattened,omitempty"`
 	// Order of the tensor's dimensions that makes the variable's, as NumPy's transpose, instead of a layout.
 	Transpose []int `yaml:"transpose,omitempty"`
 	// Leave the variables at their initial values, as those of a new output layer.
@@ -51,12 +53,16 @@ func (r Rule) compile() (*regexp.Regexp, error) {
 		return nil, &RuleError{"name", r.Name, "expected a regular expression of names of variables"}
 	case err != nil:
 		return nil, &RuleError{"name", r.Name, "expected a regular expression: " + err.Error()}
-	case r.Skip && (r.Previous != "" || r.Layout != "" || len(r.Transpose) > 0):
-		return nil, &RuleError{"skip", r.Skip, "expected no previous, layout or transpose besides it"}
+	case r.Skip && (r.Previous != "" || r.Layout != "" || len(r.Transpose) > 0 || len(r.Flattened) > 0):
+		return nil, &RuleError{"skip", r.Skip, "expected no previous, layout, flattened or transpose besides it"}
 	case r.Layout != "" && !slices.Contains(Layouts(), r.Layout):
 		return nil, &RuleError{"layout", r.Layout, "expected one of " + strings.Join(Layouts(), ", ")}
 	case r.Layout != "" && len(r.Transpose) > 0:
 		return nil, &RuleError{"transpose", r.Transpose, "expected a layout or transpose, not both"}
+	case len(r.Flattened) > 0 && r.Layout != torch:
+		return nil, &RuleError{"flattened", r.Flattened, "expected layout torch besides it"}
+	case len(r.Flattened) == 1 || slices.ContainsFunc(r.Flattened, func(n int) bool { return n <= 0 }):
+		return nil, &RuleError{"flattened", r.Flattened, "expected the channels and the sizes behind them, such as [16, 7, 7]"}
 	}
 	if err := tensorfile.CheckPermutation(r.Transpose, len(r.Transpose)); err != nil {
 		return nil, &RuleError{"transpose", r.Transpose, fmt.Sprintf("expected each of 0 to %d once", len(r.Transpose)-1)}
@@ -87,6 +93,7 @@ func NewMapping(rules []Rule) (*Mapping, error) {
 type Source struct {
 	Name      string // of the tensor in the file
 	Layout    string
+	Flattened []int
 	Transpose []int
 	Skip      bool // from its own initial values
 	Rule      int  // the index of the rule; -1: none matched, and the names are the same
@@ -100,7 +107,7 @@ func (m *Mapping) Source(variable string) Source {
 			continue
 		}
 		r := m.rules[i]
-		s := Source{Name: variable, Layout: r.Layout, Transpose: r.Transpose, Skip: r.Skip, Rule: i}
+		s := Source{Name: variable, Layout: r.Layout, Flattened: r.Flattened, Transpose: r.Transpose, Skip: r.Skip, Rule: i}
 		if r.Previous != "" {
 			s.Name = string(match.ExpandString(nil, r.Previous, variable, at))
 		}

@@ -65,6 +65,37 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// TestFlattened: PyTorch flattens an image channel by channel, here pixels are flattened with all their channels.
+func TestFlattened(t *testing.T) {
+	f := memory(t, map[string][]int{"fc.weight": {2, 12}, "one.weight": {1, 6}})
+	source := func(name string, shape ...int) Source { return Source{Name: name, Layout: "torch", Flattened: shape} }
+	got, err := f.Value(source("fc.weight", 3, 2, 2), Target{"dense/kernel", tensor.Float32, []int{12, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []float32
+	for pixel := range 4 {
+		for channel := range 3 {
+			input := float32(channel*4 + pixel)
+			want = append(want, input, 12+input)
+		}
+	}
+	if !slices.Equal(got.Shape, []int{12, 2}) || !slices.Equal(tensor.Values[float32](got), want) {
+		t.Errorf("got %v %v, expected %v", got.Shape, tensor.Values[float32](got), want)
+	}
+	got, err = f.Value(source("one.weight", 2, 3), Target{"dense/kernel", tensor.Float32, []int{6, 1}})
+	if err != nil || !slices.Equal(tensor.Values[float32](got), []float32{0, 3, 1, 4, 2, 5}) {
+		t.Errorf("a sequence: got %v, %v", got, err)
+	}
+	if _, err := f.Value(source("fc.weight", 3, 2), Target{"dense/kernel", tensor.Float32, []int{12, 2}}); err == nil || !strings.Contains(err.Error(), "expected a kernel [6, units] for flattened [3 2]") {
+		t.Errorf("another shape: %v", err)
+	}
+	bias := Target{"dense/bias", tensor.Float32, []int{2, 12}}
+	if got, err := f.Value(source("fc.weight", 3, 2, 2), bias); err != nil || tensor.Values[float32](got)[1] != 1 {
+		t.Errorf("what is no kernel stays: %v, %v", got, err)
+	}
+}
+
 func TestValueErrors(t *testing.T) {
 	f := memory(t, map[string][]int{"a": {2, 3}, "one": {}, "lstm.bias_ih_l0": {4}, "gru.bias_ih_l0": {4}, "gru.bias_hh_l0": {4}, "bias": {4}})
 	for _, c := range []struct {
@@ -121,19 +152,19 @@ func TestConvertible(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	m, err := NewMapping([]Rule{{Name: "head/.*", Skip: true}, {Name: `(?P<layer>.*)/kernel`, Previous: "net.${layer}.weight", Layout: "torch"}, {Name: "b.*", Transpose: []int{1, 0}}})
+	m, err := NewMapping([]Rule{{Name: "head/.*", Skip: true}, {Name: `(?P<layer>.*)/kernel`, Previous: "net.${layer}.weight", Layout: "torch", Flattened: []int{4, 2}}, {Name: "b.*", Transpose: []int{1, 0}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]Source{
 		"head/kernel":  {Name: "head/kernel", Skip: true},
-		"fc/kernel":    {Name: "net.fc.weight", Layout: "torch", Rule: 1},
+		"fc/kernel":    {Name: "net.fc.weight", Layout: "torch", Flattened: []int{4, 2}, Rule: 1},
 		"fc/kernel/m":  {Name: "fc/kernel/m", Rule: -1}, // the whole name has to match
 		"x/head/other": {Name: "x/head/other", Rule: -1},
 		"bias":         {Name: "bias", Transpose: []int{1, 0}, Rule: 2},
 	} {
 		got := m.Source(name)
-		if got.Name != want.Name || got.Layout != want.Layout || got.Skip != want.Skip || got.Rule != want.Rule || !slices.Equal(got.Transpose, want.Transpose) {
+		if got.Name != want.Name || got.Layout != want.Layout || got.Skip != want.Skip || got.Rule != want.Rule || !slices.Equal(got.Transpose, want.Transpose) || !slices.Equal(got.Flattened, want.Flattened) {
 			t.Errorf("%s: got %+v, expected %+v", name, got, want)
 		}
 	}
@@ -144,6 +175,9 @@ func TestRules(t *testing.T) {
 		`layout: got "x"`:     {Name: "a", Layout: "x"},
 		"transpose: got [0]":  {Name: "a", Layout: "torch", Transpose: []int{0}},
 		"transpose: got [0 2": {Name: "a", Transpose: []int{0, 2}},
+		"flattened: got [4 2": {Name: "a", Flattened: []int{4, 2}},
+		"flattened: got [12]": {Name: "a", Layout: "torch", Flattened: []int{12}},
+		"flattened: got [4 0": {Name: "a", Layout: "torch", Flattened: []int{4, 0}},
 	} {
 		_, err := NewMapping([]Rule{r})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -23,6 +23,8 @@ type RunState struct {
 	Failures     *Failures `json:"failures,omitempty"`
 	Session      string    `json:"session,omitempty"` // of the parameter servers
 	Best         *Best     `json:"best,omitempty"`
+	// InputEnded is the step of the checkpoint behind the last row of its input, where the latest training ended so; else 0.
+	InputEnded int64 `json:"input_ended,omitempty"`
 }
 
 // ReasonMaxSteps is Finished.Reason where training has made the steps that it was asked for.

@@ -251,6 +251,13 @@ func TestImportance(t *testing.T) {
 	if again := run(t, ofScore, o, columns...).Importance; again.Inputs[0] != im.Inputs[0] {
 		t.Errorf("got %+v after %+v", again.Inputs[0], im.Inputs[0])
 	}
+	both := model(func(columns []inputs.NamedTensor, i int) map[string]*tensor.Tensor {
+		return map[string]*tensor.Tensor{"y/probabilities": ofScore(columns, i)["probabilities"], "z/predictions": columns[0].Row(i)}
+	})
+	two := run(t, both, o, append(columns, inputs.Slice("z", inputs.Label, s))...)
+	if len(two.Heads) != 2 || im.ScoreOf != "" || two.Importance.ScoreOf != two.Heads[0].Label {
+		t.Errorf("two heads: the score is of %q, with one of %q", two.Importance.ScoreOf, im.ScoreOf)
+	}
 	if alone := run(t, ofScore, o, columns[0], columns[2]); alone.Importance != nil || len(alone.Notes) != 1 {
 		t.Errorf("one input: got %+v", alone)
 	}

@@ -17,8 +17,9 @@ import (
 type Importance struct {
 	Rows    int     `json:"rows"` // drawn at random from the data
 	Repeats int     `json:"repeats"`
-	Score   string  `json:"score"` // accuracy or r2
-	Loss    Number  `json:"loss"`  // of the rows as they are
+	Score   string  `json:"score"`              // accuracy or r2
+	ScoreOf string  `json:"score_of,omitempty"` // the label of that score, where there are several
+	Loss    Number  `json:"loss"`               // of the rows as they are
 	Base    Number  `json:"score_value"`
 	Inputs  []Input `json:"inputs"` // in the order of the data
 }
@@ -160,6 +161,9 @@ func (a *assessor) importance(ctx context.Context, predict Predictor) error {
 	out := &Importance{Rows: rows, Repeats: a.Repeats, Score: "accuracy", Loss: Number(measured[0].loss), Base: Number(measured[0].score)}
 	if a.heads[0].kind == KindRegression {
 		out.Score = "r2"
+	}
+	if len(a.heads) > 1 {
+		out.ScoreOf = a.heads[0].label
 	}
 	for i, c := range columns {
 		rise, riseDev := spread(measured[0], measured[1+i*a.Repeats:1+(i+1)*a.Repeats], func(base, m measure) float64 { return m.loss - base.loss })

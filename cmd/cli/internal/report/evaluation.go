@@ -271,11 +271,15 @@ func worstSection(title string, h assess.Head) section {
 const mostBars = 25
 
 func importanceSection(im *assess.Importance) (section, error) {
-	s := section{Title: "Importance of inputs", Notes: []string{fmt.Sprintf("How much the loss rises, and %s falls, where an input has the values of other rows: %d rows drawn at random, %d times each. "+
-		"Inputs that say the same stand in for one another, and each then looks less important than it is.", im.Score, im.Rows, im.Repeats)}}
+	loss, score := "the loss", im.Score
+	if im.ScoreOf != "" {
+		loss, score = "the sum of all losses", score+" of "+im.ScoreOf
+	}
+	s := section{Title: "Importance of inputs", Notes: []string{fmt.Sprintf("How much %s rises, and %s falls, where an input has the values of other rows: %d rows drawn at random, %d times each. "+
+		"Inputs that say the same stand in for one another, and each then looks less important than it is.", loss, score, im.Rows, im.Repeats)}}
 	list := slices.Clone(im.Inputs)
 	slices.SortStableFunc(list, func(a, b assess.Input) int { return cmp.Compare(b.LossRise, a.LossRise) })
-	t := table{Left: 1, Head: []string{"input", "rise of loss", "±", "fall of " + im.Score, "±"}}
+	t := table{Left: 1, Head: []string{"input", "rise of loss", "±", "fall of " + score, "±"}}
 	var names []string
 	var values []float64
 	for i, in := range list {

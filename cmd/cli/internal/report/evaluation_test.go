@@ -36,14 +36,15 @@ func TestEvaluation(t *testing.T) {
 		{Label: "y", Kind: assess.KindRegression, Loss: "squared error", Regression: &assess.Residuals{RMSE: 1.5, R2: nan, Sample: [][2]float64{{1, 2}, {3, 2.5}}, Of: 9,
 			Histogram: []assess.Bar{{From: 0, To: 1, Weight: 2}}}},
 		{Label: "none", Kind: assess.KindRegression, Regression: &assess.Residuals{}},
-	}, Importance: &assess.Importance{Rows: 4, Repeats: 2, Score: "accuracy", Inputs: []assess.Input{{Name: evil, LossRise: 0.25}}}}
+	}, Importance: &assess.Importance{Rows: 4, Repeats: 2, Score: "accuracy", ScoreOf: "y", Inputs: []assess.Input{{Name: evil, LossRise: 0.25}}}}
 	var page bytes.Buffer
 	if err := r.Write(&page); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Replace(page.String(), echarts.Script, "", 1)
 	for _, want := range []string{"The first 4 rows of eval.input by model.ckpt-3", "Left out: 1, since a prediction is not finite", `draw("head0roc"`, `draw("head0pr"`, `draw("head0calibration"`,
-		`draw("head0matrix"`, "data:image/png;base64,AQID", `draw("head1actual"`, `draw("head1residual"`, `draw("head1residuals"`, "2 of 9 values", `draw("importance"`, `draw("steptime"`, "outside of ops", "[0.5,1]"} {
+		`draw("head0matrix"`, "data:image/png;base64,AQID", `draw("head1actual"`, `draw("head1residual"`, `draw("head1residuals"`, "2 of 9 values", `draw("importance"`, `draw("steptime"`, "outside of ops", "[0.5,1]",
+		"the sum of all losses rises, and accuracy of y falls", "fall of accuracy of y", `<nav aria-label="contents">`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the page", want)
 		}

@@ -63,6 +63,7 @@ type Column struct {
 	// Unreadable says why the values cannot be read; empty: they can.
 	Unreadable string
 	dropped    bool // see Profile.Drop
+	text       bool // see Profile.TakeForText
 }
 
 // watcher computes a Column.

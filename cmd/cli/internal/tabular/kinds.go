@@ -30,9 +30,11 @@ func (p *Profile) kindHints() []string {
 			out = append(out, fmt.Sprintf("%s: its values are lists, and each different list is one value; words separated by spaces are read one by one", c.Name))
 		}
 	}
-	if a, b := p.ids(); a != "" && b != "" {
-		out = append(out, fmt.Sprintf("%s and %s: they are ids, which tell nothing as numbers; for who likes what, see docs/tasks/recommendation.md", a, b))
-	} else if a != "" {
+	switch ids := p.ids(); {
+	case len(ids) > 1:
+		out = append(out, fmt.Sprintf("%s and %s: they are ids, and taken for categories; for who likes what, see docs/tasks/recommendation.md", p.Columns[ids[0]].Name, p.Columns[ids[1]].Name))
+	case len(ids) == 1:
+		a := p.Columns[ids[0]].Name
 		out = append(out, fmt.Sprintf("%s: it is the id of several rows each; where new ids come later, see how good the model is by crossval --by %q", a, "group:"+a))
 	}
 	return out
@@ -96,19 +98,16 @@ func isList(s string) bool {
 	return strings.Contains(s, "|") && !strings.Contains(s, " ") || strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") && strings.Contains(s, ",")
 }
 
-// ids are the names of the first two columns of whole numbers that are named as ids, and have several rows for each.
-func (p *Profile) ids() (a, b string) {
+// ids are the columns of whole numbers that are named as ids, and have several rows for each.
+func (p *Profile) ids() []int {
+	var out []int
 	for i, c := range p.Columns {
-		if i == p.Label.Column || c.Kind != Number || !c.Integers || !isIdentifier(c.Name) || !c.Exact || 2*int64(c.Distinct) > c.Rows-c.Missing || c.Distinct < 10 {
+		if c.dropped || c.Duplicate || p.Label != nil && i == p.Label.Column || c.Kind != Number || !c.Integers || !isIdentifier(c.Name) || !c.Exact || 2*int64(c.Distinct) > c.Rows-c.Missing || c.Distinct < 10 {
 			continue
 		}
-		if a == "" {
-			a = c.Name
-		} else {
-			return a, c.Name
-		}
+		out = append(out, i)
 	}
-	return a, ""
+	return out
 }
 
 // ascends reports whether the dates of a column go up from row to row, as far as the sample has all rows, and with them the time.

@@ -36,7 +36,23 @@ func (p *Profile) Uses() (uses []Use, reasons []string) {
 			uses[i], reasons[i] = LeftOut, "its dates are always the same"
 		}
 	}
+	if ids := p.ids(); len(ids) > 1 { // of users and articles, say: as numbers they tell nothing
+		for _, i := range ids {
+			if uses[i] == Numeric {
+				uses[i] = Category
+			}
+		}
+	}
 	return uses, reasons
+}
+
+// TakeForText makes a column texts, if it has a value of its own in most rows: short ones look like names.
+func (p *Profile) TakeForText(name string) {
+	for i := range p.Columns {
+		if p.Columns[i].Name == name {
+			p.Columns[i].text = true
+		}
+	}
 }
 
 // Drop leaves columns out, by their names. A name that no column has, or that is the label's, is an error.
@@ -90,7 +106,7 @@ func (c Column) use() (Use, string) {
 	}
 	rare := present >= 20 && (!c.Exact || float64(c.Distinct) > 0.5*float64(present))
 	switch {
-	case rare && c.Words >= 2.5:
+	case rare && (c.text || c.Words >= 2.5):
 		return Texts, ""
 	case rare && c.SometimesThere():
 		return Category, "" // that it is there says something

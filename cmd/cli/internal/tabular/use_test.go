@@ -112,3 +112,52 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestIDsAreCategories: two columns of ids that come again are categories, one alone and ids of few values stay numbers.
+func TestIDsAreCategories(t *testing.T) {
+	for _, c := range []struct {
+		names string
+		want  []tabular.Use
+	}{
+		{"user_id,item_id,n", []tabular.Use{tabular.Category, tabular.Category, tabular.Numeric}},
+		{"user_id,n,item", []tabular.Use{tabular.Numeric, tabular.Numeric, tabular.Numeric}},
+		{"userId,nine_id,item_id", []tabular.Use{tabular.Category, tabular.Numeric, tabular.Category}},
+	} {
+		var b strings.Builder
+		b.WriteString(c.names + ",y\n")
+		for r := range 400 {
+			cells := []int{r * 7 % 41, r * 5 % 31, r * 3 % 29}
+			for i, name := range strings.Split(c.names, ",") {
+				if name == "nine_id" { // too few for ids
+					cells[i] %= 9
+				}
+				fmt.Fprintf(&b, "%d,", cells[i])
+			}
+			fmt.Fprintf(&b, "%d\n", r%2)
+		}
+		p := read(t, "t.csv", b.String(), tabular.Options{Label: "y"})
+		uses, _ := p.Uses()
+		if !slices.Equal(uses[:3], c.want) {
+			t.Errorf("%s: got %v, expected %v", c.names, uses[:3], c.want)
+		}
+		if err := p.Drop([]string{"item_id"}); err == nil {
+			if uses, _ = p.Uses(); c.names == "user_id,item_id,n" && uses[0] != tabular.Numeric {
+				t.Errorf("%s: the other id was left out: got %v, expected a number", c.names, uses[0])
+			}
+		}
+	}
+}
+
+// TestTakeForText: short texts that differ look like names, unless the caller knows better.
+func TestTakeForText(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("text,code,y\n")
+	for r := range 60 {
+		fmt.Fprintf(&b, "good%d,c%d,%d\n", r, r, r%2)
+	}
+	p := read(t, "t.csv", b.String(), tabular.Options{Label: "y"})
+	p.TakeForText("text")
+	if uses, _ := p.Uses(); uses[0] != tabular.Texts || uses[1] != tabular.LeftOut {
+		t.Errorf("got %v, expected the text as texts and the code left out", uses)
+	}
+}
