@@ -59,10 +59,14 @@ func (t *integerInputs) check() error {
 			return fmt.Errorf("a zero point of %d elements", v.n)
 		}
 	}
-	for _, v := range []*value{t.zeroB, t.bias, t.scale, t.add} {
-		many := v == t.bias || v == t.add // these may be absent
-		if v.n != n && (v.n != 1 || many) && (v.n != 0 || !many) {
+	for _, v := range []*value{t.zeroB, t.scale} {
+		if v.n != n && v.n != 1 {
 			return fmt.Errorf("%d numbers for %d columns", v.n, n)
+		}
+	}
+	for _, v := range []*value{t.bias, t.add} {
+		if v.n != n && v.n != 0 {
+			return fmt.Errorf("%d addends for %d columns", v.n, n)
 		}
 	}
 	return nil
