@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -130,6 +131,35 @@ func TestIntegerProductsOfOtherSizes(t *testing.T) {
 		in[i].T = tensor.New(in[i].T.DType, shape...)
 		if _, err := runNode(t, n, in...); err == nil {
 			t.Errorf("input %d of shape %v was taken", i, shape)
+		}
+	}
+}
+
+// TestQuantizedPadding has zero points beyond 8 bits: padding is their low bits, or where they are below 0 counts for nothing.
+func TestQuantizedPadding(t *testing.T) {
+	g := kernels.Window{Batch: 2, InH: 3, InW: 4, InC: 2, OutH: 3, OutW: 4, OutC: 3, KH: 3, KW: 3, StrideH: 1, StrideW: 1, DilH: 1, DilW: 1, PadTop: 1, PadLeft: 1}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, zero := range []int32{0, 9, 255, 300, -7} {
+		p := quantizedOperands{x: drawn(r, tensor.Uint8, 2, 3, 4, 2).Bytes, y: drawn(r, tensor.Uint8, 3, 3, 2, 3).Bytes, zeroX: zero, zeroY: 100}
+		y := make([]int32, 2*3*4*3)
+		p.convolve(g, y)
+		padding := int32(0)
+		if zero >= 0 {
+			padding = zero&255 - zero
+		}
+		for i, got := range y {
+			out, col, line, image := i%3, i/3%4, i/12%3, i/36
+			var want int32
+			for tap := range 18 {
+				h, w, x := line+tap/6-1, col+tap/2%3-1, padding
+				if h >= 0 && h < 3 && w >= 0 && w < 4 {
+					x = int32(p.x[((image*3+h)*4+w)*2+tap%2]) - zero
+				}
+				want += x * (int32(p.y[tap*3+out]) - 100)
+			}
+			if got != want {
+				t.Fatalf("zero point %d, element %d: got %d, want %d", zero, i, got, want)
+			}
 		}
 	}
 }

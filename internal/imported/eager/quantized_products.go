@@ -6,18 +6,19 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/window"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// byteProduct is a product of two tensors of 8 bits: their zero points are subtracted, and sums have 32 bits.
-type byteProduct struct {
+// quantizedOperands are two tensors of 8 bits, their zero points and the range of their products' sums.
+type quantizedOperands struct {
 	x, y         []uint8
 	zeroX, zeroY int32
-	out          numberRange // of the sums
+	out          numberRange
 }
 
 // product reads inputs 0 and 1 with the ranges that follow them.
-func (c call) product() (p byteProduct, a, b numberRange, err error) {
+func (c call) product() (p quantizedOperands, a, b numberRange, err error) {
 	q := quantizedTypes[tensor.QUint8]
 	for i, to := range []*[]uint8{&p.x, &p.y} {
 		t, _, err := c.quantizedInput(i, tensor.QUint8)
@@ -54,36 +55,37 @@ func quantizedMatMul(s *site) (kernel, error) {
 		if len(a) != 2 || len(b) != 2 {
 			return fmt.Errorf("expected matrices, got shapes %v and %v", a, b)
 		}
-		m, k, stepM, stepK := a[0], a[1], a[1], 1
-		if flipA {
-			m, k, stepM, stepK = k, m, 1, a[1]
-		}
-		k2, n, rowK, rowN := b[0], b[1], b[1], 1
-		if flipB {
-			k2, n, rowK, rowN = n, k2, 1, b[1]
-		}
-		if k != k2 {
-			return fmt.Errorf("Matrix size-incompatible: In[0]: %v, In[1]: %v", a, b)
-		}
-		out, err := c.output(0, tensor.QInt32, m, n)
+		g, err := productOf(a, b, flipA, flipB)
 		if err != nil {
 			return err
 		}
-		y := cells[int32](out)
-		for i := range m {
-			if c.ctx.Err() != nil {
-				return c.ctx.Err()
-			}
-			row := y[i*n : (i+1)*n]
-			for l := range k {
-				v := int32(p.x[i*stepM+l*stepK]) - p.zeroX
-				for j := range row {
-					row[j] += v * (int32(p.y[l*rowK+j*rowN]) - p.zeroY)
-				}
-			}
+		out, err := c.output(0, tensor.QInt32, g.m, g.n)
+		if err != nil {
+			return err
 		}
+		x := p.x
+		if flipA {
+			x = transposedBytes(x, g.k, g.m)
+		}
+		ldb := g.n
+		if flipB {
+			ldb = g.k
+		}
+		kernels.MultiplyBytes(kernels.ByteProduct{M: g.m, A: x, LDA: g.k, ZeroA: p.zeroX, B: kernels.PackBytes(p.y, ldb, g.k, g.n, flipB, false), ZeroB: []int32{p.zeroY},
+			ByteResult: kernels.ByteResult{Ints: cells[int32](out)}})
 		return c.setRange(1, p.out)
 	}, nil
+}
+
+// transposedBytes returns the transpose of a matrix.
+func transposedBytes(x []uint8, rows, cols int) []uint8 {
+	y := make([]uint8, len(x))
+	for i := range rows {
+		for j, v := range x[i*cols : (i+1)*cols] {
+			y[j*rows+i] = v
+		}
+	}
+	return y
 }
 
 // quantizedConv2D has padding of zero points. Where these are beyond 8 bits, only their low bits are in it, as in TensorFlow.
@@ -123,57 +125,33 @@ func quantizedConv2D(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		v := byteConv{byteProduct: p, in: in, filter: filter, out: shape, stride: stride,
-			top: ((shape[1]-1)*stride + filter[0] - in[1]) / 2, left: ((shape[2]-1)*stride + filter[1] - in[2]) / 2}
-		if p.zeroX >= 0 {
-			v.padding = int32(uint8(p.zeroX)) - p.zeroX
-		}
-		if err := v.run(c, cells[int32](out)); err != nil {
-			return err
-		}
+		// TensorFlow's windows of SAME and VALID alike begin where this puts them.
+		g.PadTop, g.PadLeft = ((shape[1]-1)*stride+filter[0]-in[1])/2, ((shape[2]-1)*stride+filter[1]-in[2])/2
+		p.convolve(g, cells[int32](out))
 		return c.setRange(1, p.out)
 	}, nil
 }
 
-// byteConv is a convolution of images [batch, height, width, channels].
-type byteConv struct {
-	byteProduct
-	in, filter, out []int
-	stride          int
-	top, left       int   // of the first window, before the image
-	padding         int32 // what is beside the image
-}
-
-func (v *byteConv) run(c call, y []int32) error {
-	depth, channels := v.in[3], v.out[3]
-	for at := 0; at < len(y); at += channels {
-		if c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
-		place := at / channels
-		col, line, image := place%v.out[2], place/v.out[2]%v.out[1], place/v.out[2]/v.out[1]
-		sums := y[at : at+channels]
-		for fy := range v.filter[0] {
-			for fx := range v.filter[1] {
-				iy, ix := line*v.stride-v.top+fy, col*v.stride-v.left+fx
-				inside := iy >= 0 && iy < v.in[1] && ix >= 0 && ix < v.in[2]
-				if !inside && v.padding == 0 {
-					continue
-				}
-				weights := v.y[(fy*v.filter[1]+fx)*depth*channels:]
-				for d := range depth {
-					x := v.padding
-					if inside {
-						x = int32(v.x[((image*v.in[1]+iy)*v.in[2]+ix)*depth+d]) - v.zeroX
-					}
-					for j := range sums {
-						sums[j] += x * (int32(weights[d*channels+j]) - v.zeroY)
-					}
-				}
-			}
-		}
+// convolve sets y to the sums of a convolution. A zero point below 0 has no byte that padding could be: padding counts for nothing
+// then, and what is taken from the sums of products is as often the zero point as there are elements of the image.
+func (p *quantizedOperands) convolve(g kernels.Window, y []int32) {
+	k := g.KH * g.KW * g.InC
+	v := kernels.ByteProduct{ZeroA: p.zeroX, B: kernels.PackBytes(p.y, g.OutC, k, g.OutC, false, false), ZeroB: []int32{p.zeroY}, ByteResult: kernels.ByteResult{Ints: y}}
+	if p.zeroX >= 0 {
+		kernels.ConvolveBytes(g, p.x, v)
+		return
 	}
-	return nil
+	v.ZeroA = 0
+	kernels.ConvolveBytes(g, p.x, v)
+	ones, weights := make([]uint8, len(p.x)), make([]int32, len(y))
+	for i := range ones {
+		ones[i] = 1
+	}
+	v.Ints = weights
+	kernels.ConvolveBytes(g, ones, v)
+	for i, w := range weights {
+		y[i] -= p.zeroX * w
+	}
 }
 
 // quantizedBiasAdd adds in a range that is symmetric and has room for sums.

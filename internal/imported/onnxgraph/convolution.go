@@ -155,7 +155,16 @@ func sizesOf(v *value) []int {
 	return nil
 }
 
-func conv(x *site) *value { return x.convolved(x.at(0), x.at(1), optional(x, 2), nil) }
+func conv(x *site) *value {
+	image, filter, bias := x.at(0), x.at(1), optional(x, 2)
+	if p := x.codedProduct(image, filter, 0); p != nil {
+		p.add = bias
+		if y := x.bytesConvolution(image.coded.u, filter.coded.u, p); y != nil {
+			return y
+		}
+	}
+	return x.convolved(image, filter, bias, nil)
+}
 
 // convolving is a convolution of images with their channels last, by a filter [height, width, inputs, outputs].
 type convolving func(u, filter *value, attrs graph.Attrs) *value

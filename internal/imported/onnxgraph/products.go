@@ -15,6 +15,9 @@ func gemm(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	attrs := graph.Attrs{"transpose_a": x.flag("transA", false)}
 	alpha, beta := x.float("alpha", 1), x.float("beta", 1)
+	if y := x.codedGemm(alpha, beta); y != nil {
+		return y
+	}
 	if x.flag("transB", false) {
 		if b.t != nil { // once
 			b = x.transpose(b, []int{1, 0})
@@ -40,7 +43,15 @@ func gemm(x *site) *value {
 }
 
 // matMul is NumPy's: vectors are rows on the left and columns on the right.
-func matMul(x *site) *value { return x.product(x.at(0), x.at(1)) }
+func matMul(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	if p := x.codedProduct(a, b, b.rank()-1); p != nil {
+		if y := x.bytesProduct(a.coded.u, b.coded.u, p); y != nil {
+			return y
+		}
+	}
+	return x.product(a, b)
+}
 
 func (b *builder) product(u, v *value) *value {
 	p, q := u.rank(), v.rank()

@@ -93,7 +93,14 @@ func quantizeLinear(x *site) *value {
 }
 
 func dequantizeLinear(x *site) *value {
-	return x.decoded(x.at(0), x.at(1), optional(x, 2), x.int("axis", 1), x.int("block_size", 0), x.dtype("output_dtype", x.at(1).dtype))
+	u, scale, zero, axis, block := x.at(0), x.at(1), optional(x, 2), x.int("axis", 1), x.int("block_size", 0)
+	y := x.decoded(u, scale, zero, axis, block, x.dtype("output_dtype", scale.dtype))
+	if y.dtype != tensor.Float32 || block != 0 || !ofBytes(u) || u.rank() < 1 {
+		return y
+	}
+	known := *y
+	known.coded = &coded{u: u, scale: scale, zero: zero, axis: axis}
+	return x.add(&known)
 }
 
 // decoded is (u-zero)*scale.

@@ -200,3 +200,70 @@ func TestWeightsOfBytes(t *testing.T) {
 	check(p)
 	check(q)
 }
+
+// TestFusedIntegers sees that a scale and an addend that follow a product are made with it, where nothing else reads what is
+// between, and that the result is the same.
+func TestFusedIntegers(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		scale, add string // their shapes
+		between    bool   // the scaled sums are fetched too
+		op         string
+		steps      int
+	}{
+		{"number", "", "5", false, "AddV2", 1}, {"vector", "5", "5", false, "BiasAdd", 1}, {"one of rank 2", "1,1", "1,5", false, "Add", 1},
+		{"rows", "B,1", "5", false, "AddV2", 3}, {"fetched", "", "5", true, "AddV2", 2}, {"one number is added", "", "", false, "AddV2", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := func(apart bool) ([]string, nd) {
+				g := graph.New()
+				b := graph.NewBuilder(g)
+				x, scale, add := b.Placeholder("x", ty(tensor.Uint8, "B,7")), b.Placeholder("scale", fl(c.scale)), b.Placeholder("add", fl(c.add))
+				in := []graph.Output{x}
+				for i, v := range integerCase("", nil, operand{}, eightBits(tensor.Int8, "7,5"), graph.Type{}, false, nil).in[1:] {
+					if i == 0 {
+						v.values = minus(nd{data: []float64{4: 0, 34: 0}}, nd{data: []float64{-3}})
+					}
+					in = append(in, b.Const("c"+string(rune('a'+i)), fromND(v.typ.DType, nd{v.typ.Shape.At(0), v.values})))
+				}
+				sums := b.Node(ops.IntegerMatMul.Name, "sums", []graph.Type{ty(tensor.Int32, "B,5")}, graph.Attrs{"Tout": tensor.Int32}, in...)
+				out := []graph.Type{fl("B,5")}
+				cast := b.Node("Cast", "cast", out, nil, sums.Out(0))
+				scaled := b.Node("Mul", "scaled", out, nil, cast.Out(0), scale)
+				y := b.Node(c.op, "y", out, nil, scaled.Out(0), add)
+				spec := Spec{Feeds: []graph.Output{x, scale, add}, Fetches: []graph.Output{y.Out(0)}}
+				if c.between || apart {
+					spec.Fetches = append(spec.Fetches, scaled.Out(0))
+				}
+				if apart {
+					spec.Fetches = append(spec.Fetches, cast.Out(0), sums.Out(0))
+				}
+				dev := device.NewHost()
+				p := ok(Compile(g, spec, dev, ok(NewVariables(dev)), Options{Capacity: 3}))
+				r := rand.New(rand.NewPCG(1, 2))
+				var feeds []*tensor.Tensor
+				for _, f := range spec.Feeds {
+					v := newND(f.Shape().At(3))
+					for i := range v.data {
+						v.data[i] = float64(r.IntN(200)) / 4
+					}
+					feeds = append(feeds, fromND(f.DType(), v))
+				}
+				if err := p.Run(context.Background(), 3, feeds); err != nil {
+					t.Fatal(err)
+				}
+				return opsOf(p), toND(p.Value(0))
+			}
+			got, y := run(false)
+			if len(got) != c.steps {
+				t.Errorf("expected %d steps, got %v", c.steps, got)
+			}
+			_, z := run(true)
+			for i := range z.data {
+				if y.data[i] != z.data[i] {
+					t.Fatalf("element %d: %v, and %v without fusion", i, y.data[i], z.data[i])
+				}
+			}
+		})
+	}
+}

@@ -25,6 +25,7 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
 			f.relu(o)
 			f.normRelu(o, ops)
 		}
+		f.integers(o)
 	}
 	return slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
 }

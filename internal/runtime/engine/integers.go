@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -58,10 +59,14 @@ func (t *integerInputs) check() error {
 			return fmt.Errorf("a zero point of %d elements", v.n)
 		}
 	}
-	for _, v := range []*value{t.zeroB, t.bias, t.scale, t.add} {
-		many := v == t.bias || v == t.add // these may be absent
-		if v.n != n && (v.n != 1 || many) && (v.n != 0 || !many) {
+	for _, v := range []*value{t.zeroB, t.scale} {
+		if v.n != n && v.n != 1 {
 			return fmt.Errorf("%d numbers for %d columns", v.n, n)
+		}
+	}
+	for _, v := range []*value{t.bias, t.add} {
+		if v.n != n && v.n != 0 {
+			return fmt.Errorf("%d addends for %d columns", v.n, n)
 		}
 	}
 	return nil
@@ -170,7 +175,12 @@ func compileIntegerMatMul(c *binding) (runFunc, error) {
 	lead := &broadcast{}
 	c.onBatch = func() error {
 		a, b, out := t.a.dims, t.b.dims, t.out.dims
-		if k := a[len(a)-1]; k != b[rank-2] || out[len(out)-1] != b[rank-1] {
+		last := len(a) - 1
+		rows := slices.Equal(a[:last], out[:len(out)-1]) // of any number of dimensions, by one matrix
+		if rank > 2 {
+			rows = a[last-1] == out[len(out)-2]
+		}
+		if !rows || a[last] != b[rank-2] || out[len(out)-1] != b[rank-1] {
 			return fmt.Errorf("matrices %v and %v do not give %v", a, b, out)
 		}
 		if rank > 2 {

@@ -62,20 +62,50 @@ func (s *byteTileSet) tile(t *byteTile, rows, cols int) {
 	s.table(cols)[rows-1](t.hidden())
 }
 
+// portableBytes is the micro-kernel of up to four rows and columns.
 func portableBytes(t *byteTile, rows, cols int) {
-	flip := uint32(t.flip)
-	for r := range rows {
-		a := unsafe.Slice((*[4]uint8)(unsafe.Add(t.a, r*t.aRow)), t.groups)
-		sums := unsafe.Slice((*int32)(unsafe.Add(t.sums, r*t.sumRow)), cols)
-		for c := range sums {
-			var sum int32
-			for g, v := range a {
-				w := (*[4]int8)(unsafe.Add(t.b, g*byteGroup*byteStrip+c*byteGroup))
-				f := uint8(flip)
-				sum += int32(v[0]^f)*int32(w[0]) + int32(v[1]^f)*int32(w[1]) + int32(v[2]^f)*int32(w[2]) + int32(v[3]^f)*int32(w[3])
+	for r := 0; r < rows; r += 2 {
+		two := r+1 < rows
+		for c := 0; c < cols; c += 2 {
+			low, high := t.pairs(r, c, two)
+			t.put(r, c, cols, low)
+			if two {
+				t.put(r+1, c, cols, high)
 			}
-			sums[c] = sum
 		}
+	}
+}
+
+// pairs returns the sums of columns c and c+1 in rows r and, where there are two, r+1. One multiplication makes two products: the
+// column c+1 is in the upper half of a factor, so that its sum is in the upper half of the sums. A strip has room for both columns.
+func (t *byteTile) pairs(r, c int, two bool) (first, second int64) {
+	flip := uint8(t.flip)
+	a := unsafe.Slice((*[byteGroup]uint8)(unsafe.Add(t.a, r*t.aRow)), t.groups)
+	other := a
+	if two {
+		other = unsafe.Slice((*[byteGroup]uint8)(unsafe.Add(t.a, (r+1)*t.aRow)), t.groups)
+	}
+	other = other[:len(a)]
+	b := unsafe.Slice((*[byteStrip * byteGroup]int8)(t.b), t.groups)[:len(a)]
+	c = c & (byteStrip - 2) * byteGroup
+	for g := range a {
+		u, v, w := &a[g], &other[g], (*[2 * byteGroup]int8)(b[g][c:])
+		for k := range byteGroup {
+			pair := int64(w[k]) + int64(w[byteGroup+k])<<32
+			first += int64(u[k]^flip) * pair
+			second += int64(v[k]^flip) * pair
+		}
+	}
+	return first, second
+}
+
+// put stores two sums of row r, of which the second may be beyond the columns.
+func (t *byteTile) put(r, c, cols int, sums int64) {
+	row := unsafe.Add(t.sums, r*t.sumRow)
+	low := int32(sums)
+	*at32[int32](row, c) = low
+	if c+1 < cols {
+		*at32[int32](row, c+1) = int32((sums - int64(low)) >> 32)
 	}
 }
 
@@ -121,14 +151,10 @@ func (s *byteTileSet) results(f *byteFinish, kind resultKind, cols int) {
 		return
 	}
 	f.vectors, f.rest = cols/s.lanes, cols%s.lanes
-	left := f.rest
-	if !s.masks {
-		f.rest = 0
-	} else {
-		left = 0
+	s.finish[kind](f.hidden()) // which leaves the rest to us where there are no masks
+	if f.rest > 0 && !s.masks {
+		f.portable(kind, cols-f.rest, cols)
 	}
-	s.finish[kind](f.hidden())
-	f.portable(kind, cols-left, cols)
 }
 
 // portable makes the results of columns [from, to).

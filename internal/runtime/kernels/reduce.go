@@ -111,12 +111,24 @@ func maxRange[T Float](x []T) T {
 	return m
 }
 
+// minRange returns the smallest element, NaN if there is one, +Inf of none.
+func minRange[T Float](x []T) T {
+	if v, ok := simdMin(x); ok {
+		return v
+	}
+	m := T(math.Inf(1))
+	for _, v := range x {
+		m = min(m, v)
+	}
+	return m
+}
+
 // Reduce reduces the middle dimension of x [outer, n, inner] into dst [outer, inner].
 func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 	_, _ = dst[:outer*inner], x[:outer*n*inner]
 	switch {
 	case outer*inner == 0:
-	case inner == 1 && n > longRow && (op == ReduceSum || op == ReduceMean || op == ReduceSumSquares):
+	case inner == 1 && n > longRow && op != ReduceProd:
 		longRows(op, dst, x, outer, n)
 	case inner == 1:
 		s := newSpan[T](&doReduceRows)
@@ -136,7 +148,7 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 
 var doReduceRows = spanFunc{runReduceRows[float32], runReduceRows[float64]}
 
-// longRow is the width from which a row is summed by all threads.
+// longRow is the width from which a row is reduced by all threads.
 const longRow = 4 * reduceBlock
 
 func longRows[T Float](op ReduceOp, dst, x []T, outer, n int) {
@@ -147,9 +159,31 @@ func longRows[T Float](op ReduceOp, dst, x []T, outer, n int) {
 			dst[r] = SumSquares(row)
 		case ReduceMean:
 			dst[r] = Sum(row) / T(n)
+		case ReduceMax, ReduceMin:
+			dst[r] = extreme(op, row)
 		default:
 			dst[r] = Sum(row)
 		}
+	}
+}
+
+// extreme is the largest or the smallest element of a long row.
+func extreme[T Float](op ReduceOp, x []T) T {
+	s := newSpan[T](&doExtreme)
+	s.op, s.a = int(op), x
+	blocks := ceilDiv(len(x), reduceBlock)
+	s.dst = s.part.take(blocks)
+	Parallel(blocks, 1, s)
+	v := reduceRow(op, s.dst)
+	s.recycle()
+	return v
+}
+
+var doExtreme = spanFunc{runExtreme[float32], runExtreme[float64]}
+
+func runExtreme[T Float](s *span[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		s.dst[i] = reduceRow(ReduceOp(s.op), s.a[i*reduceBlock:min((i+1)*reduceBlock, len(s.a))])
 	}
 }
 
@@ -167,6 +201,8 @@ func reduceRow[T Float](op ReduceOp, x []T) T {
 		return sumRange(x) / T(len(x))
 	case ReduceMax:
 		return maxRange(x)
+	case ReduceMin:
+		return minRange(x)
 	case ReduceSumSquares:
 		return dotRange(x, x)
 	default:

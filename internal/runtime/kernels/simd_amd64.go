@@ -127,6 +127,15 @@ func simdMax[T Float](x []T) (T, bool) {
 	return fromBits[T](s.maxOf(len(x), at(x))), true
 }
 
+//go:noinline
+func simdMin[T Float](x []T) (T, bool) {
+	s := simdFor[T]()
+	if s == nil {
+		return 0, false
+	}
+	return fromBits[T](s.minOf(len(x), at(x))), true
+}
+
 // simdColumns adds the columns of a, or of a and b, to acc. The rows are whole and there is at least one.
 //
 //go:noinline

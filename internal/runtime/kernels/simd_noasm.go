@@ -23,6 +23,8 @@ func simdDotRows[T Float](_, _ []T, _ int, _ []T, _ T, _, _ bool) int { return 0
 
 func simdMax[T Float]([]T) (T, bool) { return 0, false }
 
+func simdMin[T Float]([]T) (T, bool) { return 0, false }
+
 func simdColumns[T Float](colKind, []T, []T, []T, []T) bool { return false }
 
 func simdRows[T Float](*rowMap[T], int) bool { return false }

@@ -14,6 +14,7 @@ type simdSet struct {
 	dot     func(n int, a, b *byte) uint64
 	dotRows func(n, groups, stride, step int, dst, a, x *byte, alpha, keep, hop uint64)
 	maxOf   func(n int, a *byte) uint64
+	minOf   func(n int, a *byte) uint64
 	columns struct {
 		sum      func(rows, cols int, acc, x *byte)
 		centered func(rows, cols int, acc, x, mean *byte)
@@ -87,7 +88,7 @@ var simdF32AVX2 = simdSet{
 		Mul: mulScalarF32AVX2,
 		Div: divScalarF32AVX2,
 	},
-	axpy: axpyF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, dotRows: dotRowsF32AVX2, maxOf: maxOfF32AVX2,
+	axpy: axpyF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, dotRows: dotRowsF32AVX2, maxOf: maxOfF32AVX2, minOf: minOfF32AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX2, biasReluRowsF32AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
 	normGrad: normGradRowsF32AVX2,
@@ -150,7 +151,7 @@ var simdF32AVX512 = simdSet{
 		Mul: mulScalarF32AVX512,
 		Div: divScalarF32AVX512,
 	},
-	axpy: axpyF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, dotRows: dotRowsF32AVX512, maxOf: maxOfF32AVX512,
+	axpy: axpyF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, dotRows: dotRowsF32AVX512, maxOf: maxOfF32AVX512, minOf: minOfF32AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX512, biasReluRowsF32AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
 	normGrad: normGradRowsF32AVX512,
@@ -201,7 +202,7 @@ var simdF64AVX2 = simdSet{
 		Mul: mulScalarF64AVX2,
 		Div: divScalarF64AVX2,
 	},
-	axpy: axpyF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, dotRows: dotRowsF64AVX2, maxOf: maxOfF64AVX2,
+	axpy: axpyF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, dotRows: dotRowsF64AVX2, maxOf: maxOfF64AVX2, minOf: minOfF64AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX2, biasReluRowsF64AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
 	normGrad: normGradRowsF64AVX2,
@@ -245,7 +246,7 @@ var simdF64AVX512 = simdSet{
 		Mul: mulScalarF64AVX512,
 		Div: divScalarF64AVX512,
 	},
-	axpy: axpyF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, dotRows: dotRowsF64AVX512, maxOf: maxOfF64AVX512,
+	axpy: axpyF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, dotRows: dotRowsF64AVX512, maxOf: maxOfF64AVX512, minOf: minOfF64AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX512, biasReluRowsF64AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
 	normGrad: normGradRowsF64AVX512,

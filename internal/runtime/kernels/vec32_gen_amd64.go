@@ -144,6 +144,11 @@ func dotF32AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF32AVX2(n int, a *byte) uint64
 
+// minOfF32AVX2 finds the smallest of n elements, or NaN.
+//
+//go:noescape
+func minOfF32AVX2(n int, a *byte) uint64
+
 // dotRowsF32AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
@@ -478,6 +483,11 @@ func dotF32AVX512(n int, a *byte, b *byte) uint64
 //
 //go:noescape
 func maxOfF32AVX512(n int, a *byte) uint64
+
+// minOfF32AVX512 finds the smallest of n elements, or NaN.
+//
+//go:noescape
+func minOfF32AVX512(n int, a *byte) uint64
 
 // dotRowsF32AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //

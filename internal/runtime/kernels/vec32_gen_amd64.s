@@ -1899,6 +1899,98 @@ DATA constF32_ff800000<>+56(SB)/4, $0xff800000
 DATA constF32_ff800000<>+60(SB)/4, $0xff800000
 GLOBL constF32_ff800000<>(SB), RODATA|NOPTR, $64
 
+// func minOfF32AVX2(n int, a *byte) uint64
+// Requires: AVX, AVX2
+TEXT ·minOfF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ    n+0(FP), AX
+	MOVQ    a+8(FP), CX
+	VMOVUPS constF32_7f800000<>+0(SB), Y0
+	VMOVUPS constF32_7f800000<>+0(SB), Y1
+	VMOVUPS constF32_7f800000<>+0(SB), Y2
+	VXORPS  Y3, Y3, Y3
+
+many29:
+	CMPQ    AX, $0x00000010
+	JLT     one29
+	VMOVUPS (CX), Y4
+	VCMPPS  $0x03, Y4, Y4, Y5
+	VANDPS  Y4, Y5, Y5
+	VORPS   Y5, Y3, Y3
+	VMINPS  Y4, Y1, Y1
+	VMOVUPS 32(CX), Y4
+	VCMPPS  $0x03, Y4, Y4, Y5
+	VANDPS  Y4, Y5, Y5
+	VORPS   Y5, Y3, Y3
+	VMINPS  Y4, Y2, Y2
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, AX
+	JMP     many29
+
+one29:
+	CMPQ    AX, $0x00000008
+	JLT     rest29
+	VMOVUPS (CX), Y4
+	VCMPPS  $0x03, Y4, Y4, Y5
+	VANDPS  Y4, Y5, Y5
+	VORPS   Y5, Y3, Y3
+	VMINPS  Y4, Y1, Y1
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, AX
+	JMP     one29
+
+rest29:
+	TESTQ        AX, AX
+	JZ           done29
+	VMOVQ        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VBLENDVPS    Y4, Y5, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y4
+	VANDPS       Y0, Y4, Y4
+	VORPS        Y4, Y3, Y3
+	VMINPS       Y0, Y1, Y1
+
+done29:
+	VMINPS       Y2, Y1, Y1
+	VCMPPS       $0x03, Y3, Y3, Y0
+	VANDPS       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y1, X2
+	VMINPS       X1, X2, X2
+	VPERMILPD    $0x01, X2, X1
+	VMINPS       X1, X2, X2
+	VPERMILPS    $0x01, X2, X1
+	VMINPS       X1, X2, X2
+	VEXTRACTF128 $0x01, Y0, X1
+	VORPS        X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VORPS        X0, X1, X1
+	VPERMILPS    $0x01, X1, X0
+	VORPS        X0, X1, X1
+	VADDSS       X1, X2, X2
+	VMOVD        X2, AX
+	MOVQ         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+DATA constF32_7f800000<>+0(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+4(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+8(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+12(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+16(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+20(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+24(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+28(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+32(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+36(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+40(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+44(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+48(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+52(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+56(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+60(SB)/4, $0x7f800000
+GLOBL constF32_7f800000<>(SB), RODATA|NOPTR, $64
+
 // func dotRowsF32AVX2(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
@@ -1916,7 +2008,7 @@ TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group29:
+group30:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1932,9 +2024,9 @@ group29:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many30:
+many31:
 	CMPQ        R12, $0x00000010
-	JLT         one30
+	JLT         one31
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -1961,11 +2053,11 @@ many30:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         many30
+	JMP         many31
 
-one30:
+one31:
 	CMPQ        R12, $0x00000008
-	JLT         rest30
+	JLT         rest31
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -1983,11 +2075,11 @@ one30:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000008, R12
-	JMP         one30
+	JMP         one31
 
-rest30:
+rest31:
 	TESTQ        R12, R12
-	JZ           done30
+	JZ           done31
 	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 	VPCMPGTD     iotaF32<>+0(SB), Y9, Y9
@@ -2005,7 +2097,7 @@ rest30:
 	VMASKMOVPS   (R9)(R13*1), Y9, Y9
 	VFMADD231PS  Y10, Y9, Y4
 
-done30:
+done31:
 	VADDPS       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPS       X1, X5, X5
@@ -2040,13 +2132,13 @@ done30:
 	VMULSS       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh31
+	JZ           fresh32
 	VADDSS       (SI), X5, X5
 	VADDSS       4(SI), X1, X1
 	VADDSS       8(SI), X2, X2
 	VADDSS       12(SI), X3, X3
 
-fresh31:
+fresh32:
 	VMOVSS X5, (SI)
 	VMOVSS X1, 4(SI)
 	VMOVSS X2, 8(SI)
@@ -2056,7 +2148,7 @@ fresh31:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group29
+	JNZ    group30
 	VZEROUPPER
 	RET
 
@@ -2070,9 +2162,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide32:
+wide33:
 	CMPQ    CX, $0x00000020
-	JLT     narrow32
+	JLT     narrow33
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2080,7 +2172,7 @@ wide32:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row34:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2091,7 +2183,7 @@ row33:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row34
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2099,45 +2191,45 @@ row33:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide32
+	JMP     wide33
 
-narrow32:
+narrow33:
 	CMPQ    CX, $0x00000008
-	JLT     edge32
+	JLT     edge33
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row35:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row35
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow32
+	JMP     narrow33
 
-edge32:
+edge33:
 	TESTQ        CX, CX
-	JZ           end32
+	JZ           end33
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row35:
+row36:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row35
+	JNZ        row36
 	VMASKMOVPS Y1, Y0, (DX)
 
-end32:
+end33:
 	VZEROUPPER
 	RET
 
@@ -2152,9 +2244,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide36:
+wide37:
 	CMPQ    CX, $0x00000020
-	JLT     narrow36
+	JLT     narrow37
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2166,7 +2258,7 @@ wide36:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row38:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2181,7 +2273,7 @@ row37:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row38
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2190,33 +2282,33 @@ row37:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide36
+	JMP         wide37
 
-narrow36:
+narrow37:
 	CMPQ    CX, $0x00000008
-	JLT     edge36
+	JLT     edge37
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row39:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row39
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow36
+	JMP         narrow37
 
-edge36:
+edge37:
 	TESTQ        CX, CX
-	JZ           end36
+	JZ           end37
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2224,16 +2316,16 @@ edge36:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row39:
+row40:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row39
+	JNZ         row40
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end36:
+end37:
 	VZEROUPPER
 	RET
 
@@ -2249,9 +2341,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide40:
+wide41:
 	CMPQ    CX, $0x00000020
-	JLT     narrow40
+	JLT     narrow41
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2264,7 +2356,7 @@ wide40:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row42:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2284,7 +2376,7 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row42
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2294,18 +2386,18 @@ row41:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide40
+	JMP         wide41
 
-narrow40:
+narrow41:
 	CMPQ    CX, $0x00000008
-	JLT     edge40
+	JLT     edge41
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row43:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2313,18 +2405,18 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row43
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow40
+	JMP         narrow41
 
-edge40:
+edge41:
 	TESTQ        CX, CX
-	JZ           end40
+	JZ           end41
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2333,7 +2425,7 @@ edge40:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row43:
+row44:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2341,10 +2433,10 @@ row43:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row43
+	JNZ         row44
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end40:
+end41:
 	VZEROUPPER
 	RET
 
@@ -2358,9 +2450,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide44:
+wide45:
 	CMPQ    CX, $0x00000020
-	JLT     narrow44
+	JLT     narrow45
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2369,7 +2461,7 @@ wide44:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row46:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2385,38 +2477,38 @@ row45:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row46
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide44
+	JMP     wide45
 
-narrow44:
+narrow45:
 	CMPQ    CX, $0x00000008
-	JLT     edge44
+	JLT     edge45
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row47:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row47
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow44
+	JMP     narrow45
 
-edge44:
+edge45:
 	TESTQ        CX, CX
-	JZ           end44
+	JZ           end45
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2424,16 +2516,16 @@ edge44:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row47:
+row48:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row47
+	JNZ        row48
 
-end44:
+end45:
 	VZEROUPPER
 	RET
 
@@ -2447,9 +2539,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide48:
+wide49:
 	CMPQ    CX, $0x00000020
-	JLT     narrow48
+	JLT     narrow49
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2458,7 +2550,7 @@ wide48:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row50:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2482,22 +2574,22 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row50
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide48
+	JMP     wide49
 
-narrow48:
+narrow49:
 	CMPQ    CX, $0x00000008
-	JLT     edge48
+	JLT     edge49
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row51:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2506,16 +2598,16 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row51
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow48
+	JMP     narrow49
 
-edge48:
+edge49:
 	TESTQ        CX, CX
-	JZ           end48
+	JZ           end49
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2523,7 +2615,7 @@ edge48:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row51:
+row52:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2532,9 +2624,9 @@ row51:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row51
+	JNZ        row52
 
-end48:
+end49:
 	VZEROUPPER
 	RET
 
@@ -2549,9 +2641,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide52:
+wide53:
 	CMPQ    CX, $0x00000020
-	JLT     narrow52
+	JLT     narrow53
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2564,7 +2656,7 @@ wide52:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row54:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2580,41 +2672,41 @@ row53:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row54
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide52
+	JMP         wide53
 
-narrow52:
+narrow53:
 	CMPQ    CX, $0x00000008
-	JLT     edge52
+	JLT     edge53
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row55:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row55
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow52
+	JMP         narrow53
 
-edge52:
+edge53:
 	TESTQ        CX, CX
-	JZ           end52
+	JZ           end53
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2623,16 +2715,16 @@ edge52:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row55:
+row56:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row55
+	JNZ         row56
 
-end52:
+end53:
 	VZEROUPPER
 	RET
 
@@ -2647,9 +2739,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide56:
+wide57:
 	CMPQ    CX, $0x00000020
-	JLT     narrow56
+	JLT     narrow57
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2662,7 +2754,7 @@ wide56:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row58:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2686,24 +2778,24 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row58
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide56
+	JMP         wide57
 
-narrow56:
+narrow57:
 	CMPQ    CX, $0x00000008
-	JLT     edge56
+	JLT     edge57
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row59:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2712,17 +2804,17 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row59
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow56
+	JMP         narrow57
 
-edge56:
+edge57:
 	TESTQ        CX, CX
-	JZ           end56
+	JZ           end57
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2731,7 +2823,7 @@ edge56:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row59:
+row60:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2740,9 +2832,9 @@ row59:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row59
+	JNZ         row60
 
-end56:
+end57:
 	VZEROUPPER
 	RET
 
@@ -2760,9 +2852,9 @@ TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide60:
+wide61:
 	CMPQ    CX, $0x00000020
-	JLT     narrow60
+	JLT     narrow61
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2780,7 +2872,7 @@ wide60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row62:
 	VMOVUPS     (R13), Y12
 	VMOVUPS     (R14), Y13
 	VFMADD213PS Y8, Y4, Y13
@@ -2805,7 +2897,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row62
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2813,11 +2905,11 @@ row61:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide60
+	JMP         wide61
 
-narrow60:
+narrow61:
 	CMPQ    CX, $0x00000008
-	JLT     edge60
+	JLT     edge61
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	VMOVUPS (R9), Y2
@@ -2826,7 +2918,7 @@ narrow60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row63:
 	VMOVUPS     (R13), Y3
 	VMOVUPS     (R14), Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2836,7 +2928,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row63
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2844,11 +2936,11 @@ row62:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow60
+	JMP         narrow61
 
-edge60:
+edge61:
 	TESTQ        CX, CX
-	JZ           end60
+	JZ           end61
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2859,7 +2951,7 @@ edge60:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row63:
+row64:
 	VMASKMOVPS  (DX), Y0, Y4
 	VMASKMOVPS  (BX), Y0, Y5
 	VFMADD213PS Y3, Y2, Y5
@@ -2869,9 +2961,9 @@ row63:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row63
+	JNZ         row64
 
-end60:
+end61:
 	VZEROUPPER
 	RET
 
@@ -2886,9 +2978,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many64:
+many65:
 	CMPQ         AX, $0x00000010
-	JLT          one64
+	JLT          one65
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2907,11 +2999,11 @@ many64:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many64
+	JMP          many65
 
-one64:
+one65:
 	CMPQ         AX, $0x00000008
-	JLT          rest64
+	JLT          rest65
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2923,11 +3015,11 @@ one64:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one64
+	JMP          one65
 
-rest64:
+rest65:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2939,7 +3031,7 @@ rest64:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done64:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2954,9 +3046,9 @@ TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many65:
+many66:
 	CMPQ    AX, $0x00000010
-	JLT     one65
+	JLT     one66
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2979,11 +3071,11 @@ many65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many65
+	JMP     many66
 
-one65:
+one66:
 	CMPQ    AX, $0x00000008
-	JLT     rest65
+	JLT     rest66
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2997,11 +3089,11 @@ one65:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one65
+	JMP     one66
 
-rest65:
+rest66:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3015,7 +3107,7 @@ rest65:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done65:
+done66:
 	VZEROUPPER
 	RET
 
@@ -3030,9 +3122,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many66:
+many67:
 	CMPQ         AX, $0x00000010
-	JLT          one66
+	JLT          one67
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3053,11 +3145,11 @@ many66:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many66
+	JMP          many67
 
-one66:
+one67:
 	CMPQ         AX, $0x00000008
-	JLT          rest66
+	JLT          rest67
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -3070,11 +3162,11 @@ one66:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one66
+	JMP          one67
 
-rest66:
+rest67:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3087,7 +3179,7 @@ rest66:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done66:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3102,9 +3194,9 @@ TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many67:
+many68:
 	CMPQ    AX, $0x00000010
-	JLT     one67
+	JLT     one68
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3131,11 +3223,11 @@ many67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many67
+	JMP     many68
 
-one67:
+one68:
 	CMPQ    AX, $0x00000008
-	JLT     rest67
+	JLT     rest68
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -3151,11 +3243,11 @@ one67:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one67
+	JMP     one68
 
-rest67:
+rest68:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3171,7 +3263,7 @@ rest67:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done67:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3186,9 +3278,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many68:
+many69:
 	CMPQ        AX, $0x00000010
-	JLT         one68
+	JLT         one69
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3215,11 +3307,11 @@ many68:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many68
+	JMP         many69
 
-one68:
+one69:
 	CMPQ        AX, $0x00000008
-	JLT         rest68
+	JLT         rest69
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3235,11 +3327,11 @@ one68:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one68
+	JMP         one69
 
-rest68:
+rest69:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done69
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3255,7 +3347,7 @@ rest68:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done68:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3273,9 +3365,9 @@ TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one69:
+one70:
 	CMPQ        AX, $0x00000008
-	JLT         rest69
+	JLT         rest70
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -3297,11 +3389,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one69
+	JMP         one70
 
-rest69:
+rest70:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3322,7 +3414,7 @@ rest69:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done69:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3341,9 +3433,9 @@ TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Y2
 	VBROADCASTSS 12(R8), Y3
 
-one70:
+one71:
 	CMPQ         AX, $0x00000008
-	JLT          rest70
+	JLT          rest71
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3371,11 +3463,11 @@ one70:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000008, AX
-	JMP          one70
+	JMP          one71
 
-rest70:
+rest71:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3401,7 +3493,7 @@ rest70:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3419,9 +3511,9 @@ TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one71:
+one72:
 	CMPQ         AX, $0x00000008
-	JLT          rest71
+	JLT          rest72
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3454,11 +3546,11 @@ one71:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000008, AX
-	JMP          one71
+	JMP          one72
 
-rest71:
+rest72:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done72
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3490,7 +3582,7 @@ rest71:
 	VANDPS       Y8, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3510,9 +3602,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one72:
+one73:
 	CMPQ        AX, $0x00000008
-	JLT         rest72
+	JLT         rest73
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -3536,11 +3628,11 @@ one72:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one72
+	JMP         one73
 
-rest72:
+rest73:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done73
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3563,7 +3655,7 @@ rest72:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done72:
+done73:
 	VZEROUPPER
 	RET
 
@@ -3574,58 +3666,16 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide73:
+wide74:
 	CMPQ DX, $0x00000010
-	JLT  narrow73
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel74:
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line74:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap74:
-	VMOVUPS (R10), Y2
-	VMAXPS  Y0, Y2, Y0
-	VMOVUPS 32(R10), Y2
-	VMAXPS  Y1, Y2, Y1
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap74
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line74
-	VMOVUPS Y0, (SI)
-	VMOVUPS Y1, 32(SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel74
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     wide73
-
-narrow73:
-	CMPQ DX, $0x00000008
-	JLT  edge73
+	JLT  narrow74
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel75:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3634,8 +3684,10 @@ line75:
 	MOVQ R8, R10
 
 tap75:
-	VMOVUPS (R10), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS (R10), Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(R10), Y2
+	VMAXPS  Y1, Y2, Y1
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3645,55 +3697,95 @@ tap75:
 	DECQ    R9
 	JNZ     line75
 	VMOVUPS Y0, (SI)
+	VMOVUPS Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel75
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     wide74
+
+narrow74:
+	CMPQ DX, $0x00000008
+	JLT  edge74
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel76:
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line76:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap76:
+	VMOVUPS (R10), Y1
+	VMAXPS  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap76
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line76
+	VMOVUPS Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel76
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow73
+	JMP     narrow74
 
-edge73:
+edge74:
 	TESTQ        DX, DX
-	JZ           end73
+	JZ           end74
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel76:
+pixel77:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line76:
+line77:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap76:
+tap77:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap76
+	JNZ        tap77
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line76
+	JNZ        line77
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel76
+	JNZ        pixel77
 
-end73:
+end74:
 	VZEROUPPER
 	RET
 
@@ -3724,14 +3816,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide77:
+wide78:
 	CMPQ SI, $0x00000010
-	JLT  narrow77
+	JLT  narrow78
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel78:
+pixel79:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3754,13 +3846,13 @@ pixel78:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-	JMP     next78
+	JMP     next79
 
-line78:
+line79:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap78:
+tap79:
 	VMOVUPS (CX)(R12*1), Y4
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
 	VMAXPS  Y4, Y5, Y5
@@ -3775,64 +3867,6 @@ tap78:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-
-next78:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap78
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line78
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel78
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000010, SI
-	JMP  wide77
-
-narrow77:
-	CMPQ SI, $0x00000008
-	JLT  edge77
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel79:
-	VMOVUPS (BX)(R8*1), Y0
-	VMOVUPS (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x08, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
-	JMP     next79
-
-line79:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap79:
-	VMOVUPS (CX)(R12*1), Y2
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
-	VMAXPS  Y2, Y3, Y3
-	VCMPPS  $0x00, Y0, Y3, Y2
-	VANDPS  Y1, Y2, Y2
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y2, (AX)(R12*1)
 
 next79:
 	MOVQ tapStep+56(FP), R14
@@ -3849,16 +3883,74 @@ next79:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel79
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, SI
+	JMP  wide78
+
+narrow78:
+	CMPQ SI, $0x00000008
+	JLT  edge78
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel80:
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x08, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+	JMP     next80
+
+line80:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap80:
+	VMOVUPS (CX)(R12*1), Y2
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
+	VMAXPS  Y2, Y3, Y3
+	VCMPPS  $0x00, Y0, Y3, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+
+next80:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap80
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line80
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel80
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow77
+	JMP  narrow78
 
-edge77:
+edge78:
 	TESTQ        SI, SI
-	JZ           end77
+	JZ           end78
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3866,7 +3958,7 @@ edge77:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel80:
+pixel81:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3880,13 +3972,13 @@ pixel80:
 	VANDPS     Y2, Y3, Y3
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
-	JMP        next80
+	JMP        next81
 
-line80:
+line81:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap80:
+tap81:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
 	VMAXPS     Y3, Y4, Y4
@@ -3895,23 +3987,23 @@ tap80:
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
 
-next80:
+next81:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap80
+	JNZ  tap81
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line80
+	JNZ  line81
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel80
+	JNZ  pixel81
 
-end77:
+end78:
 	VZEROUPPER
 	RET
 
@@ -3926,16 +4018,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide81:
+wide82:
 	CMPQ    CX, $0x00000010
-	JLT     narrow81
+	JLT     narrow82
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel83:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3947,22 +4039,22 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel83
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide81
+	JMP         wide82
 
-narrow81:
+narrow82:
 	CMPQ    CX, $0x00000008
-	JLT     edge81
+	JLT     edge82
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel84:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3970,16 +4062,16 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel84
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow81
+	JMP         narrow82
 
-edge81:
+edge82:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end82
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3987,7 +4079,7 @@ edge81:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel84:
+pixel85:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -3995,9 +4087,9 @@ pixel84:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel84
+	JNZ         pixel85
 
-end81:
+end82:
 	VZEROUPPER
 	RET
 
@@ -4012,16 +4104,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide85:
+wide86:
 	CMPQ    CX, $0x00000010
-	JLT     narrow85
+	JLT     narrow86
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel87:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -4031,41 +4123,41 @@ pixel86:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel87
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide85
+	JMP         wide86
 
-narrow85:
+narrow86:
 	CMPQ    CX, $0x00000008
-	JLT     edge85
+	JLT     edge86
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel88:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel88
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow85
+	JMP         narrow86
 
-edge85:
+edge86:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end86
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4073,17 +4165,17 @@ edge85:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel88:
+pixel89:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel88
+	JNZ         pixel89
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end85:
+end86:
 	VZEROUPPER
 	RET
 
@@ -4099,56 +4191,9 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide89:
+wide90:
 	CMPQ CX, $0x00000010
-	JLT  narrow89
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel90:
-	VMOVUPS (R11), Y0
-	VMOVUPS (R12), Y1
-	VMOVUPS (R13), Y2
-	VMOVUPS (R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, (R11)
-	VMOVUPS Y2, (R13)
-	VMOVUPS 32(R11), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 32(R13), Y2
-	VMOVUPS 32(R14), Y3
-	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
-	VMAXPS  Y1, Y4, Y4
-	VCMPPS  $0x00, Y3, Y4, Y1
-	VANDPS  Y2, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VXORPS  Y1, Y2, Y2
-	VMOVUPS Y0, 32(R11)
-	VMOVUPS Y2, 32(R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel90
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000010, CX
-	JMP     wide89
-
-narrow89:
-	CMPQ CX, $0x00000008
-	JLT  edge89
+	JLT  narrow90
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4168,22 +4213,69 @@ pixel91:
 	VXORPS  Y1, Y2, Y2
 	VMOVUPS Y0, (R11)
 	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel91
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide90
+
+narrow90:
+	CMPQ CX, $0x00000008
+	JLT  edge90
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel92:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VMOVUPS constF32_ff7fffff<>+0(SB), Y4
+	VMAXPS  Y1, Y4, Y4
+	VCMPPS  $0x00, Y3, Y4, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel92
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow89
+	JMP     narrow90
 
-edge89:
+edge90:
 	TESTQ        CX, CX
-	JZ           end89
+	JZ           end90
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4192,7 +4284,7 @@ edge89:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel92:
+pixel93:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4210,9 +4302,9 @@ pixel92:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel92
+	JNZ        pixel93
 
-end89:
+end90:
 	VZEROUPPER
 	RET
 
@@ -4228,16 +4320,16 @@ TEXT ·routeFirstPixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide93:
+wide94:
 	CMPQ CX, $0x00000010
-	JLT  narrow93
+	JLT  narrow94
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel94:
+pixel95:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4267,24 +4359,24 @@ pixel94:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel94
+	JNZ     pixel95
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide93
+	JMP     wide94
 
-narrow93:
+narrow94:
 	CMPQ CX, $0x00000008
-	JLT  edge93
+	JLT  edge94
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel95:
+pixel96:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4302,17 +4394,17 @@ pixel95:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel95
+	JNZ     pixel96
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow93
+	JMP     narrow94
 
-edge93:
+edge94:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end94
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4321,7 +4413,7 @@ edge93:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel96:
+pixel97:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4339,9 +4431,9 @@ pixel96:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel96
+	JNZ        pixel97
 
-end93:
+end94:
 	VZEROUPPER
 	RET
 
@@ -4355,14 +4447,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide97:
+wide98:
 	CMPQ CX, $0x00000010
-	JLT  narrow97
+	JLT  narrow98
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4372,51 +4464,51 @@ copy98:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy99
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide97
+	JMP        wide98
 
-narrow97:
+narrow98:
 	CMPQ CX, $0x00000008
-	JLT  edge97
+	JLT  edge98
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy100:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy100
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow97
+	JMP        narrow98
 
-edge97:
+edge98:
 	TESTQ        CX, CX
-	JZ           end97
+	JZ           end98
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy100:
+copy101:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy100
+	JNZ        copy101
 
-end97:
+end98:
 	VZEROUPPER
 	RET
 
@@ -4427,9 +4519,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many101:
+many102:
 	CMPQ         AX, $0x00000010
-	JLT          one101
+	JLT          one102
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4489,11 +4581,11 @@ many101:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many101
+	JMP          many102
 
-one101:
+one102:
 	CMPQ         AX, $0x00000008
-	JLT          rest101
+	JLT          rest102
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4525,11 +4617,11 @@ one101:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one101
+	JMP          one102
 
-rest101:
+rest102:
 	TESTQ        AX, AX
-	JZ           done101
+	JZ           done102
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4562,7 +4654,7 @@ rest101:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done101:
+done102:
 	VZEROUPPER
 	RET
 
@@ -4789,9 +4881,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one102:
+one103:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest103
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4829,11 +4921,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one103
 
-rest102:
+rest103:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done103
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4872,7 +4964,7 @@ rest102:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done102:
+done103:
 	VZEROUPPER
 	RET
 
@@ -4883,9 +4975,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one103:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest103
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4936,11 +5028,11 @@ one103:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one103
+	JMP          one104
 
-rest103:
+rest104:
 	TESTQ        AX, AX
-	JZ           done103
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4992,7 +5084,7 @@ rest103:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done103:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5129,9 +5221,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one104:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -5181,11 +5273,11 @@ one104:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one105
 
-rest104:
+rest105:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5236,7 +5328,7 @@ rest104:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done104:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5528,24 +5620,6 @@ DATA constF32_7fc00000<>+56(SB)/4, $0x7fc00000
 DATA constF32_7fc00000<>+60(SB)/4, $0x7fc00000
 GLOBL constF32_7fc00000<>(SB), RODATA|NOPTR, $64
 
-DATA constF32_7f800000<>+0(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+4(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+8(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+12(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+16(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+20(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+24(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+28(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+32(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+36(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+40(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+44(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+48(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+52(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+56(SB)/4, $0x7f800000
-DATA constF32_7f800000<>+60(SB)/4, $0x7f800000
-GLOBL constF32_7f800000<>(SB), RODATA|NOPTR, $64
-
 // func log1pF32AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
@@ -5553,9 +5627,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one105:
+one106:
 	CMPQ         AX, $0x00000008
-	JLT          rest105
+	JLT          rest106
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5614,11 +5688,11 @@ one105:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one105
+	JMP          one106
 
-rest105:
+rest106:
 	TESTQ        AX, AX
-	JZ           done105
+	JZ           done106
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5678,7 +5752,7 @@ rest105:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done105:
+done106:
 	VZEROUPPER
 	RET
 
@@ -5689,9 +5763,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one106:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest106
+	JLT          rest107
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5780,11 +5854,11 @@ one106:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one106
+	JMP          one107
 
-rest106:
+rest107:
 	TESTQ        AX, AX
-	JZ           done106
+	JZ           done107
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5874,7 +5948,7 @@ rest106:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done106:
+done107:
 	VZEROUPPER
 	RET
 
@@ -5885,9 +5959,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one107:
+one108:
 	CMPQ         AX, $0x00000008
-	JLT          rest107
+	JLT          rest108
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -5946,11 +6020,11 @@ one107:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one107
+	JMP          one108
 
-rest107:
+rest108:
 	TESTQ        AX, AX
-	JZ           done107
+	JZ           done108
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6010,7 +6084,7 @@ rest107:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done107:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6327,9 +6401,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one108:
+one109:
 	CMPQ         AX, $0x00000008
-	JLT          rest108
+	JLT          rest109
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6364,11 +6438,11 @@ one108:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one108
+	JMP          one109
 
-rest108:
+rest109:
 	TESTQ        AX, AX
-	JZ           done108
+	JZ           done109
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6404,7 +6478,7 @@ rest108:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done108:
+done109:
 	VZEROUPPER
 	RET
 
@@ -6631,9 +6705,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one109:
+one110:
 	CMPQ         AX, $0x00000008
-	JLT          rest109
+	JLT          rest110
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6669,11 +6743,11 @@ one109:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one109
+	JMP          one110
 
-rest109:
+rest110:
 	TESTQ        AX, AX
-	JZ           done109
+	JZ           done110
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6710,7 +6784,7 @@ rest109:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done109:
+done110:
 	VZEROUPPER
 	RET
 
@@ -6745,436 +6819,9 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide110:
+wide111:
 	CMPQ BX, $0x00000008
-	JLT  narrow110
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile111:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 128(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1088(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 320(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 512(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 704(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 896(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 160(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1120(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 352(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 544(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 736(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 928(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 192(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1152(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 384(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 576(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 768(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 960(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 224(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1184(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 416(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 608(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 800(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 992(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 256(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1216(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 448(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 640(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 832(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1024(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      (R9), Y5
-	VMOVUPS      (R9)(R10*1), Y6
-	VMOVUPS      (R9)(R10*2), Y7
-	VMOVUPS      (R9)(R11*1), Y8
-	VMOVUPS      (R9)(R10*4), Y9
-	VMOVUPS      (R12), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, 288(AX)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, 1248(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 480(AX)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, 672(AX)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, 864(AX)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, 1056(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y5
-	VMOVUPS      160(AX), Y6
-	VMOVUPS      192(AX), Y7
-	VMOVUPS      224(AX), Y8
-	VMOVUPS      256(AX), Y9
-	VMOVUPS      288(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y5
-	VMOVUPS      352(AX), Y6
-	VMOVUPS      384(AX), Y7
-	VMOVUPS      416(AX), Y8
-	VMOVUPS      448(AX), Y9
-	VMOVUPS      480(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y5
-	VMOVUPS      544(AX), Y6
-	VMOVUPS      576(AX), Y7
-	VMOVUPS      608(AX), Y8
-	VMOVUPS      640(AX), Y9
-	VMOVUPS      672(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      704(AX), Y5
-	VMOVUPS      736(AX), Y6
-	VMOVUPS      768(AX), Y7
-	VMOVUPS      800(AX), Y8
-	VMOVUPS      832(AX), Y9
-	VMOVUPS      864(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      896(AX), Y5
-	VMOVUPS      928(AX), Y6
-	VMOVUPS      960(AX), Y7
-	VMOVUPS      992(AX), Y8
-	VMOVUPS      1024(AX), Y9
-	VMOVUPS      1056(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1088(AX), Y5
-	VMOVUPS      1120(AX), Y6
-	VMOVUPS      1152(AX), Y7
-	VMOVUPS      1184(AX), Y8
-	VMOVUPS      1216(AX), Y9
-	VMOVUPS      1248(AX), Y10
-	VADDPS       Y9, Y5, Y5
-	VFNMADD231PS Y4, Y7, Y5
-	VMOVUPS      Y5, (R9)
-	VADDPS       Y6, Y10, Y10
-	VFNMADD231PS Y4, Y8, Y10
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y10
-	VFNMADD231PS Y3, Y7, Y5
-	VFNMADD231PS Y3, Y6, Y10
-	VMOVUPS      Y5, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y5
-	VMOVUPS      Y5, (R9)(R10*2)
-	VMOVUPS      Y9, Y5
-	VMOVUPS      Y8, Y8
-	VFNMADD231PS Y2, Y7, Y5
-	VFNMADD231PS Y2, Y6, Y8
-	VMOVUPS      Y5, Y6
-	VFMADD231PS  Y8, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y8, Y1, Y5
-	VMOVUPS      Y5, (R9)(R10*4)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile111
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide110
-
-narrow110:
-	CMPQ BX, $0x00000008
-	JLT  edge110
+	JLT  narrow111
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -7597,18 +7244,445 @@ tile112:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow110
+	JMP          wide111
 
-edge110:
+narrow111:
+	CMPQ BX, $0x00000008
+	JLT  edge111
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile113:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 128(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1088(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 320(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 512(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 704(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 896(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 160(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1120(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 352(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 544(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 736(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 928(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 192(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1152(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 384(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 576(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 768(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 960(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 224(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1184(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 416(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 608(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 800(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 992(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 256(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1216(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 448(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 640(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 832(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1024(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      (R9), Y5
+	VMOVUPS      (R9)(R10*1), Y6
+	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R11*1), Y8
+	VMOVUPS      (R9)(R10*4), Y9
+	VMOVUPS      (R12), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 288(AX)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, 1248(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 480(AX)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, 672(AX)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, 864(AX)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, 1056(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y5
+	VMOVUPS      160(AX), Y6
+	VMOVUPS      192(AX), Y7
+	VMOVUPS      224(AX), Y8
+	VMOVUPS      256(AX), Y9
+	VMOVUPS      288(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y5
+	VMOVUPS      352(AX), Y6
+	VMOVUPS      384(AX), Y7
+	VMOVUPS      416(AX), Y8
+	VMOVUPS      448(AX), Y9
+	VMOVUPS      480(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y5
+	VMOVUPS      544(AX), Y6
+	VMOVUPS      576(AX), Y7
+	VMOVUPS      608(AX), Y8
+	VMOVUPS      640(AX), Y9
+	VMOVUPS      672(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      704(AX), Y5
+	VMOVUPS      736(AX), Y6
+	VMOVUPS      768(AX), Y7
+	VMOVUPS      800(AX), Y8
+	VMOVUPS      832(AX), Y9
+	VMOVUPS      864(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      896(AX), Y5
+	VMOVUPS      928(AX), Y6
+	VMOVUPS      960(AX), Y7
+	VMOVUPS      992(AX), Y8
+	VMOVUPS      1024(AX), Y9
+	VMOVUPS      1056(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1088(AX), Y5
+	VMOVUPS      1120(AX), Y6
+	VMOVUPS      1152(AX), Y7
+	VMOVUPS      1184(AX), Y8
+	VMOVUPS      1216(AX), Y9
+	VMOVUPS      1248(AX), Y10
+	VADDPS       Y9, Y5, Y5
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (R9)
+	VADDPS       Y6, Y10, Y10
+	VFNMADD231PS Y4, Y8, Y10
+	VMOVUPS      Y10, (R12)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y10
+	VFNMADD231PS Y3, Y7, Y5
+	VFNMADD231PS Y3, Y6, Y10
+	VMOVUPS      Y5, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y5
+	VMOVUPS      Y5, (R9)(R10*2)
+	VMOVUPS      Y9, Y5
+	VMOVUPS      Y8, Y8
+	VFNMADD231PS Y2, Y7, Y5
+	VFNMADD231PS Y2, Y6, Y8
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  Y8, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y8, Y1, Y5
+	VMOVUPS      Y5, (R9)(R10*4)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile113
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow111
+
+edge111:
 	TESTQ        BX, BX
-	JZ           end110
+	JZ           end111
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile113:
+tile114:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -8022,9 +8096,9 @@ tile113:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile113
+	JNZ          tile114
 
-end110:
+end111:
 	VZEROUPPER
 	RET
 
@@ -8081,15 +8155,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide114:
+wide115:
 	CMPQ BX, $0x00000008
-	JLT  narrow114
+	JLT  narrow115
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile115:
+tile116:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8263,30 +8337,6 @@ tile115:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased117
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased117:
-	CMPQ    88(AX), $0x00
-	JE      added117
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added117:
-	CMPQ    96(AX), $0x00
-	JE      clipped117
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped117:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row116
-	CMPQ        80(AX), $0x00
 	JE          biased118
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8294,7 +8344,7 @@ clipped117:
 biased118:
 	CMPQ    88(AX), $0x00
 	JE      added118
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8305,59 +8355,83 @@ added118:
 	VMAXPS  Y6, Y10, Y6
 
 clipped118:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row116
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row117
 	CMPQ        80(AX), $0x00
 	JE          biased119
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased119:
 	CMPQ    88(AX), $0x00
 	JE      added119
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added119:
 	CMPQ    96(AX), $0x00
 	JE      clipped119
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped119:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row116
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row117
 	CMPQ        80(AX), $0x00
 	JE          biased120
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased120:
 	CMPQ    88(AX), $0x00
 	JE      added120
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added120:
 	CMPQ    96(AX), $0x00
 	JE      clipped120
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped120:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row117
+	CMPQ        80(AX), $0x00
+	JE          biased121
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased121:
+	CMPQ    88(AX), $0x00
+	JE      added121
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added121:
+	CMPQ    96(AX), $0x00
+	JE      clipped121
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped120:
+clipped121:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row116:
+row117:
 	CMPQ    104(AX), $0x01
-	JLE     done115
+	JLE     done116
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8373,38 +8447,14 @@ row116:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased122
+	JE      biased123
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased122:
-	CMPQ    88(AX), $0x00
-	JE      added122
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added122:
-	CMPQ    96(AX), $0x00
-	JE      clipped122
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped122:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row121
-	CMPQ        80(AX), $0x00
-	JE          biased123
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased123:
 	CMPQ    88(AX), $0x00
 	JE      added123
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8415,59 +8465,83 @@ added123:
 	VMAXPS  Y6, Y10, Y6
 
 clipped123:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row121
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row122
 	CMPQ        80(AX), $0x00
 	JE          biased124
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased124:
 	CMPQ    88(AX), $0x00
 	JE      added124
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added124:
 	CMPQ    96(AX), $0x00
 	JE      clipped124
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped124:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row121
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row122
 	CMPQ        80(AX), $0x00
 	JE          biased125
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased125:
 	CMPQ    88(AX), $0x00
 	JE      added125
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added125:
 	CMPQ    96(AX), $0x00
 	JE      clipped125
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped125:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row122
+	CMPQ        80(AX), $0x00
+	JE          biased126
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased126:
+	CMPQ    88(AX), $0x00
+	JE      added126
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added126:
+	CMPQ    96(AX), $0x00
+	JE      clipped126
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped125:
+clipped126:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row121:
+row122:
 	CMPQ    104(AX), $0x02
-	JLE     done115
+	JLE     done116
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8483,38 +8557,14 @@ row121:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased127
+	JE      biased128
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased127:
-	CMPQ    88(AX), $0x00
-	JE      added127
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added127:
-	CMPQ    96(AX), $0x00
-	JE      clipped127
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped127:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row126
-	CMPQ        80(AX), $0x00
-	JE          biased128
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased128:
 	CMPQ    88(AX), $0x00
 	JE      added128
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8525,59 +8575,83 @@ added128:
 	VMAXPS  Y6, Y10, Y6
 
 clipped128:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row126
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row127
 	CMPQ        80(AX), $0x00
 	JE          biased129
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased129:
 	CMPQ    88(AX), $0x00
 	JE      added129
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added129:
 	CMPQ    96(AX), $0x00
 	JE      clipped129
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped129:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row126
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row127
 	CMPQ        80(AX), $0x00
 	JE          biased130
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased130:
 	CMPQ    88(AX), $0x00
 	JE      added130
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added130:
 	CMPQ    96(AX), $0x00
 	JE      clipped130
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped130:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row127
+	CMPQ        80(AX), $0x00
+	JE          biased131
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased131:
+	CMPQ    88(AX), $0x00
+	JE      added131
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added131:
+	CMPQ    96(AX), $0x00
+	JE      clipped131
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped130:
+clipped131:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row126:
+row127:
 	CMPQ    104(AX), $0x03
-	JLE     done115
+	JLE     done116
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8593,38 +8667,14 @@ row126:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased132
+	JE      biased133
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased132:
-	CMPQ    88(AX), $0x00
-	JE      added132
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added132:
-	CMPQ    96(AX), $0x00
-	JE      clipped132
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped132:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row131
-	CMPQ        80(AX), $0x00
-	JE          biased133
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased133:
 	CMPQ    88(AX), $0x00
 	JE      added133
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8635,80 +8685,104 @@ added133:
 	VMAXPS  Y6, Y10, Y6
 
 clipped133:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row131
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row132
 	CMPQ        80(AX), $0x00
 	JE          biased134
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased134:
 	CMPQ    88(AX), $0x00
 	JE      added134
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added134:
 	CMPQ    96(AX), $0x00
 	JE      clipped134
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped134:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row131
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row132
 	CMPQ        80(AX), $0x00
 	JE          biased135
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased135:
 	CMPQ    88(AX), $0x00
 	JE      added135
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added135:
 	CMPQ    96(AX), $0x00
 	JE      clipped135
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped135:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row132
+	CMPQ        80(AX), $0x00
+	JE          biased136
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased136:
+	CMPQ    88(AX), $0x00
+	JE      added136
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added136:
+	CMPQ    96(AX), $0x00
+	JE      clipped136
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped135:
+clipped136:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row131:
+row132:
 	CMPQ 104(AX), $0x04
-	JLE  done115
+	JLE  done116
 
-done115:
+done116:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile115
+	JG   tile116
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide114
+	JMP  wide115
 
-narrow114:
+narrow115:
 	CMPQ BX, $0x00000008
-	JLT  edge114
+	JLT  edge115
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile136:
+tile137:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8882,30 +8956,6 @@ tile136:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased138
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased138:
-	CMPQ    88(AX), $0x00
-	JE      added138
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added138:
-	CMPQ    96(AX), $0x00
-	JE      clipped138
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped138:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row137
-	CMPQ        80(AX), $0x00
 	JE          biased139
 	VMOVUPS     (SI), Y10
 	VADDPS      Y10, Y6, Y6
@@ -8913,7 +8963,7 @@ clipped138:
 biased139:
 	CMPQ    88(AX), $0x00
 	JE      added139
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -8924,59 +8974,83 @@ added139:
 	VMAXPS  Y6, Y10, Y6
 
 clipped139:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row137
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row138
 	CMPQ        80(AX), $0x00
 	JE          biased140
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased140:
 	CMPQ    88(AX), $0x00
 	JE      added140
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added140:
 	CMPQ    96(AX), $0x00
 	JE      clipped140
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped140:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row137
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row138
 	CMPQ        80(AX), $0x00
 	JE          biased141
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased141:
 	CMPQ    88(AX), $0x00
 	JE      added141
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added141:
 	CMPQ    96(AX), $0x00
 	JE      clipped141
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped141:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row138
+	CMPQ        80(AX), $0x00
+	JE          biased142
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased142:
+	CMPQ    88(AX), $0x00
+	JE      added142
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added142:
+	CMPQ    96(AX), $0x00
+	JE      clipped142
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped141:
+clipped142:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row137:
+row138:
 	CMPQ    104(AX), $0x01
-	JLE     done136
+	JLE     done137
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8992,38 +9066,14 @@ row137:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased143
+	JE      biased144
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased143:
-	CMPQ    88(AX), $0x00
-	JE      added143
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added143:
-	CMPQ    96(AX), $0x00
-	JE      clipped143
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped143:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row142
-	CMPQ        80(AX), $0x00
-	JE          biased144
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased144:
 	CMPQ    88(AX), $0x00
 	JE      added144
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9034,59 +9084,83 @@ added144:
 	VMAXPS  Y6, Y10, Y6
 
 clipped144:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row142
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row143
 	CMPQ        80(AX), $0x00
 	JE          biased145
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased145:
 	CMPQ    88(AX), $0x00
 	JE      added145
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added145:
 	CMPQ    96(AX), $0x00
 	JE      clipped145
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped145:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row142
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row143
 	CMPQ        80(AX), $0x00
 	JE          biased146
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased146:
 	CMPQ    88(AX), $0x00
 	JE      added146
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added146:
 	CMPQ    96(AX), $0x00
 	JE      clipped146
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped146:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row143
+	CMPQ        80(AX), $0x00
+	JE          biased147
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased147:
+	CMPQ    88(AX), $0x00
+	JE      added147
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added147:
+	CMPQ    96(AX), $0x00
+	JE      clipped147
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped146:
+clipped147:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row142:
+row143:
 	CMPQ    104(AX), $0x02
-	JLE     done136
+	JLE     done137
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -9102,38 +9176,14 @@ row142:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased148
+	JE      biased149
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased148:
-	CMPQ    88(AX), $0x00
-	JE      added148
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added148:
-	CMPQ    96(AX), $0x00
-	JE      clipped148
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped148:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row147
-	CMPQ        80(AX), $0x00
-	JE          biased149
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased149:
 	CMPQ    88(AX), $0x00
 	JE      added149
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9144,59 +9194,83 @@ added149:
 	VMAXPS  Y6, Y10, Y6
 
 clipped149:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row147
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row148
 	CMPQ        80(AX), $0x00
 	JE          biased150
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased150:
 	CMPQ    88(AX), $0x00
 	JE      added150
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added150:
 	CMPQ    96(AX), $0x00
 	JE      clipped150
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped150:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row147
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row148
 	CMPQ        80(AX), $0x00
 	JE          biased151
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased151:
 	CMPQ    88(AX), $0x00
 	JE      added151
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added151:
 	CMPQ    96(AX), $0x00
 	JE      clipped151
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped151:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row148
+	CMPQ        80(AX), $0x00
+	JE          biased152
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased152:
+	CMPQ    88(AX), $0x00
+	JE      added152
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added152:
+	CMPQ    96(AX), $0x00
+	JE      clipped152
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped151:
+clipped152:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row147:
+row148:
 	CMPQ    104(AX), $0x03
-	JLE     done136
+	JLE     done137
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -9212,38 +9286,14 @@ row147:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased153
+	JE      biased154
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased153:
-	CMPQ    88(AX), $0x00
-	JE      added153
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added153:
-	CMPQ    96(AX), $0x00
-	JE      clipped153
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped153:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row152
-	CMPQ        80(AX), $0x00
-	JE          biased154
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
 
 biased154:
 	CMPQ    88(AX), $0x00
 	JE      added154
-	LEAQ    (R11)(R12*1), R14
+	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Y10
 	VADDPS  Y10, Y6, Y6
 
@@ -9254,74 +9304,98 @@ added154:
 	VMAXPS  Y6, Y10, Y6
 
 clipped154:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row152
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row153
 	CMPQ        80(AX), $0x00
 	JE          biased155
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased155:
 	CMPQ    88(AX), $0x00
 	JE      added155
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added155:
 	CMPQ    96(AX), $0x00
 	JE      clipped155
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped155:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row152
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row153
 	CMPQ        80(AX), $0x00
 	JE          biased156
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
 
 biased156:
 	CMPQ    88(AX), $0x00
 	JE      added156
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
 
 added156:
 	CMPQ    96(AX), $0x00
 	JE      clipped156
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped156:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row153
+	CMPQ        80(AX), $0x00
+	JE          biased157
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased157:
+	CMPQ    88(AX), $0x00
+	JE      added157
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added157:
+	CMPQ    96(AX), $0x00
+	JE      clipped157
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped156:
+clipped157:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row152:
+row153:
 	CMPQ 104(AX), $0x04
-	JLE  done136
+	JLE  done137
 
-done136:
+done137:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile136
+	JG   tile137
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow114
+	JMP  narrow115
 
-edge114:
+edge115:
 	TESTQ        BX, BX
-	JZ           end114
+	JZ           end115
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -9329,7 +9403,7 @@ edge114:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile157:
+tile158:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9503,30 +9577,6 @@ tile157:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased159
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased159:
-	CMPQ       88(AX), $0x00
-	JE         added159
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added159:
-	CMPQ    96(AX), $0x00
-	JE      clipped159
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped159:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row158
-	CMPQ        80(AX), $0x00
 	JE          biased160
 	VMASKMOVPS  (SI), Y6, Y11
 	VADDPS      Y11, Y7, Y7
@@ -9534,7 +9584,7 @@ clipped159:
 biased160:
 	CMPQ       88(AX), $0x00
 	JE         added160
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9545,59 +9595,83 @@ added160:
 	VMAXPS  Y7, Y11, Y7
 
 clipped160:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row158
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row159
 	CMPQ        80(AX), $0x00
 	JE          biased161
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased161:
 	CMPQ       88(AX), $0x00
 	JE         added161
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added161:
 	CMPQ    96(AX), $0x00
 	JE      clipped161
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped161:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row158
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row159
 	CMPQ        80(AX), $0x00
 	JE          biased162
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased162:
 	CMPQ       88(AX), $0x00
 	JE         added162
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added162:
 	CMPQ    96(AX), $0x00
 	JE      clipped162
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped162:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row159
+	CMPQ        80(AX), $0x00
+	JE          biased163
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased163:
+	CMPQ       88(AX), $0x00
+	JE         added163
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added163:
+	CMPQ    96(AX), $0x00
+	JE      clipped163
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped162:
+clipped163:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row158:
+row159:
 	CMPQ       104(AX), $0x01
-	JLE        done157
+	JLE        done158
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9613,38 +9687,14 @@ row158:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased164
+	JE         biased165
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased164:
-	CMPQ       88(AX), $0x00
-	JE         added164
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added164:
-	CMPQ    96(AX), $0x00
-	JE      clipped164
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped164:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row163
-	CMPQ        80(AX), $0x00
-	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased165:
 	CMPQ       88(AX), $0x00
 	JE         added165
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9655,59 +9705,83 @@ added165:
 	VMAXPS  Y7, Y11, Y7
 
 clipped165:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row163
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row164
 	CMPQ        80(AX), $0x00
 	JE          biased166
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased166:
 	CMPQ       88(AX), $0x00
 	JE         added166
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added166:
 	CMPQ    96(AX), $0x00
 	JE      clipped166
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped166:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row163
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row164
 	CMPQ        80(AX), $0x00
 	JE          biased167
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased167:
 	CMPQ       88(AX), $0x00
 	JE         added167
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added167:
 	CMPQ    96(AX), $0x00
 	JE      clipped167
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped167:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row164
+	CMPQ        80(AX), $0x00
+	JE          biased168
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased168:
+	CMPQ       88(AX), $0x00
+	JE         added168
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added168:
+	CMPQ    96(AX), $0x00
+	JE      clipped168
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped167:
+clipped168:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row163:
+row164:
 	CMPQ       104(AX), $0x02
-	JLE        done157
+	JLE        done158
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9723,38 +9797,14 @@ row163:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased169
+	JE         biased170
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased169:
-	CMPQ       88(AX), $0x00
-	JE         added169
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added169:
-	CMPQ    96(AX), $0x00
-	JE      clipped169
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped169:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row168
-	CMPQ        80(AX), $0x00
-	JE          biased170
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased170:
 	CMPQ       88(AX), $0x00
 	JE         added170
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9765,59 +9815,83 @@ added170:
 	VMAXPS  Y7, Y11, Y7
 
 clipped170:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row168
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row169
 	CMPQ        80(AX), $0x00
 	JE          biased171
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased171:
 	CMPQ       88(AX), $0x00
 	JE         added171
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added171:
 	CMPQ    96(AX), $0x00
 	JE      clipped171
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped171:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row168
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row169
 	CMPQ        80(AX), $0x00
 	JE          biased172
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased172:
 	CMPQ       88(AX), $0x00
 	JE         added172
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added172:
 	CMPQ    96(AX), $0x00
 	JE      clipped172
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped172:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row169
+	CMPQ        80(AX), $0x00
+	JE          biased173
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased173:
+	CMPQ       88(AX), $0x00
+	JE         added173
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added173:
+	CMPQ    96(AX), $0x00
+	JE      clipped173
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped172:
+clipped173:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row168:
+row169:
 	CMPQ       104(AX), $0x03
-	JLE        done157
+	JLE        done158
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9833,38 +9907,14 @@ row168:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased174
+	JE         biased175
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased174:
-	CMPQ       88(AX), $0x00
-	JE         added174
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added174:
-	CMPQ    96(AX), $0x00
-	JE      clipped174
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped174:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row173
-	CMPQ        80(AX), $0x00
-	JE          biased175
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
 
 biased175:
 	CMPQ       88(AX), $0x00
 	JE         added175
-	LEAQ       (R8)(R9*1), R11
+	LEAQ       (R8), R11
 	VMASKMOVPS (R11)(DI*1), Y6, Y11
 	VADDPS     Y11, Y7, Y7
 
@@ -9875,67 +9925,91 @@ added175:
 	VMAXPS  Y7, Y11, Y7
 
 clipped175:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row173
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row174
 	CMPQ        80(AX), $0x00
 	JE          biased176
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased176:
 	CMPQ       88(AX), $0x00
 	JE         added176
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added176:
 	CMPQ    96(AX), $0x00
 	JE      clipped176
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped176:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row173
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row174
 	CMPQ        80(AX), $0x00
 	JE          biased177
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
 
 biased177:
 	CMPQ       88(AX), $0x00
 	JE         added177
-	LEAQ       (R8)(R10*1), R9
-	VMASKMOVPS (R9)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 added177:
 	CMPQ    96(AX), $0x00
 	JE      clipped177
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped177:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row174
+	CMPQ        80(AX), $0x00
+	JE          biased178
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased178:
+	CMPQ       88(AX), $0x00
+	JE         added178
+	LEAQ       (R8)(R10*1), R9
+	VMASKMOVPS (R9)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added178:
+	CMPQ    96(AX), $0x00
+	JE      clipped178
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped177:
+clipped178:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row173:
+row174:
 	CMPQ 104(AX), $0x04
-	JLE  done157
+	JLE  done158
 
-done157:
+done158:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile157
+	JG   tile158
 
-end114:
+end115:
 	VZEROUPPER
 	RET
 
@@ -9987,300 +10061,9 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide178:
+wide179:
 	CMPQ BX, $0x00000008
-	JLT  narrow178
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile179:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 128(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 256(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 384(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 640(AX)
-	VMOVUPS      Y7, 768(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 160(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 288(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 416(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 672(AX)
-	VMOVUPS      Y7, 800(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 192(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 320(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 448(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 704(AX)
-	VMOVUPS      Y7, 832(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R9)(R10*1), Y5
-	VMOVUPS      (R9)(R10*2), Y6
-	VMOVUPS      (R9)(R11*1), Y7
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, 352(AX)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, 480(AX)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, 608(AX)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, 736(AX)
-	VMOVUPS      Y7, 864(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y4
-	VMOVUPS      160(AX), Y5
-	VMOVUPS      192(AX), Y6
-	VMOVUPS      224(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      256(AX), Y4
-	VMOVUPS      288(AX), Y5
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      384(AX), Y4
-	VMOVUPS      416(AX), Y5
-	VMOVUPS      448(AX), Y6
-	VMOVUPS      480(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y4
-	VMOVUPS      544(AX), Y5
-	VMOVUPS      576(AX), Y6
-	VMOVUPS      608(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      640(AX), Y4
-	VMOVUPS      672(AX), Y5
-	VMOVUPS      704(AX), Y6
-	VMOVUPS      736(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      768(AX), Y4
-	VMOVUPS      800(AX), Y5
-	VMOVUPS      832(AX), Y6
-	VMOVUPS      864(AX), Y7
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y4, Y8
-	VMOVUPS      Y5, Y9
-	VFMADD231PS  Y6, Y2, Y8
-	VFMADD231PS  Y7, Y2, Y9
-	VMOVUPS      Y8, Y10
-	VFMADD231PS  Y9, Y0, Y10
-	VMOVUPS      Y10, (R9)(R10*1)
-	VFNMADD231PS Y9, Y0, Y8
-	VMOVUPS      Y8, (R9)(R10*2)
-	VMOVUPS      Y4, Y4
-	VMOVUPS      Y5, Y5
-	VFMADD231PS  Y6, Y3, Y4
-	VFMADD231PS  Y7, Y3, Y5
-	VMOVUPS      Y4, Y6
-	VFMADD231PS  Y5, Y1, Y6
-	VMOVUPS      Y6, (R9)(R11*1)
-	VFNMADD231PS Y5, Y1, Y4
-	VMOVUPS      Y4, (R9)(R10*4)
-	VMOVUPS      Y7, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile179
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide178
-
-narrow178:
-	CMPQ BX, $0x00000008
-	JLT  edge178
+	JLT  narrow179
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -10567,18 +10350,309 @@ tile180:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow178
+	JMP          wide179
 
-edge178:
+narrow179:
+	CMPQ BX, $0x00000008
+	JLT  edge179
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile181:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 256(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 384(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 640(AX)
+	VMOVUPS      Y7, 768(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 160(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 288(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 416(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 672(AX)
+	VMOVUPS      Y7, 800(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 192(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 320(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 448(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 704(AX)
+	VMOVUPS      Y7, 832(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(R10*1), Y5
+	VMOVUPS      (R9)(R10*2), Y6
+	VMOVUPS      (R9)(R11*1), Y7
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, 352(AX)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, 480(AX)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, 608(AX)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, 736(AX)
+	VMOVUPS      Y7, 864(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      256(AX), Y4
+	VMOVUPS      288(AX), Y5
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      384(AX), Y4
+	VMOVUPS      416(AX), Y5
+	VMOVUPS      448(AX), Y6
+	VMOVUPS      480(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y4
+	VMOVUPS      544(AX), Y5
+	VMOVUPS      576(AX), Y6
+	VMOVUPS      608(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      640(AX), Y4
+	VMOVUPS      672(AX), Y5
+	VMOVUPS      704(AX), Y6
+	VMOVUPS      736(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      768(AX), Y4
+	VMOVUPS      800(AX), Y5
+	VMOVUPS      832(AX), Y6
+	VMOVUPS      864(AX), Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y4, Y8
+	VMOVUPS      Y5, Y9
+	VFMADD231PS  Y6, Y2, Y8
+	VFMADD231PS  Y7, Y2, Y9
+	VMOVUPS      Y8, Y10
+	VFMADD231PS  Y9, Y0, Y10
+	VMOVUPS      Y10, (R9)(R10*1)
+	VFNMADD231PS Y9, Y0, Y8
+	VMOVUPS      Y8, (R9)(R10*2)
+	VMOVUPS      Y4, Y4
+	VMOVUPS      Y5, Y5
+	VFMADD231PS  Y6, Y3, Y4
+	VFMADD231PS  Y7, Y3, Y5
+	VMOVUPS      Y4, Y6
+	VFMADD231PS  Y5, Y1, Y6
+	VMOVUPS      Y6, (R9)(R11*1)
+	VFNMADD231PS Y5, Y1, Y4
+	VMOVUPS      Y4, (R9)(R10*4)
+	VMOVUPS      Y7, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile181
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow179
+
+edge179:
 	TESTQ        BX, BX
-	JZ           end178
+	JZ           end179
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile181:
+tile182:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10856,9 +10930,9 @@ tile181:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile181
+	JNZ          tile182
 
-end178:
+end179:
 	VZEROUPPER
 	RET
 
@@ -10876,262 +10950,9 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide182:
+wide183:
 	CMPQ BX, $0x00000008
-	JLT  narrow182
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile183:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 128(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 224(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 320(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 416(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 512(AX)
-	VMOVUPS      Y8, 608(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 160(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 256(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 352(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 448(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 544(AX)
-	VMOVUPS      Y8, 640(AX)
-	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Y6
-	VMOVUPS      (R9)(R10*1), Y7
-	VMOVUPS      (R9)(R10*2), Y8
-	VMOVUPS      Y6, 192(AX)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, 288(AX)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, 384(AX)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, 480(AX)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, 576(AX)
-	VMOVUPS      Y8, 672(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Y6
-	VMOVUPS      160(AX), Y7
-	VMOVUPS      192(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      224(AX), Y6
-	VMOVUPS      256(AX), Y7
-	VMOVUPS      288(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      320(AX), Y6
-	VMOVUPS      352(AX), Y7
-	VMOVUPS      384(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      416(AX), Y6
-	VMOVUPS      448(AX), Y7
-	VMOVUPS      480(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      512(AX), Y6
-	VMOVUPS      544(AX), Y7
-	VMOVUPS      576(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      608(AX), Y6
-	VMOVUPS      640(AX), Y7
-	VMOVUPS      672(AX), Y8
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y8, Y2, Y9
-	VMULPS       Y4, Y9, Y9
-	VMULPS       Y4, Y7, Y10
-	VMOVUPS      Y9, Y11
-	VFMADD231PS  Y10, Y0, Y11
-	VMOVUPS      Y11, (R9)(R10*1)
-	VFNMADD231PS Y10, Y0, Y9
-	VMOVUPS      Y9, (R9)(R10*2)
-	VMOVUPS      Y6, Y6
-	VFMADD231PS  Y8, Y3, Y6
-	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, Y9
-	VFMADD231PS  Y7, Y1, Y9
-	VMOVUPS      Y9, (R9)(R11*1)
-	VFNMADD231PS Y7, Y1, Y6
-	VMOVUPS      Y6, (R9)(R10*4)
-	VMOVUPS      Y8, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile183
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000008, BX
-	JMP          wide182
-
-narrow182:
-	CMPQ BX, $0x00000008
-	JLT  edge182
+	JLT  narrow183
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -11380,18 +11201,271 @@ tile184:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow182
+	JMP          wide183
 
-edge182:
+narrow183:
+	CMPQ BX, $0x00000008
+	JLT  edge183
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile185:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 128(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 224(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 320(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 416(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 512(AX)
+	VMOVUPS      Y8, 608(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 160(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 256(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 352(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 448(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 544(AX)
+	VMOVUPS      Y8, 640(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(R10*1), Y7
+	VMOVUPS      (R9)(R10*2), Y8
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, 288(AX)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, 384(AX)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, 480(AX)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, 576(AX)
+	VMOVUPS      Y8, 672(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Y6
+	VMOVUPS      160(AX), Y7
+	VMOVUPS      192(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      224(AX), Y6
+	VMOVUPS      256(AX), Y7
+	VMOVUPS      288(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Y6
+	VMOVUPS      352(AX), Y7
+	VMOVUPS      384(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      416(AX), Y6
+	VMOVUPS      448(AX), Y7
+	VMOVUPS      480(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Y6
+	VMOVUPS      544(AX), Y7
+	VMOVUPS      576(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      608(AX), Y6
+	VMOVUPS      640(AX), Y7
+	VMOVUPS      672(AX), Y8
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMULPS       Y4, Y9, Y9
+	VMULPS       Y4, Y7, Y10
+	VMOVUPS      Y9, Y11
+	VFMADD231PS  Y10, Y0, Y11
+	VMOVUPS      Y11, (R9)(R10*1)
+	VFNMADD231PS Y10, Y0, Y9
+	VMOVUPS      Y9, (R9)(R10*2)
+	VMOVUPS      Y6, Y6
+	VFMADD231PS  Y8, Y3, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VMOVUPS      Y6, Y9
+	VFMADD231PS  Y7, Y1, Y9
+	VMOVUPS      Y9, (R9)(R11*1)
+	VFNMADD231PS Y7, Y1, Y6
+	VMOVUPS      Y6, (R9)(R10*4)
+	VMOVUPS      Y8, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile185
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          narrow183
+
+edge183:
 	TESTQ        BX, BX
-	JZ           end182
+	JZ           end183
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile185:
+tile186:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11631,9 +11705,9 @@ tile185:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile185
+	JNZ          tile186
 
-end182:
+end183:
 	VZEROUPPER
 	RET
 
@@ -11687,262 +11761,9 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide186:
+wide187:
 	CMPQ BX, $0x00000008
-	JLT  narrow186
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile187:
-	MOVQ        64(AX), R10
-	MOVQ        DI, R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 128(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 320(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 512(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 160(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 352(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 544(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 192(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 384(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 576(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 224(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 416(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 608(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 256(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 448(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 640(AX)
-	ADDQ        72(AX), R9
-	LEAQ        (R10)(R10*2), R11
-	LEAQ        (R9)(R10*4), R12
-	ADDQ        R10, R12
-	VMOVUPS     (R9), Y6
-	VMOVUPS     (R9)(R10*1), Y7
-	VMOVUPS     (R9)(R10*2), Y8
-	VMOVUPS     (R9)(R11*1), Y9
-	VMOVUPS     (R9)(R10*4), Y10
-	VMOVUPS     (R12), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, 288(AX)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, 480(AX)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, 672(AX)
-	MOVQ        48(AX), R10
-	MOVQ        SI, R9
-	VMOVUPS     128(AX), Y6
-	VMOVUPS     160(AX), Y7
-	VMOVUPS     192(AX), Y8
-	VMOVUPS     224(AX), Y9
-	VMOVUPS     256(AX), Y10
-	VMOVUPS     288(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     320(AX), Y6
-	VMOVUPS     352(AX), Y7
-	VMOVUPS     384(AX), Y8
-	VMOVUPS     416(AX), Y9
-	VMOVUPS     448(AX), Y10
-	VMOVUPS     480(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        40(AX), R9
-	VMOVUPS     512(AX), Y6
-	VMOVUPS     544(AX), Y7
-	VMOVUPS     576(AX), Y8
-	VMOVUPS     608(AX), Y9
-	VMOVUPS     640(AX), Y10
-	VMOVUPS     672(AX), Y11
-	VMULPS      Y4, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y5, Y10, Y10
-	VADDPS      Y7, Y8, Y12
-	VSUBPS      Y8, Y7, Y7
-	VADDPS      Y9, Y10, Y8
-	VSUBPS      Y10, Y9, Y9
-	VADDPS      Y12, Y6, Y6
-	VADDPS      Y8, Y6, Y6
-	VMOVUPS     Y6, (R9)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VMOVUPS     Y6, (R9)(R10*1)
-	VFMADD231PS Y12, Y2, Y11
-	VFMADD231PS Y8, Y3, Y11
-	VMOVUPS     Y11, (R9)(R10*2)
-	ADDQ        32(AX), SI
-	ADDQ        56(AX), DI
-	DECQ        R8
-	JNZ         tile187
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000008, BX
-	JMP         wide186
-
-narrow186:
-	CMPQ BX, $0x00000008
-	JLT  edge186
+	JLT  narrow187
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
@@ -12191,18 +12012,271 @@ tile188:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow186
+	JMP         wide187
 
-edge186:
+narrow187:
+	CMPQ BX, $0x00000008
+	JLT  edge187
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile189:
+	MOVQ        64(AX), R10
+	MOVQ        DI, R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 128(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 320(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 512(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 160(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 352(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 544(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 192(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 384(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 576(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 224(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 416(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 608(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 256(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 448(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 640(AX)
+	ADDQ        72(AX), R9
+	LEAQ        (R10)(R10*2), R11
+	LEAQ        (R9)(R10*4), R12
+	ADDQ        R10, R12
+	VMOVUPS     (R9), Y6
+	VMOVUPS     (R9)(R10*1), Y7
+	VMOVUPS     (R9)(R10*2), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VMOVUPS     (R9)(R10*4), Y10
+	VMOVUPS     (R12), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, 288(AX)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, 480(AX)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, 672(AX)
+	MOVQ        48(AX), R10
+	MOVQ        SI, R9
+	VMOVUPS     128(AX), Y6
+	VMOVUPS     160(AX), Y7
+	VMOVUPS     192(AX), Y8
+	VMOVUPS     224(AX), Y9
+	VMOVUPS     256(AX), Y10
+	VMOVUPS     288(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     320(AX), Y6
+	VMOVUPS     352(AX), Y7
+	VMOVUPS     384(AX), Y8
+	VMOVUPS     416(AX), Y9
+	VMOVUPS     448(AX), Y10
+	VMOVUPS     480(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        40(AX), R9
+	VMOVUPS     512(AX), Y6
+	VMOVUPS     544(AX), Y7
+	VMOVUPS     576(AX), Y8
+	VMOVUPS     608(AX), Y9
+	VMOVUPS     640(AX), Y10
+	VMOVUPS     672(AX), Y11
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y4, Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y5, Y10, Y10
+	VADDPS      Y7, Y8, Y12
+	VSUBPS      Y8, Y7, Y7
+	VADDPS      Y9, Y10, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y12, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (R9)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	VMOVUPS     Y6, (R9)(R10*1)
+	VFMADD231PS Y12, Y2, Y11
+	VFMADD231PS Y8, Y3, Y11
+	VMOVUPS     Y11, (R9)(R10*2)
+	ADDQ        32(AX), SI
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNZ         tile189
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000008, BX
+	JMP         narrow187
+
+edge187:
 	TESTQ        BX, BX
-	JZ           end186
+	JZ           end187
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile189:
+tile190:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12442,9 +12516,9 @@ tile189:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile189
+	JNZ         tile190
 
-end186:
+end187:
 	VZEROUPPER
 	RET
 
@@ -12456,87 +12530,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many190:
-	CMPQ    AX, $0x00000040
-	JLT     one190
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many190
-
-one190:
-	CMPQ    AX, $0x00000010
-	JLT     rest190
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one190
-
-rest190:
-	TESTQ     AX, AX
-	JZ        done190
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done190:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many191:
 	CMPQ    AX, $0x00000040
 	JLT     one191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12549,7 +12560,7 @@ one191:
 	JLT     rest191
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12567,16 +12578,16 @@ rest191:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done191:
 	VZEROUPPER
 	RET
 
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12587,19 +12598,19 @@ many192:
 	JLT     one192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12612,7 +12623,7 @@ one192:
 	JLT     rest192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12630,10 +12641,73 @@ rest192:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done192:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many193:
+	CMPQ    AX, $0x00000040
+	JLT     one193
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many193
+
+one193:
+	CMPQ    AX, $0x00000010
+	JLT     rest193
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one193
+
+rest193:
+	TESTQ     AX, AX
+	JZ        done193
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done193:
 	VZEROUPPER
 	RET
 
@@ -12645,9 +12719,9 @@ TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many193:
+many194:
 	CMPQ    AX, $0x00000040
-	JLT     one193
+	JLT     one194
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -12668,11 +12742,11 @@ many193:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many193
+	JMP     many194
 
-one193:
+one194:
 	CMPQ    AX, $0x00000010
-	JLT     rest193
+	JLT     rest194
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -12681,80 +12755,7 @@ one193:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one193
-
-rest193:
-	TESTQ     AX, AX
-	JZ        done193
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done193:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many194:
-	CMPQ      AX, $0x00000040
-	JLT       one194
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many194
-
-one194:
-	CMPQ      AX, $0x00000010
-	JLT       rest194
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one194
+	JMP     one194
 
 rest194:
 	TESTQ     AX, AX
@@ -12766,18 +12767,16 @@ rest194:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done194:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12788,25 +12787,25 @@ many195:
 	JLT       one195
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z2
 	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z3
 	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z4
 	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z5
 	VMOVUPS   Z5, 192(CX)
@@ -12821,7 +12820,7 @@ one195:
 	JLT       rest195
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z6
 	VMOVUPS   Z6, (CX)
@@ -12841,12 +12840,87 @@ rest195:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
 done195:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many196:
+	CMPQ      AX, $0x00000040
+	JLT       one196
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many196
+
+one196:
+	CMPQ      AX, $0x00000010
+	JLT       rest196
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one196
+
+rest196:
+	TESTQ     AX, AX
+	JZ        done196
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done196:
 	VZEROUPPER
 	RET
 
@@ -12858,9 +12932,9 @@ TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many196:
+many197:
 	CMPQ    AX, $0x00000040
-	JLT     one196
+	JLT     one197
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12885,11 +12959,11 @@ many196:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many196
+	JMP     many197
 
-one196:
+one197:
 	CMPQ    AX, $0x00000010
-	JLT     rest196
+	JLT     rest197
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -12899,86 +12973,7 @@ one196:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one196
-
-rest196:
-	TESTQ     AX, AX
-	JZ        done196
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done196:
-	VZEROUPPER
-	RET
-
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many197:
-	CMPQ      AX, $0x00000040
-	JLT       one197
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many197
-
-one197:
-	CMPQ      AX, $0x00000010
-	JLT       rest197
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one197
+	JMP     one197
 
 rest197:
 	TESTQ     AX, AX
@@ -12990,19 +12985,17 @@ rest197:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K2, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done197:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13014,37 +13007,29 @@ many198:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -13059,10 +13044,8 @@ one198:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z2
-	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z2, K1, Z1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -13082,6 +13065,97 @@ rest198:
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K2, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done198:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many199:
+	CMPQ      AX, $0x00000040
+	JLT       one199
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many199
+
+one199:
+	CMPQ      AX, $0x00000010
+	JLT       rest199
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one199
+
+rest199:
+	TESTQ     AX, AX
+	JZ        done199
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS   constF32_3f800000<>+0(SB), Z2
 	VMOVUPS.Z Z2, K2, Z2
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
@@ -13089,7 +13163,7 @@ rest198:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done198:
+done199:
 	VZEROUPPER
 	RET
 
@@ -13101,9 +13175,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many199:
+many200:
 	CMPQ    AX, $0x00000040
-	JLT     one199
+	JLT     one200
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13136,11 +13210,11 @@ many199:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many199
+	JMP     many200
 
-one199:
+one200:
 	CMPQ    AX, $0x00000010
-	JLT     rest199
+	JLT     rest200
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13152,11 +13226,11 @@ one199:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one199
+	JMP     one200
 
-rest199:
+rest200:
 	TESTQ     AX, AX
-	JZ        done199
+	JZ        done200
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13170,7 +13244,7 @@ rest199:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done199:
+done200:
 	VZEROUPPER
 	RET
 
@@ -13182,9 +13256,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many200:
+many201:
 	CMPQ         AX, $0x00000040
-	JLT          one200
+	JLT          one201
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13213,11 +13287,11 @@ many200:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many200
+	JMP          many201
 
-one200:
+one201:
 	CMPQ         AX, $0x00000010
-	JLT          rest200
+	JLT          rest201
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13228,11 +13302,11 @@ one200:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one200
+	JMP          one201
 
-rest200:
+rest201:
 	TESTQ        AX, AX
-	JZ           done200
+	JZ           done201
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13245,7 +13319,7 @@ rest200:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done200:
+done201:
 	VZEROUPPER
 	RET
 
@@ -13256,74 +13330,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many201:
-	CMPQ    AX, $0x00000040
-	JLT     one201
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many201
-
-one201:
-	CMPQ    AX, $0x00000010
-	JLT     rest201
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one201
-
-rest201:
-	TESTQ     AX, AX
-	JZ        done201
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done201:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many202:
 	CMPQ    AX, $0x00000040
 	JLT     one202
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13334,7 +13354,7 @@ one202:
 	CMPQ    AX, $0x00000010
 	JLT     rest202
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13350,16 +13370,16 @@ rest202:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done202:
 	VZEROUPPER
 	RET
 
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13368,16 +13388,16 @@ many203:
 	CMPQ    AX, $0x00000040
 	JLT     one203
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13388,7 +13408,7 @@ one203:
 	CMPQ    AX, $0x00000010
 	JLT     rest203
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13404,16 +13424,16 @@ rest203:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done203:
 	VZEROUPPER
 	RET
 
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// func squareF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13422,16 +13442,16 @@ many204:
 	CMPQ    AX, $0x00000040
 	JLT     one204
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13442,7 +13462,7 @@ one204:
 	CMPQ    AX, $0x00000010
 	JLT     rest204
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13458,10 +13478,64 @@ rest204:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done204:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many205:
+	CMPQ    AX, $0x00000040
+	JLT     one205
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many205
+
+one205:
+	CMPQ    AX, $0x00000010
+	JLT     rest205
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one205
+
+rest205:
+	TESTQ     AX, AX
+	JZ        done205
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done205:
 	VZEROUPPER
 	RET
 
@@ -13472,9 +13546,9 @@ TEXT ·roundF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many205:
+many206:
 	CMPQ        AX, $0x00000040
-	JLT         one205
+	JLT         one206
 	VMOVUPS     (DX), Z0
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, (CX)
@@ -13490,22 +13564,22 @@ many205:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many205
+	JMP         many206
 
-one205:
+one206:
 	CMPQ        AX, $0x00000010
-	JLT         rest205
+	JLT         rest206
 	VMOVUPS     (DX), Z0
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, (CX)
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one205
+	JMP         one206
 
-rest205:
+rest206:
 	TESTQ       AX, AX
-	JZ          done205
+	JZ          done206
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13515,7 +13589,7 @@ rest205:
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, K1, (CX)
 
-done205:
+done206:
 	VZEROUPPER
 	RET
 
@@ -13526,89 +13600,27 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many206:
-	CMPQ    AX, $0x00000040
-	JLT     one206
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many206
-
-one206:
-	CMPQ    AX, $0x00000010
-	JLT     rest206
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one206
-
-rest206:
-	TESTQ     AX, AX
-	JZ        done206
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VSQRTPS   Z0, Z0
-	VDIVPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done206:
-	VZEROUPPER
-	RET
-
-// func reciprocalF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many207:
 	CMPQ    AX, $0x00000040
 	JLT     one207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
@@ -13621,6 +13633,7 @@ one207:
 	JLT     rest207
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -13638,10 +13651,71 @@ rest207:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done207:
+	VZEROUPPER
+	RET
+
+// func reciprocalF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many208:
+	CMPQ    AX, $0x00000040
+	JLT     one208
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many208
+
+one208:
+	CMPQ    AX, $0x00000010
+	JLT     rest208
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one208
+
+rest208:
+	TESTQ     AX, AX
+	JZ        done208
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done208:
 	VZEROUPPER
 	RET
 
@@ -13652,9 +13726,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many208:
+many209:
 	CMPQ    AX, $0x00000040
-	JLT     one208
+	JLT     one209
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13674,11 +13748,11 @@ many208:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many208
+	JMP     many209
 
-one208:
+one209:
 	CMPQ    AX, $0x00000010
-	JLT     rest208
+	JLT     rest209
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13686,11 +13760,11 @@ one208:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one208
+	JMP     one209
 
-rest208:
+rest209:
 	TESTQ     AX, AX
-	JZ        done208
+	JZ        done209
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13701,7 +13775,7 @@ rest208:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done208:
+done209:
 	VZEROUPPER
 	RET
 
@@ -13712,9 +13786,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many209:
+many210:
 	CMPQ    AX, $0x00000040
-	JLT     one209
+	JLT     one210
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13742,76 +13816,16 @@ many209:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many209
-
-one209:
-	CMPQ    AX, $0x00000010
-	JLT     rest209
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one209
-
-rest209:
-	TESTQ     AX, AX
-	JZ        done209
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done209:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many210:
-	CMPQ    AX, $0x00000040
-	JLT     one210
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many210
 
 one210:
 	CMPQ    AX, $0x00000010
 	JLT     rest210
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13826,17 +13840,20 @@ rest210:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done210:
 	VZEROUPPER
 	RET
 
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13848,16 +13865,16 @@ many211:
 	CMPQ    AX, $0x00000040
 	JLT     one211
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13868,7 +13885,7 @@ one211:
 	CMPQ    AX, $0x00000010
 	JLT     rest211
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13884,16 +13901,16 @@ rest211:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done211:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13905,16 +13922,16 @@ many212:
 	CMPQ    AX, $0x00000040
 	JLT     one212
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13925,7 +13942,7 @@ one212:
 	CMPQ    AX, $0x00000010
 	JLT     rest212
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13941,16 +13958,16 @@ rest212:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done212:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13962,16 +13979,16 @@ many213:
 	CMPQ    AX, $0x00000040
 	JLT     one213
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13982,7 +13999,7 @@ one213:
 	CMPQ    AX, $0x00000010
 	JLT     rest213
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13998,10 +14015,67 @@ rest213:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done213:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many214:
+	CMPQ    AX, $0x00000040
+	JLT     one214
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many214
+
+one214:
+	CMPQ    AX, $0x00000010
+	JLT     rest214
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one214
+
+rest214:
+	TESTQ     AX, AX
+	JZ        done214
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done214:
 	VZEROUPPER
 	RET
 
@@ -14015,9 +14089,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many214:
+many215:
 	CMPQ        AX, $0x00000040
-	JLT         one214
+	JLT         one215
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14037,11 +14111,11 @@ many214:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many214
+	JMP         many215
 
-one214:
+one215:
 	CMPQ        AX, $0x00000010
-	JLT         rest214
+	JLT         rest215
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14049,11 +14123,11 @@ one214:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one214
+	JMP         one215
 
-rest214:
+rest215:
 	TESTQ       AX, AX
-	JZ          done214
+	JZ          done215
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14064,7 +14138,7 @@ rest214:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done214:
+done215:
 	VZEROUPPER
 	RET
 
@@ -14078,9 +14152,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many215:
+many216:
 	CMPQ    AX, $0x00000040
-	JLT     one215
+	JLT     one216
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -14091,20 +14165,20 @@ many215:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many215
+	JMP     many216
 
-one215:
+one216:
 	CMPQ    AX, $0x00000010
-	JLT     rest215
+	JLT     rest216
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one215
+	JMP     one216
 
-rest215:
+rest216:
 	TESTQ     AX, AX
-	JZ        done215
+	JZ        done216
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14113,7 +14187,7 @@ rest215:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done215:
+done216:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14141,9 +14215,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many216:
+many217:
 	CMPQ        AX, $0x00000040
-	JLT         one216
+	JLT         one217
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -14159,22 +14233,22 @@ many216:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many216
+	JMP         many217
 
-one216:
+one217:
 	CMPQ        AX, $0x00000010
-	JLT         rest216
+	JLT         rest217
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one216
+	JMP         one217
 
-rest216:
+rest217:
 	TESTQ       AX, AX
-	JZ          done216
+	JZ          done217
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14184,7 +14258,7 @@ rest216:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done216:
+done217:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14211,9 +14285,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many217:
+many218:
 	CMPQ      AX, $0x00000020
-	JLT       one217
+	JLT       one218
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14226,11 +14300,11 @@ many217:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many217
+	JMP       many218
 
-one217:
+one218:
 	CMPQ      AX, $0x00000010
-	JLT       rest217
+	JLT       rest218
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14238,11 +14312,11 @@ one217:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one217
+	JMP       one218
 
-rest217:
+rest218:
 	TESTQ     AX, AX
-	JZ        done217
+	JZ        done218
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14255,7 +14329,7 @@ rest217:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done217:
+done218:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14267,6 +14341,86 @@ done217:
 	VMAXPS        X2, X1, X1
 	VPERMILPS     $0x01, X1, X2
 	VMAXPS        X2, X1, X1
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VORPS         Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VORPS         X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VORPS         X2, X0, X0
+	VPERMILPS     $0x01, X0, X2
+	VORPS         X2, X0, X0
+	VADDSS        X0, X1, X1
+	VMOVD         X1, AX
+	MOVQ          AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func minOfF32AVX512(n int, a *byte) uint64
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·minOfF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ    n+0(FP), AX
+	MOVQ    a+8(FP), CX
+	VMOVUPS constF32_7f800000<>+0(SB), Z0
+	VMOVUPS constF32_7f800000<>+0(SB), Z1
+	VMOVUPS constF32_7f800000<>+0(SB), Z2
+	VPXORD  Z3, Z3, Z3
+
+many219:
+	CMPQ      AX, $0x00000020
+	JLT       one219
+	VMOVUPS   (CX), Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVUPS.Z Z4, K1, Z5
+	VORPS     Z5, Z3, Z3
+	VMINPS    Z4, Z1, Z1
+	VMOVUPS   64(CX), Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVUPS.Z Z4, K1, Z5
+	VORPS     Z5, Z3, Z3
+	VMINPS    Z4, Z2, Z2
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000020, AX
+	JMP       many219
+
+one219:
+	CMPQ      AX, $0x00000010
+	JLT       rest219
+	VMOVUPS   (CX), Z4
+	VCMPPS    $0x03, Z4, Z4, K1
+	VMOVUPS.Z Z4, K1, Z5
+	VORPS     Z5, Z3, Z3
+	VMINPS    Z4, Z1, Z1
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, AX
+	JMP       one219
+
+rest219:
+	TESTQ     AX, AX
+	JZ        done219
+	MOVQ      AX, DX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     DX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z4
+	VBLENDMPS Z4, Z0, K1, Z6
+	VCMPPS    $0x03, Z6, Z6, K1
+	VMOVUPS.Z Z6, K1, Z0
+	VORPS     Z0, Z3, Z3
+	VMINPS    Z6, Z1, Z1
+
+done219:
+	VMINPS        Z2, Z1, Z1
+	VCMPPS        $0x03, Z3, Z3, K1
+	VMOVUPS.Z     Z3, K1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VMINPS        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VMINPS        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VMINPS        X2, X1, X1
+	VPERMILPS     $0x01, X1, X2
+	VMINPS        X2, X1, X1
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VORPS         Y0, Y2, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -14298,7 +14452,7 @@ TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group218:
+group220:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -14314,9 +14468,9 @@ group218:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many219:
+many221:
 	CMPQ        R12, $0x00000020
-	JLT         one219
+	JLT         one221
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14347,11 +14501,11 @@ many219:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
-	JMP         many219
+	JMP         many221
 
-one219:
+one221:
 	CMPQ        R12, $0x00000010
-	JLT         rest219
+	JLT         rest221
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14369,11 +14523,11 @@ one219:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         one219
+	JMP         one221
 
-rest219:
+rest221:
 	TESTQ       R12, R12
-	JZ          done219
+	JZ          done221
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -14393,7 +14547,7 @@ rest219:
 	VMOVUPS.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PS Z9, Z10, Z4
 
-done219:
+done221:
 	VADDPS        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPS        Y1, Y9, Y9
@@ -14436,13 +14590,13 @@ done219:
 	VMULSS        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh220
+	JZ            fresh222
 	VADDSS        (SI), X10, X10
 	VADDSS        4(SI), X11, X11
 	VADDSS        8(SI), X12, X12
 	VADDSS        12(SI), X13, X13
 
-fresh220:
+fresh222:
 	VMOVSS X10, (SI)
 	VMOVSS X11, 4(SI)
 	VMOVSS X12, 8(SI)
@@ -14452,7 +14606,7 @@ fresh220:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group218
+	JNZ    group220
 	VZEROUPPER
 	RET
 
@@ -14466,9 +14620,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide221:
+wide223:
 	CMPQ    CX, $0x00000040
-	JLT     narrow221
+	JLT     narrow223
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14476,7 +14630,7 @@ wide221:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row222:
+row224:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -14487,7 +14641,7 @@ row222:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row222
+	JNZ     row224
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -14495,30 +14649,30 @@ row222:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide221
+	JMP     wide223
 
-narrow221:
+narrow223:
 	CMPQ    CX, $0x00000010
-	JLT     edge221
+	JLT     edge223
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row223:
+row225:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row223
+	JNZ     row225
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow221
+	JMP     narrow223
 
-edge221:
+edge223:
 	TESTQ     CX, CX
-	JZ        end221
+	JZ        end223
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14527,15 +14681,15 @@ edge221:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row224:
+row226:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row224
+	JNZ       row226
 	VMOVUPS   Z0, K1, (DX)
 
-end221:
+end223:
 	VZEROUPPER
 	RET
 
@@ -14550,9 +14704,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide225:
+wide227:
 	CMPQ    CX, $0x00000040
-	JLT     narrow225
+	JLT     narrow227
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14564,7 +14718,7 @@ wide225:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row226:
+row228:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14579,7 +14733,7 @@ row226:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row226
+	JNZ         row228
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14588,33 +14742,33 @@ row226:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide225
+	JMP         wide227
 
-narrow225:
+narrow227:
 	CMPQ    CX, $0x00000010
-	JLT     edge225
+	JLT     edge227
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row227:
+row229:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row227
+	JNZ         row229
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow225
+	JMP         narrow227
 
-edge225:
+edge227:
 	TESTQ     CX, CX
-	JZ        end225
+	JZ        end227
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14624,16 +14778,16 @@ edge225:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row228:
+row230:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row228
+	JNZ         row230
 	VMOVUPS     Z0, K1, (DX)
 
-end225:
+end227:
 	VZEROUPPER
 	RET
 
@@ -14649,9 +14803,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide229:
+wide231:
 	CMPQ    CX, $0x00000040
-	JLT     narrow229
+	JLT     narrow231
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14664,7 +14818,7 @@ wide229:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row230:
+row232:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14684,7 +14838,7 @@ row230:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row230
+	JNZ         row232
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14694,18 +14848,18 @@ row230:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide229
+	JMP         wide231
 
-narrow229:
+narrow231:
 	CMPQ    CX, $0x00000010
-	JLT     edge229
+	JLT     edge231
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row231:
+row233:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14713,18 +14867,18 @@ row231:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row231
+	JNZ         row233
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow229
+	JMP         narrow231
 
-edge229:
+edge231:
 	TESTQ     CX, CX
-	JZ        end229
+	JZ        end231
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14735,7 +14889,7 @@ edge229:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row232:
+row234:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14743,10 +14897,10 @@ row232:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row232
+	JNZ         row234
 	VMOVUPS     Z0, K1, (DX)
 
-end229:
+end231:
 	VZEROUPPER
 	RET
 
@@ -14760,9 +14914,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide233:
+wide235:
 	CMPQ    CX, $0x00000040
-	JLT     narrow233
+	JLT     narrow235
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14771,7 +14925,7 @@ wide233:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row234:
+row236:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -14787,38 +14941,38 @@ row234:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row234
+	JNZ     row236
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide233
+	JMP     wide235
 
-narrow233:
+narrow235:
 	CMPQ    CX, $0x00000010
-	JLT     edge233
+	JLT     edge235
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row235:
+row237:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row235
+	JNZ     row237
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow233
+	JMP     narrow235
 
-edge233:
+edge235:
 	TESTQ     CX, CX
-	JZ        end233
+	JZ        end235
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14828,16 +14982,16 @@ edge233:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row236:
+row238:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row236
+	JNZ       row238
 
-end233:
+end235:
 	VZEROUPPER
 	RET
 
@@ -14851,9 +15005,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide237:
+wide239:
 	CMPQ    CX, $0x00000040
-	JLT     narrow237
+	JLT     narrow239
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14862,7 +15016,7 @@ wide237:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row238:
+row240:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -14886,22 +15040,22 @@ row238:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row238
+	JNZ     row240
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide237
+	JMP     wide239
 
-narrow237:
+narrow239:
 	CMPQ    CX, $0x00000010
-	JLT     edge237
+	JLT     edge239
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row239:
+row241:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -14910,16 +15064,16 @@ row239:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row239
+	JNZ     row241
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow237
+	JMP     narrow239
 
-edge237:
+edge239:
 	TESTQ     CX, CX
-	JZ        end237
+	JZ        end239
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14929,7 +15083,7 @@ edge237:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row240:
+row242:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -14938,9 +15092,9 @@ row240:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row240
+	JNZ       row242
 
-end237:
+end239:
 	VZEROUPPER
 	RET
 
@@ -14955,9 +15109,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide241:
+wide243:
 	CMPQ    CX, $0x00000040
-	JLT     narrow241
+	JLT     narrow243
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14970,7 +15124,7 @@ wide241:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row242:
+row244:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -14986,41 +15140,41 @@ row242:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row242
+	JNZ         row244
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide241
+	JMP         wide243
 
-narrow241:
+narrow243:
 	CMPQ    CX, $0x00000010
-	JLT     edge241
+	JLT     edge243
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row243:
+row245:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row243
+	JNZ         row245
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow241
+	JMP         narrow243
 
-edge241:
+edge243:
 	TESTQ     CX, CX
-	JZ        end241
+	JZ        end243
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15031,16 +15185,16 @@ edge241:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row244:
+row246:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row244
+	JNZ         row246
 
-end241:
+end243:
 	VZEROUPPER
 	RET
 
@@ -15055,9 +15209,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide245:
+wide247:
 	CMPQ    CX, $0x00000040
-	JLT     narrow245
+	JLT     narrow247
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15070,7 +15224,7 @@ wide245:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row246:
+row248:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -15094,24 +15248,24 @@ row246:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row246
+	JNZ         row248
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide245
+	JMP         wide247
 
-narrow245:
+narrow247:
 	CMPQ    CX, $0x00000010
-	JLT     edge245
+	JLT     edge247
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row247:
+row249:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -15120,17 +15274,17 @@ row247:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row247
+	JNZ         row249
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow245
+	JMP         narrow247
 
-edge245:
+edge247:
 	TESTQ     CX, CX
-	JZ        end245
+	JZ        end247
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15141,7 +15295,7 @@ edge245:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row248:
+row250:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -15150,9 +15304,9 @@ row248:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row248
+	JNZ         row250
 
-end245:
+end247:
 	VZEROUPPER
 	RET
 
@@ -15170,9 +15324,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide249:
+wide251:
 	CMPQ    CX, $0x00000040
-	JLT     narrow249
+	JLT     narrow251
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15190,7 +15344,7 @@ wide249:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row250:
+row252:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -15215,7 +15369,7 @@ row250:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row250
+	JNZ         row252
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -15223,11 +15377,11 @@ row250:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide249
+	JMP         wide251
 
-narrow249:
+narrow251:
 	CMPQ    CX, $0x00000010
-	JLT     edge249
+	JLT     edge251
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -15236,7 +15390,7 @@ narrow249:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row251:
+row253:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15246,7 +15400,7 @@ row251:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row251
+	JNZ         row253
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -15254,11 +15408,11 @@ row251:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow249
+	JMP         narrow251
 
-edge249:
+edge251:
 	TESTQ     CX, CX
-	JZ        end249
+	JZ        end251
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -15271,7 +15425,7 @@ edge249:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row252:
+row254:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15281,163 +15435,15 @@ row252:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row252
+	JNZ         row254
 
-end249:
+end251:
 	VZEROUPPER
 	RET
 
 // func momentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many253:
-	CMPQ         AX, $0x00000020
-	JLT          one253
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, (CX)
-	VMOVUPS      64(CX), Z2
-	VMOVUPS      64(DX), Z3
-	VMOVUPS      64(BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, 64(DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000020, AX
-	JMP          many253
-
-one253:
-	CMPQ         AX, $0x00000010
-	JLT          rest253
-	VMOVUPS      (CX), Z2
-	VMOVUPS      (DX), Z3
-	VMOVUPS      (BX), Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          one253
-
-rest253:
-	TESTQ        AX, AX
-	JZ           done253
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    (DX), K1, Z3
-	VMOVUPS.Z    (BX), K1, Z4
-	VFMADD213PS  Z4, Z1, Z3
-	VMOVUPS      Z3, K1, (DX)
-	VFNMADD231PS Z0, Z3, Z2
-	VMOVUPS      Z2, K1, (CX)
-
-done253:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Z0
-	VBROADCASTSS 4(SI), Z1
-
-many254:
-	CMPQ    AX, $0x00000020
-	JLT     one254
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	VMOVUPS 64(CX), Z2
-	VMOVUPS 64(DX), Z3
-	VMOVUPS 64(BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, 64(DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000020, AX
-	JMP     many254
-
-one254:
-	CMPQ    AX, $0x00000010
-	JLT     rest254
-	VMOVUPS (CX), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (BX), Z4
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one254
-
-rest254:
-	TESTQ     AX, AX
-	JZ        done254
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (CX), K1, Z2
-	VMOVUPS.Z (DX), K1, Z3
-	VMOVUPS.Z (BX), K1, Z4
-	VMULPS    Z0, Z4, Z4
-	VMULPS    Z1, Z3, Z3
-	VSUBPS    Z4, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	VADDPS    Z3, Z2, Z2
-	VMOVUPS   Z2, K1, (CX)
-
-done254:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -15454,16 +15460,14 @@ many255:
 	VMOVUPS      (BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, (CX)
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      64(DX), Z3
 	VMOVUPS      64(BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, 64(DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, 64(CX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
@@ -15479,8 +15483,7 @@ one255:
 	VMOVUPS      (BX), Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, (CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -15501,17 +15504,16 @@ rest255:
 	VMOVUPS.Z    (BX), K1, Z4
 	VFMADD213PS  Z4, Z1, Z3
 	VMOVUPS      Z3, K1, (DX)
-	VFMADD231PS  Z1, Z3, Z4
-	VFNMADD231PS Z0, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
 done255:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -15530,8 +15532,6 @@ many256:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, (CX)
 	VMOVUPS 64(CX), Z2
@@ -15541,8 +15541,6 @@ many256:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, 64(DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, 64(CX)
 	ADDQ    $0x00000080, CX
@@ -15561,8 +15559,6 @@ one256:
 	VMULPS  Z1, Z3, Z3
 	VSUBPS  Z4, Z3, Z3
 	VMOVUPS Z3, (DX)
-	VMULPS  Z1, Z3, Z3
-	VSUBPS  Z4, Z3, Z3
 	VADDPS  Z3, Z2, Z2
 	VMOVUPS Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -15586,12 +15582,170 @@ rest256:
 	VMULPS    Z1, Z3, Z3
 	VSUBPS    Z4, Z3, Z3
 	VMOVUPS   Z3, K1, (DX)
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)
+
+done256:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many257:
+	CMPQ         AX, $0x00000020
+	JLT          one257
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	VMOVUPS      64(CX), Z2
+	VMOVUPS      64(DX), Z3
+	VMOVUPS      64(BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, 64(DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000020, AX
+	JMP          many257
+
+one257:
+	CMPQ         AX, $0x00000010
+	JLT          rest257
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (DX), Z3
+	VMOVUPS      (BX), Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
+	JMP          one257
+
+rest257:
+	TESTQ        AX, AX
+	JZ           done257
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    (DX), K1, Z3
+	VMOVUPS.Z    (BX), K1, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VMOVUPS      Z3, K1, (DX)
+	VFMADD231PS  Z1, Z3, Z4
+	VFNMADD231PS Z0, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+
+done257:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many258:
+	CMPQ    AX, $0x00000020
+	JLT     one258
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
+	JMP     many258
+
+one258:
+	CMPQ    AX, $0x00000010
+	JLT     rest258
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one258
+
+rest258:
+	TESTQ     AX, AX
+	JZ        done258
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (BX), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z3, K1, (DX)
 	VMULPS    Z1, Z3, Z3
 	VSUBPS    Z4, Z3, Z3
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done256:
+done258:
 	VZEROUPPER
 	RET
 
@@ -15606,9 +15760,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many257:
+many259:
 	CMPQ        AX, $0x00000020
-	JLT         one257
+	JLT         one259
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15635,11 +15789,11 @@ many257:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many257
+	JMP         many259
 
-one257:
+one259:
 	CMPQ        AX, $0x00000010
-	JLT         rest257
+	JLT         rest259
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15655,11 +15809,11 @@ one257:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one257
+	JMP         one259
 
-rest257:
+rest259:
 	TESTQ       AX, AX
-	JZ          done257
+	JZ          done259
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15677,7 +15831,7 @@ rest257:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done257:
+done259:
 	VZEROUPPER
 	RET
 
@@ -15695,9 +15849,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one258:
+one260:
 	CMPQ        AX, $0x00000010
-	JLT         rest258
+	JLT         rest260
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15719,11 +15873,11 @@ one258:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one258
+	JMP         one260
 
-rest258:
+rest260:
 	TESTQ       AX, AX
-	JZ          done258
+	JZ          done260
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15746,7 +15900,7 @@ rest258:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done258:
+done260:
 	VZEROUPPER
 	RET
 
@@ -15765,9 +15919,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one259:
+one261:
 	CMPQ         AX, $0x00000010
-	JLT          rest259
+	JLT          rest261
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15795,11 +15949,11 @@ one259:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one259
+	JMP          one261
 
-rest259:
+rest261:
 	TESTQ        AX, AX
-	JZ           done259
+	JZ           done261
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15827,7 +15981,7 @@ rest259:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done259:
+done261:
 	VZEROUPPER
 	RET
 
@@ -15845,9 +15999,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one260:
+one262:
 	CMPQ         AX, $0x00000010
-	JLT          rest260
+	JLT          rest262
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15880,11 +16034,11 @@ one260:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one260
+	JMP          one262
 
-rest260:
+rest262:
 	TESTQ        AX, AX
-	JZ           done260
+	JZ           done262
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -15918,7 +16072,7 @@ rest260:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done260:
+done262:
 	VZEROUPPER
 	RET
 
@@ -15938,9 +16092,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one261:
+one263:
 	CMPQ        AX, $0x00000010
-	JLT         rest261
+	JLT         rest263
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -15964,11 +16118,11 @@ one261:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one261
+	JMP         one263
 
-rest261:
+rest263:
 	TESTQ       AX, AX
-	JZ          done261
+	JZ          done263
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15993,7 +16147,7 @@ rest261:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done261:
+done263:
 	VZEROUPPER
 	RET
 
@@ -16004,24 +16158,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide262:
+wide264:
 	CMPQ DX, $0x00000020
-	JLT  narrow262
+	JLT  narrow264
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel263:
+pixel265:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line263:
+line265:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap263:
+tap265:
 	VMOVUPS (R10), Z2
 	VMAXPS  Z0, Z2, Z0
 	VMOVUPS 64(R10), Z2
@@ -16029,11 +16183,11 @@ tap263:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap263
+	JNZ     tap265
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line263
+	JNZ     line265
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -16041,54 +16195,54 @@ tap263:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel263
+	JNZ     pixel265
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     wide262
+	JMP     wide264
 
-narrow262:
+narrow264:
 	CMPQ DX, $0x00000010
-	JLT  edge262
+	JLT  edge264
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel264:
+pixel266:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line264:
+line266:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap264:
+tap266:
 	VMOVUPS (R10), Z1
 	VMAXPS  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap264
+	JNZ     tap266
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line264
+	JNZ     line266
 	VMOVUPS Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel264
+	JNZ     pixel266
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     narrow262
+	JMP     narrow264
 
-edge262:
+edge264:
 	TESTQ DX, DX
-	JZ    end262
+	JZ    end264
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -16097,35 +16251,35 @@ edge262:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel265:
+pixel267:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line265:
+line267:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap265:
+tap267:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap265
+	JNZ       tap267
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line265
+	JNZ       line267
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel265
+	JNZ       pixel267
 
-end262:
+end264:
 	VZEROUPPER
 	RET
 
@@ -16138,14 +16292,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide266:
+wide268:
 	CMPQ SI, $0x00000020
-	JLT  narrow266
+	JLT  narrow268
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel267:
+pixel269:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	VMOVUPS   64(BX)(R8*1), Z2
@@ -16168,13 +16322,13 @@ pixel267:
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	JMP       next267
+	JMP       next269
 
-line267:
+line269:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap267:
+tap269:
 	VMOVUPS   (CX)(R12*1), Z4
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
 	VMAXPS    Z4, Z5, Z5
@@ -16190,36 +16344,36 @@ tap267:
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
 
-next267:
+next269:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap267
+	JNZ  tap269
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line267
+	JNZ  line269
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel267
+	JNZ  pixel269
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000020, SI
-	JMP  wide266
+	JMP  wide268
 
-narrow266:
+narrow268:
 	CMPQ SI, $0x00000010
-	JLT  edge266
+	JLT  edge268
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel268:
+pixel270:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -16233,13 +16387,13 @@ pixel268:
 	VMOVUPS.Z Z1, K1, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
-	JMP       next268
+	JMP       next270
 
-line268:
+line270:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap268:
+tap270:
 	VMOVUPS   (CX)(R12*1), Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16248,31 +16402,31 @@ tap268:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
 
-next268:
+next270:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap268
+	JNZ  tap270
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line268
+	JNZ  line270
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel268
+	JNZ  pixel270
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000010, SI
-	JMP  narrow266
+	JMP  narrow268
 
-edge266:
+edge268:
 	TESTQ SI, SI
-	JZ    end266
+	JZ    end268
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -16282,7 +16436,7 @@ edge266:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel269:
+pixel271:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -16296,13 +16450,13 @@ pixel269:
 	VMOVUPS.Z Z1, K2, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
-	JMP       next269
+	JMP       next271
 
-line269:
+line271:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap269:
+tap271:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16311,23 +16465,23 @@ tap269:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
 
-next269:
+next271:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap269
+	JNZ  tap271
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line269
+	JNZ  line271
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel269
+	JNZ  pixel271
 
-end266:
+end268:
 	VZEROUPPER
 	RET
 
@@ -16342,16 +16496,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide270:
+wide272:
 	CMPQ    CX, $0x00000020
-	JLT     narrow270
+	JLT     narrow272
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel271:
+pixel273:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -16363,22 +16517,22 @@ pixel271:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel271
+	JNZ         pixel273
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide270
+	JMP         wide272
 
-narrow270:
+narrow272:
 	CMPQ    CX, $0x00000010
-	JLT     edge270
+	JLT     edge272
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel272:
+pixel274:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16386,16 +16540,16 @@ pixel272:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel272
+	JNZ         pixel274
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow270
+	JMP         narrow272
 
-edge270:
+edge272:
 	TESTQ     CX, CX
-	JZ        end270
+	JZ        end272
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16405,7 +16559,7 @@ edge270:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel273:
+pixel275:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -16413,9 +16567,9 @@ pixel273:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel273
+	JNZ         pixel275
 
-end270:
+end272:
 	VZEROUPPER
 	RET
 
@@ -16430,16 +16584,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide274:
+wide276:
 	CMPQ    CX, $0x00000020
-	JLT     narrow274
+	JLT     narrow276
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel275:
+pixel277:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -16449,41 +16603,41 @@ pixel275:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel275
+	JNZ         pixel277
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide274
+	JMP         wide276
 
-narrow274:
+narrow276:
 	CMPQ    CX, $0x00000010
-	JLT     edge274
+	JLT     edge276
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel276:
+pixel278:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel276
+	JNZ         pixel278
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow274
+	JMP         narrow276
 
-edge274:
+edge276:
 	TESTQ     CX, CX
-	JZ        end274
+	JZ        end276
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -16493,17 +16647,17 @@ edge274:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel277:
+pixel279:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel277
+	JNZ         pixel279
 	VMOVUPS     Z0, K1, (R8)
 
-end274:
+end276:
 	VZEROUPPER
 	RET
 
@@ -16519,16 +16673,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide278:
+wide280:
 	CMPQ CX, $0x00000020
-	JLT  narrow278
+	JLT  narrow280
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel279:
+pixel281:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16558,24 +16712,24 @@ pixel279:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel279
+	JNZ       pixel281
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide278
+	JMP       wide280
 
-narrow278:
+narrow280:
 	CMPQ CX, $0x00000010
-	JLT  edge278
+	JLT  edge280
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel280:
+pixel282:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16593,17 +16747,17 @@ pixel280:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel280
+	JNZ       pixel282
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow278
+	JMP       narrow280
 
-edge278:
+edge280:
 	TESTQ CX, CX
-	JZ    end278
+	JZ    end280
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16614,7 +16768,7 @@ edge278:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel281:
+pixel283:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16632,9 +16786,9 @@ pixel281:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel281
+	JNZ       pixel283
 
-end278:
+end280:
 	VZEROUPPER
 	RET
 
@@ -16650,16 +16804,16 @@ TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide282:
+wide284:
 	CMPQ CX, $0x00000020
-	JLT  narrow282
+	JLT  narrow284
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel283:
+pixel285:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16689,24 +16843,24 @@ pixel283:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel283
+	JNZ       pixel285
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide282
+	JMP       wide284
 
-narrow282:
+narrow284:
 	CMPQ CX, $0x00000010
-	JLT  edge282
+	JLT  edge284
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel284:
+pixel286:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16724,17 +16878,17 @@ pixel284:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel284
+	JNZ       pixel286
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow282
+	JMP       narrow284
 
-edge282:
+edge284:
 	TESTQ CX, CX
-	JZ    end282
+	JZ    end284
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16745,7 +16899,7 @@ edge282:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel285:
+pixel287:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16763,9 +16917,9 @@ pixel285:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel285
+	JNZ       pixel287
 
-end282:
+end284:
 	VZEROUPPER
 	RET
 
@@ -16779,14 +16933,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide286:
+wide288:
 	CMPQ CX, $0x00000020
-	JLT  narrow286
+	JLT  narrow288
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy287:
+copy289:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16796,35 +16950,35 @@ copy287:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy287
+	JNZ        copy289
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide286
+	JMP        wide288
 
-narrow286:
+narrow288:
 	CMPQ CX, $0x00000010
-	JLT  edge286
+	JLT  edge288
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy288:
+copy290:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy288
+	JNZ        copy290
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow286
+	JMP        narrow288
 
-edge286:
+edge288:
 	TESTQ CX, CX
-	JZ    end286
+	JZ    end288
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16833,16 +16987,16 @@ edge286:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy289:
+copy291:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy289
+	JNZ        copy291
 
-end286:
+end288:
 	VZEROUPPER
 	RET
 
@@ -16853,9 +17007,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many290:
+many292:
 	CMPQ         AX, $0x00000020
-	JLT          one290
+	JLT          one292
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16899,11 +17053,11 @@ many290:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many290
+	JMP          many292
 
-one290:
+one292:
 	CMPQ         AX, $0x00000010
-	JLT          rest290
+	JLT          rest292
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16927,11 +17081,11 @@ one290:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one290
+	JMP          one292
 
-rest290:
+rest292:
 	TESTQ        AX, AX
-	JZ           done290
+	JZ           done292
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16958,7 +17112,7 @@ rest290:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done290:
+done292:
 	VZEROUPPER
 	RET
 
@@ -16969,9 +17123,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one291:
+one293:
 	CMPQ         AX, $0x00000010
-	JLT          rest291
+	JLT          rest293
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -17001,11 +17155,11 @@ one291:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one291
+	JMP          one293
 
-rest291:
+rest293:
 	TESTQ        AX, AX
-	JZ           done291
+	JZ           done293
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17038,7 +17192,7 @@ rest291:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done291:
+done293:
 	VZEROUPPER
 	RET
 
@@ -17049,9 +17203,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one292:
+one294:
 	CMPQ         AX, $0x00000010
-	JLT          rest292
+	JLT          rest294
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -17094,11 +17248,11 @@ one292:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one292
+	JMP          one294
 
-rest292:
+rest294:
 	TESTQ        AX, AX
-	JZ           done292
+	JZ           done294
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17144,7 +17298,7 @@ rest292:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done292:
+done294:
 	VZEROUPPER
 	RET
 
@@ -17155,9 +17309,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one293:
+one295:
 	CMPQ         AX, $0x00000010
-	JLT          rest293
+	JLT          rest295
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -17207,11 +17361,11 @@ one293:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one293
+	JMP          one295
 
-rest293:
+rest295:
 	TESTQ        AX, AX
-	JZ           done293
+	JZ           done295
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17264,7 +17418,7 @@ rest293:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done293:
+done295:
 	VZEROUPPER
 	RET
 
@@ -17275,9 +17429,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one294:
+one296:
 	CMPQ         AX, $0x00000010
-	JLT          rest294
+	JLT          rest296
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -17336,11 +17490,11 @@ one294:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one294
+	JMP          one296
 
-rest294:
+rest296:
 	TESTQ        AX, AX
-	JZ           done294
+	JZ           done296
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17402,7 +17556,7 @@ rest294:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done294:
+done296:
 	VZEROUPPER
 	RET
 
@@ -17413,9 +17567,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one295:
+one297:
 	CMPQ         AX, $0x00000010
-	JLT          rest295
+	JLT          rest297
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -17496,11 +17650,11 @@ one295:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one295
+	JMP          one297
 
-rest295:
+rest297:
 	TESTQ        AX, AX
-	JZ           done295
+	JZ           done297
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17584,7 +17738,7 @@ rest295:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done295:
+done297:
 	VZEROUPPER
 	RET
 
@@ -17595,9 +17749,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one296:
+one298:
 	CMPQ         AX, $0x00000010
-	JLT          rest296
+	JLT          rest298
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -17648,11 +17802,11 @@ one296:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one296
+	JMP          one298
 
-rest296:
+rest298:
 	TESTQ        AX, AX
-	JZ           done296
+	JZ           done298
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17706,7 +17860,7 @@ rest296:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done296:
+done298:
 	VZEROUPPER
 	RET
 
@@ -17717,9 +17871,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one297:
+one299:
 	CMPQ         AX, $0x00000010
-	JLT          rest297
+	JLT          rest299
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17754,11 +17908,11 @@ one297:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one297
+	JMP          one299
 
-rest297:
+rest299:
 	TESTQ        AX, AX
-	JZ           done297
+	JZ           done299
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17796,7 +17950,7 @@ rest297:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done297:
+done299:
 	VZEROUPPER
 	RET
 
@@ -17807,9 +17961,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one298:
+one300:
 	CMPQ         AX, $0x00000010
-	JLT          rest298
+	JLT          rest300
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17845,11 +17999,11 @@ one298:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one298
+	JMP          one300
 
-rest298:
+rest300:
 	TESTQ        AX, AX
-	JZ           done298
+	JZ           done300
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17888,7 +18042,7 @@ rest298:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done298:
+done300:
 	VZEROUPPER
 	RET
 
@@ -17905,14 +18059,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide299:
+wide301:
 	CMPQ BX, $0x00000010
-	JLT  narrow299
+	JLT  narrow301
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile300:
+tile302:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18326,20 +18480,20 @@ tile300:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile300
+	JNZ          tile302
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide299
+	JMP          wide301
 
-narrow299:
+narrow301:
 	CMPQ BX, $0x00000010
-	JLT  edge299
+	JLT  edge301
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile301:
+tile303:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18753,15 +18907,15 @@ tile301:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile301
+	JNZ          tile303
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow299
+	JMP          narrow301
 
-edge299:
+edge301:
 	TESTQ BX, BX
-	JZ    end299
+	JZ    end301
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18770,7 +18924,7 @@ edge299:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile302:
+tile304:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -19184,9 +19338,9 @@ tile302:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile302
+	JNZ          tile304
 
-end299:
+end301:
 	VZEROUPPER
 	RET
 
@@ -19207,15 +19361,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide303:
+wide305:
 	CMPQ BX, $0x00000010
-	JLT  narrow303
+	JLT  narrow305
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile304:
+tile306:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19389,101 +19543,101 @@ tile304:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased306
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased306:
-	CMPQ    88(AX), $0x00
-	JE      added306
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added306:
-	CMPQ    96(AX), $0x00
-	JE      clipped306
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped306:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row305
-	CMPQ        80(AX), $0x00
-	JE          biased307
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased307:
-	CMPQ    88(AX), $0x00
-	JE      added307
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added307:
-	CMPQ    96(AX), $0x00
-	JE      clipped307
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped307:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row305
-	CMPQ        80(AX), $0x00
 	JE          biased308
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased308:
 	CMPQ    88(AX), $0x00
 	JE      added308
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added308:
 	CMPQ    96(AX), $0x00
 	JE      clipped308
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped308:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row305
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row307
 	CMPQ        80(AX), $0x00
 	JE          biased309
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased309:
 	CMPQ    88(AX), $0x00
 	JE      added309
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added309:
 	CMPQ    96(AX), $0x00
 	JE      clipped309
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped309:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row307
+	CMPQ        80(AX), $0x00
+	JE          biased310
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased310:
+	CMPQ    88(AX), $0x00
+	JE      added310
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added310:
+	CMPQ    96(AX), $0x00
+	JE      clipped310
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped310:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row307
+	CMPQ        80(AX), $0x00
+	JE          biased311
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased311:
+	CMPQ    88(AX), $0x00
+	JE      added311
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added311:
+	CMPQ    96(AX), $0x00
+	JE      clipped311
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped309:
+clipped311:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row305:
+row307:
 	CMPQ    104(AX), $0x01
-	JLE     done304
+	JLE     done306
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -19499,101 +19653,101 @@ row305:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased311
+	JE      biased313
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased311:
-	CMPQ    88(AX), $0x00
-	JE      added311
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added311:
-	CMPQ    96(AX), $0x00
-	JE      clipped311
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped311:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row310
-	CMPQ        80(AX), $0x00
-	JE          biased312
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased312:
-	CMPQ    88(AX), $0x00
-	JE      added312
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added312:
-	CMPQ    96(AX), $0x00
-	JE      clipped312
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped312:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row310
-	CMPQ        80(AX), $0x00
-	JE          biased313
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased313:
 	CMPQ    88(AX), $0x00
 	JE      added313
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added313:
 	CMPQ    96(AX), $0x00
 	JE      clipped313
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped313:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row310
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row312
 	CMPQ        80(AX), $0x00
 	JE          biased314
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased314:
 	CMPQ    88(AX), $0x00
 	JE      added314
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added314:
 	CMPQ    96(AX), $0x00
 	JE      clipped314
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped314:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row312
+	CMPQ        80(AX), $0x00
+	JE          biased315
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased315:
+	CMPQ    88(AX), $0x00
+	JE      added315
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added315:
+	CMPQ    96(AX), $0x00
+	JE      clipped315
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped315:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row312
+	CMPQ        80(AX), $0x00
+	JE          biased316
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased316:
+	CMPQ    88(AX), $0x00
+	JE      added316
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added316:
+	CMPQ    96(AX), $0x00
+	JE      clipped316
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped314:
+clipped316:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row310:
+row312:
 	CMPQ    104(AX), $0x02
-	JLE     done304
+	JLE     done306
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19609,101 +19763,101 @@ row310:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased316
+	JE      biased318
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased316:
-	CMPQ    88(AX), $0x00
-	JE      added316
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added316:
-	CMPQ    96(AX), $0x00
-	JE      clipped316
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped316:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row315
-	CMPQ        80(AX), $0x00
-	JE          biased317
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased317:
-	CMPQ    88(AX), $0x00
-	JE      added317
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added317:
-	CMPQ    96(AX), $0x00
-	JE      clipped317
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped317:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row315
-	CMPQ        80(AX), $0x00
-	JE          biased318
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased318:
 	CMPQ    88(AX), $0x00
 	JE      added318
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added318:
 	CMPQ    96(AX), $0x00
 	JE      clipped318
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped318:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row315
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row317
 	CMPQ        80(AX), $0x00
 	JE          biased319
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased319:
 	CMPQ    88(AX), $0x00
 	JE      added319
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added319:
 	CMPQ    96(AX), $0x00
 	JE      clipped319
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped319:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row317
+	CMPQ        80(AX), $0x00
+	JE          biased320
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased320:
+	CMPQ    88(AX), $0x00
+	JE      added320
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added320:
+	CMPQ    96(AX), $0x00
+	JE      clipped320
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped320:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row317
+	CMPQ        80(AX), $0x00
+	JE          biased321
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased321:
+	CMPQ    88(AX), $0x00
+	JE      added321
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added321:
+	CMPQ    96(AX), $0x00
+	JE      clipped321
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped319:
+clipped321:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row315:
+row317:
 	CMPQ    104(AX), $0x03
-	JLE     done304
+	JLE     done306
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19719,122 +19873,122 @@ row315:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased321
+	JE      biased323
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased321:
-	CMPQ    88(AX), $0x00
-	JE      added321
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added321:
-	CMPQ    96(AX), $0x00
-	JE      clipped321
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped321:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row320
-	CMPQ        80(AX), $0x00
-	JE          biased322
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased322:
-	CMPQ    88(AX), $0x00
-	JE      added322
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added322:
-	CMPQ    96(AX), $0x00
-	JE      clipped322
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped322:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row320
-	CMPQ        80(AX), $0x00
-	JE          biased323
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased323:
 	CMPQ    88(AX), $0x00
 	JE      added323
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added323:
 	CMPQ    96(AX), $0x00
 	JE      clipped323
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped323:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row320
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row322
 	CMPQ        80(AX), $0x00
 	JE          biased324
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased324:
 	CMPQ    88(AX), $0x00
 	JE      added324
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added324:
 	CMPQ    96(AX), $0x00
 	JE      clipped324
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped324:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row322
+	CMPQ        80(AX), $0x00
+	JE          biased325
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased325:
+	CMPQ    88(AX), $0x00
+	JE      added325
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added325:
+	CMPQ    96(AX), $0x00
+	JE      clipped325
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped325:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row322
+	CMPQ        80(AX), $0x00
+	JE          biased326
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased326:
+	CMPQ    88(AX), $0x00
+	JE      added326
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added326:
+	CMPQ    96(AX), $0x00
+	JE      clipped326
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped324:
+clipped326:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row320:
+row322:
 	CMPQ 104(AX), $0x04
-	JLE  done304
+	JLE  done306
 
-done304:
+done306:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile304
+	JG   tile306
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  wide303
+	JMP  wide305
 
-narrow303:
+narrow305:
 	CMPQ BX, $0x00000010
-	JLT  edge303
+	JLT  edge305
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile325:
+tile327:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -20008,101 +20162,101 @@ tile325:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased327
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased327:
-	CMPQ    88(AX), $0x00
-	JE      added327
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added327:
-	CMPQ    96(AX), $0x00
-	JE      clipped327
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped327:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row326
-	CMPQ        80(AX), $0x00
-	JE          biased328
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased328:
-	CMPQ    88(AX), $0x00
-	JE      added328
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added328:
-	CMPQ    96(AX), $0x00
-	JE      clipped328
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped328:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row326
-	CMPQ        80(AX), $0x00
 	JE          biased329
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased329:
 	CMPQ    88(AX), $0x00
 	JE      added329
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added329:
 	CMPQ    96(AX), $0x00
 	JE      clipped329
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped329:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row326
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row328
 	CMPQ        80(AX), $0x00
 	JE          biased330
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased330:
 	CMPQ    88(AX), $0x00
 	JE      added330
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added330:
 	CMPQ    96(AX), $0x00
 	JE      clipped330
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped330:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row328
+	CMPQ        80(AX), $0x00
+	JE          biased331
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased331:
+	CMPQ    88(AX), $0x00
+	JE      added331
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added331:
+	CMPQ    96(AX), $0x00
+	JE      clipped331
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped331:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row328
+	CMPQ        80(AX), $0x00
+	JE          biased332
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased332:
+	CMPQ    88(AX), $0x00
+	JE      added332
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added332:
+	CMPQ    96(AX), $0x00
+	JE      clipped332
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped330:
+clipped332:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row326:
+row328:
 	CMPQ    104(AX), $0x01
-	JLE     done325
+	JLE     done327
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -20118,101 +20272,101 @@ row326:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased332
+	JE      biased334
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased332:
-	CMPQ    88(AX), $0x00
-	JE      added332
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added332:
-	CMPQ    96(AX), $0x00
-	JE      clipped332
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped332:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row331
-	CMPQ        80(AX), $0x00
-	JE          biased333
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased333:
-	CMPQ    88(AX), $0x00
-	JE      added333
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added333:
-	CMPQ    96(AX), $0x00
-	JE      clipped333
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped333:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row331
-	CMPQ        80(AX), $0x00
-	JE          biased334
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased334:
 	CMPQ    88(AX), $0x00
 	JE      added334
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added334:
 	CMPQ    96(AX), $0x00
 	JE      clipped334
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped334:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row331
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row333
 	CMPQ        80(AX), $0x00
 	JE          biased335
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased335:
 	CMPQ    88(AX), $0x00
 	JE      added335
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added335:
 	CMPQ    96(AX), $0x00
 	JE      clipped335
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped335:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row333
+	CMPQ        80(AX), $0x00
+	JE          biased336
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased336:
+	CMPQ    88(AX), $0x00
+	JE      added336
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added336:
+	CMPQ    96(AX), $0x00
+	JE      clipped336
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped336:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row333
+	CMPQ        80(AX), $0x00
+	JE          biased337
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased337:
+	CMPQ    88(AX), $0x00
+	JE      added337
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added337:
+	CMPQ    96(AX), $0x00
+	JE      clipped337
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped335:
+clipped337:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row331:
+row333:
 	CMPQ    104(AX), $0x02
-	JLE     done325
+	JLE     done327
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -20228,101 +20382,101 @@ row331:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased337
+	JE      biased339
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased337:
-	CMPQ    88(AX), $0x00
-	JE      added337
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added337:
-	CMPQ    96(AX), $0x00
-	JE      clipped337
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped337:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row336
-	CMPQ        80(AX), $0x00
-	JE          biased338
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased338:
-	CMPQ    88(AX), $0x00
-	JE      added338
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added338:
-	CMPQ    96(AX), $0x00
-	JE      clipped338
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped338:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row336
-	CMPQ        80(AX), $0x00
-	JE          biased339
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased339:
 	CMPQ    88(AX), $0x00
 	JE      added339
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added339:
 	CMPQ    96(AX), $0x00
 	JE      clipped339
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped339:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row336
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row338
 	CMPQ        80(AX), $0x00
 	JE          biased340
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased340:
 	CMPQ    88(AX), $0x00
 	JE      added340
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added340:
 	CMPQ    96(AX), $0x00
 	JE      clipped340
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped340:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row338
+	CMPQ        80(AX), $0x00
+	JE          biased341
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased341:
+	CMPQ    88(AX), $0x00
+	JE      added341
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added341:
+	CMPQ    96(AX), $0x00
+	JE      clipped341
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped341:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row338
+	CMPQ        80(AX), $0x00
+	JE          biased342
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased342:
+	CMPQ    88(AX), $0x00
+	JE      added342
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added342:
+	CMPQ    96(AX), $0x00
+	JE      clipped342
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped340:
+clipped342:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row336:
+row338:
 	CMPQ    104(AX), $0x03
-	JLE     done325
+	JLE     done327
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -20338,116 +20492,116 @@ row336:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased342
+	JE      biased344
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased342:
-	CMPQ    88(AX), $0x00
-	JE      added342
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added342:
-	CMPQ    96(AX), $0x00
-	JE      clipped342
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped342:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row341
-	CMPQ        80(AX), $0x00
-	JE          biased343
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased343:
-	CMPQ    88(AX), $0x00
-	JE      added343
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added343:
-	CMPQ    96(AX), $0x00
-	JE      clipped343
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped343:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row341
-	CMPQ        80(AX), $0x00
-	JE          biased344
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
 
 biased344:
 	CMPQ    88(AX), $0x00
 	JE      added344
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added344:
 	CMPQ    96(AX), $0x00
 	JE      clipped344
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped344:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row341
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row343
 	CMPQ        80(AX), $0x00
 	JE          biased345
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
 
 biased345:
 	CMPQ    88(AX), $0x00
 	JE      added345
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
 
 added345:
 	CMPQ    96(AX), $0x00
 	JE      clipped345
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped345:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row343
+	CMPQ        80(AX), $0x00
+	JE          biased346
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased346:
+	CMPQ    88(AX), $0x00
+	JE      added346
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added346:
+	CMPQ    96(AX), $0x00
+	JE      clipped346
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped346:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row343
+	CMPQ        80(AX), $0x00
+	JE          biased347
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased347:
+	CMPQ    88(AX), $0x00
+	JE      added347
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added347:
+	CMPQ    96(AX), $0x00
+	JE      clipped347
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped345:
+clipped347:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row341:
+row343:
 	CMPQ 104(AX), $0x04
-	JLE  done325
+	JLE  done327
 
-done325:
+done327:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile325
+	JG   tile327
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow303
+	JMP  narrow305
 
-edge303:
+edge305:
 	TESTQ BX, BX
-	JZ    end303
+	JZ    end305
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -20457,7 +20611,7 @@ edge303:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile346:
+tile348:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -20631,101 +20785,101 @@ tile346:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased348
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased348:
-	CMPQ      88(AX), $0x00
-	JE        added348
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added348:
-	CMPQ    96(AX), $0x00
-	JE      clipped348
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped348:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row347
-	CMPQ        80(AX), $0x00
-	JE          biased349
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased349:
-	CMPQ      88(AX), $0x00
-	JE        added349
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added349:
-	CMPQ    96(AX), $0x00
-	JE      clipped349
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped349:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row347
-	CMPQ        80(AX), $0x00
 	JE          biased350
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased350:
 	CMPQ      88(AX), $0x00
 	JE        added350
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added350:
 	CMPQ    96(AX), $0x00
 	JE      clipped350
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped350:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row347
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row349
 	CMPQ        80(AX), $0x00
 	JE          biased351
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased351:
 	CMPQ      88(AX), $0x00
 	JE        added351
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added351:
 	CMPQ    96(AX), $0x00
 	JE      clipped351
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped351:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row349
+	CMPQ        80(AX), $0x00
+	JE          biased352
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased352:
+	CMPQ      88(AX), $0x00
+	JE        added352
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added352:
+	CMPQ    96(AX), $0x00
+	JE      clipped352
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped352:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row349
+	CMPQ        80(AX), $0x00
+	JE          biased353
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased353:
+	CMPQ      88(AX), $0x00
+	JE        added353
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added353:
+	CMPQ    96(AX), $0x00
+	JE      clipped353
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped351:
+clipped353:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row347:
+row349:
 	CMPQ      104(AX), $0x01
-	JLE       done346
+	JLE       done348
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20741,101 +20895,101 @@ row347:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased353
+	JE        biased355
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased353:
-	CMPQ      88(AX), $0x00
-	JE        added353
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added353:
-	CMPQ    96(AX), $0x00
-	JE      clipped353
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped353:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row352
-	CMPQ        80(AX), $0x00
-	JE          biased354
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased354:
-	CMPQ      88(AX), $0x00
-	JE        added354
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added354:
-	CMPQ    96(AX), $0x00
-	JE      clipped354
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped354:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row352
-	CMPQ        80(AX), $0x00
-	JE          biased355
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased355:
 	CMPQ      88(AX), $0x00
 	JE        added355
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added355:
 	CMPQ    96(AX), $0x00
 	JE      clipped355
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped355:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row352
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row354
 	CMPQ        80(AX), $0x00
 	JE          biased356
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased356:
 	CMPQ      88(AX), $0x00
 	JE        added356
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added356:
 	CMPQ    96(AX), $0x00
 	JE      clipped356
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped356:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row354
+	CMPQ        80(AX), $0x00
+	JE          biased357
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased357:
+	CMPQ      88(AX), $0x00
+	JE        added357
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added357:
+	CMPQ    96(AX), $0x00
+	JE      clipped357
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped357:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row354
+	CMPQ        80(AX), $0x00
+	JE          biased358
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased358:
+	CMPQ      88(AX), $0x00
+	JE        added358
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added358:
+	CMPQ    96(AX), $0x00
+	JE      clipped358
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped356:
+clipped358:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row352:
+row354:
 	CMPQ      104(AX), $0x02
-	JLE       done346
+	JLE       done348
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -20851,101 +21005,101 @@ row352:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased358
+	JE        biased360
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased358:
-	CMPQ      88(AX), $0x00
-	JE        added358
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added358:
-	CMPQ    96(AX), $0x00
-	JE      clipped358
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped358:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row357
-	CMPQ        80(AX), $0x00
-	JE          biased359
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased359:
-	CMPQ      88(AX), $0x00
-	JE        added359
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added359:
-	CMPQ    96(AX), $0x00
-	JE      clipped359
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped359:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row357
-	CMPQ        80(AX), $0x00
-	JE          biased360
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased360:
 	CMPQ      88(AX), $0x00
 	JE        added360
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added360:
 	CMPQ    96(AX), $0x00
 	JE      clipped360
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped360:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row357
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row359
 	CMPQ        80(AX), $0x00
 	JE          biased361
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased361:
 	CMPQ      88(AX), $0x00
 	JE        added361
-	LEAQ      (R8)(R10*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added361:
 	CMPQ    96(AX), $0x00
 	JE      clipped361
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped361:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row359
+	CMPQ        80(AX), $0x00
+	JE          biased362
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased362:
+	CMPQ      88(AX), $0x00
+	JE        added362
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added362:
+	CMPQ    96(AX), $0x00
+	JE      clipped362
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped362:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row359
+	CMPQ        80(AX), $0x00
+	JE          biased363
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased363:
+	CMPQ      88(AX), $0x00
+	JE        added363
+	LEAQ      (R8)(R10*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added363:
+	CMPQ    96(AX), $0x00
+	JE      clipped363
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped361:
+clipped363:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row357:
+row359:
 	CMPQ      104(AX), $0x03
-	JLE       done346
+	JLE       done348
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -20961,109 +21115,109 @@ row357:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased363
+	JE        biased365
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
-
-biased363:
-	CMPQ      88(AX), $0x00
-	JE        added363
-	LEAQ      (R8), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added363:
-	CMPQ    96(AX), $0x00
-	JE      clipped363
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped363:
-	VMOVUPS     Z6, K1, (R8)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        BX, $0x01
-	JLE         row362
-	CMPQ        80(AX), $0x00
-	JE          biased364
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
-
-biased364:
-	CMPQ      88(AX), $0x00
-	JE        added364
-	LEAQ      (R8)(R9*1), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z10
-	VADDPS    Z10, Z6, Z6
-
-added364:
-	CMPQ    96(AX), $0x00
-	JE      clipped364
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped364:
-	VMOVUPS     Z6, K1, (R8)(R9*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        BX, $0x02
-	JLE         row362
-	CMPQ        80(AX), $0x00
-	JE          biased365
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
 
 biased365:
 	CMPQ      88(AX), $0x00
 	JE        added365
-	LEAQ      (R8)(R9*2), R11
-	VMOVUPS.Z (R11)(DI*1), K1, Z8
-	VADDPS    Z8, Z6, Z6
+	LEAQ      (R8), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added365:
 	CMPQ    96(AX), $0x00
 	JE      clipped365
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
 
 clipped365:
-	VMOVUPS     Z6, K1, (R8)(R9*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        BX, $0x03
-	JLE         row362
+	VMOVUPS     Z6, K1, (R8)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        BX, $0x01
+	JLE         row364
 	CMPQ        80(AX), $0x00
 	JE          biased366
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	VMOVUPS.Z   (SI), K1, Z10
+	VADDPS      Z10, Z6, Z6
 
 biased366:
 	CMPQ      88(AX), $0x00
 	JE        added366
-	LEAQ      (R8)(R10*1), R9
-	VMOVUPS.Z (R9)(DI*1), K1, Z6
-	VADDPS    Z6, Z11, Z11
+	LEAQ      (R8)(R9*1), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 added366:
 	CMPQ    96(AX), $0x00
 	JE      clipped366
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped366:
+	VMOVUPS     Z6, K1, (R8)(R9*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        BX, $0x02
+	JLE         row364
+	CMPQ        80(AX), $0x00
+	JE          biased367
+	VMOVUPS.Z   (SI), K1, Z8
+	VADDPS      Z8, Z6, Z6
+
+biased367:
+	CMPQ      88(AX), $0x00
+	JE        added367
+	LEAQ      (R8)(R9*2), R11
+	VMOVUPS.Z (R11)(DI*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+added367:
+	CMPQ    96(AX), $0x00
+	JE      clipped367
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped367:
+	VMOVUPS     Z6, K1, (R8)(R9*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        BX, $0x03
+	JLE         row364
+	CMPQ        80(AX), $0x00
+	JE          biased368
+	VMOVUPS.Z   (SI), K1, Z6
+	VADDPS      Z6, Z11, Z11
+
+biased368:
+	CMPQ      88(AX), $0x00
+	JE        added368
+	LEAQ      (R8)(R10*1), R9
+	VMOVUPS.Z (R9)(DI*1), K1, Z6
+	VADDPS    Z6, Z11, Z11
+
+added368:
+	CMPQ    96(AX), $0x00
+	JE      clipped368
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped366:
+clipped368:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row362:
+row364:
 	CMPQ 104(AX), $0x04
-	JLE  done346
+	JLE  done348
 
-done346:
+done348:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile346
+	JG   tile348
 
-end303:
+end305:
 	VZEROUPPER
 	RET
 
@@ -21079,14 +21233,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide367:
+wide369:
 	CMPQ BX, $0x00000010
-	JLT  narrow367
+	JLT  narrow369
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile368:
+tile370:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21364,20 +21518,20 @@ tile368:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile368
+	JNZ          tile370
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide367
+	JMP          wide369
 
-narrow367:
+narrow369:
 	CMPQ BX, $0x00000010
-	JLT  edge367
+	JLT  edge369
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile369:
+tile371:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -21655,15 +21809,15 @@ tile369:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile369
+	JNZ          tile371
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow367
+	JMP          narrow369
 
-edge367:
+edge369:
 	TESTQ BX, BX
-	JZ    end367
+	JZ    end369
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21672,7 +21826,7 @@ edge367:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile370:
+tile372:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -21950,9 +22104,9 @@ tile370:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile370
+	JNZ          tile372
 
-end367:
+end369:
 	VZEROUPPER
 	RET
 
@@ -21970,14 +22124,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide371:
+wide373:
 	CMPQ BX, $0x00000010
-	JLT  narrow371
+	JLT  narrow373
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile372:
+tile374:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22217,20 +22371,20 @@ tile372:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile372
+	JNZ          tile374
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide371
+	JMP          wide373
 
-narrow371:
+narrow373:
 	CMPQ BX, $0x00000010
-	JLT  edge371
+	JLT  edge373
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile373:
+tile375:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -22470,15 +22624,15 @@ tile373:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile373
+	JNZ          tile375
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow371
+	JMP          narrow373
 
-edge371:
+edge373:
 	TESTQ BX, BX
-	JZ    end371
+	JZ    end373
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22487,7 +22641,7 @@ edge371:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile374:
+tile376:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -22727,9 +22881,9 @@ tile374:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile374
+	JNZ          tile376
 
-end371:
+end373:
 	VZEROUPPER
 	RET
 
@@ -22747,14 +22901,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide375:
+wide377:
 	CMPQ BX, $0x00000010
-	JLT  narrow375
+	JLT  narrow377
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile376:
+tile378:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22994,20 +23148,20 @@ tile376:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile376
+	JNZ         tile378
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide375
+	JMP         wide377
 
-narrow375:
+narrow377:
 	CMPQ BX, $0x00000010
-	JLT  edge375
+	JLT  edge377
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile377:
+tile379:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23247,15 +23401,15 @@ tile377:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile377
+	JNZ         tile379
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow375
+	JMP         narrow377
 
-edge375:
+edge377:
 	TESTQ BX, BX
-	JZ    end375
+	JZ    end377
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -23264,7 +23418,7 @@ edge375:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile378:
+tile380:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -23504,9 +23658,9 @@ tile378:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile378
+	JNZ         tile380
 
-end375:
+end377:
 	VZEROUPPER
 	RET
 

@@ -144,6 +144,11 @@ func dotF64AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF64AVX2(n int, a *byte) uint64
 
+// minOfF64AVX2 finds the smallest of n elements, or NaN.
+//
+//go:noescape
+func minOfF64AVX2(n int, a *byte) uint64
+
 // dotRowsF64AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
@@ -408,6 +413,11 @@ func dotF64AVX512(n int, a *byte, b *byte) uint64
 //
 //go:noescape
 func maxOfF64AVX512(n int, a *byte) uint64
+
+// minOfF64AVX512 finds the smallest of n elements, or NaN.
+//
+//go:noescape
+func minOfF64AVX512(n int, a *byte) uint64
 
 // dotRowsF64AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //

@@ -1835,6 +1835,86 @@ DATA constF64_fff0000000000000<>+48(SB)/8, $0xfff0000000000000
 DATA constF64_fff0000000000000<>+56(SB)/8, $0xfff0000000000000
 GLOBL constF64_fff0000000000000<>(SB), RODATA|NOPTR, $64
 
+// func minOfF64AVX2(n int, a *byte) uint64
+// Requires: AVX, AVX2
+TEXT ·minOfF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    n+0(FP), AX
+	MOVQ    a+8(FP), CX
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Y0
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Y1
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Y2
+	VXORPS  Y3, Y3, Y3
+
+many29:
+	CMPQ    AX, $0x00000008
+	JLT     one29
+	VMOVUPD (CX), Y4
+	VCMPPD  $0x03, Y4, Y4, Y5
+	VANDPD  Y4, Y5, Y5
+	VORPD   Y5, Y3, Y3
+	VMINPD  Y4, Y1, Y1
+	VMOVUPD 32(CX), Y4
+	VCMPPD  $0x03, Y4, Y4, Y5
+	VANDPD  Y4, Y5, Y5
+	VORPD   Y5, Y3, Y3
+	VMINPD  Y4, Y2, Y2
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, AX
+	JMP     many29
+
+one29:
+	CMPQ    AX, $0x00000004
+	JLT     rest29
+	VMOVUPD (CX), Y4
+	VCMPPD  $0x03, Y4, Y4, Y5
+	VANDPD  Y4, Y5, Y5
+	VORPD   Y5, Y3, Y3
+	VMINPD  Y4, Y1, Y1
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000004, AX
+	JMP     one29
+
+rest29:
+	TESTQ        AX, AX
+	JZ           done29
+	VMOVQ        AX, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
+	VMASKMOVPD   (CX), Y4, Y5
+	VBLENDVPD    Y4, Y5, Y0, Y0
+	VCMPPD       $0x03, Y0, Y0, Y4
+	VANDPD       Y0, Y4, Y4
+	VORPD        Y4, Y3, Y3
+	VMINPD       Y0, Y1, Y1
+
+done29:
+	VMINPD       Y2, Y1, Y1
+	VCMPPD       $0x03, Y3, Y3, Y0
+	VANDPD       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y1, X2
+	VMINPD       X1, X2, X2
+	VPERMILPD    $0x01, X2, X1
+	VMINPD       X1, X2, X2
+	VEXTRACTF128 $0x01, Y0, X1
+	VORPD        X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VORPD        X0, X1, X1
+	VADDSD       X1, X2, X2
+	VMOVQ        X2, AX
+	MOVQ         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+DATA constF64_7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
+DATA constF64_7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
+GLOBL constF64_7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
 // func dotRowsF64AVX2(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
@@ -1852,7 +1932,7 @@ TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group29:
+group30:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1868,9 +1948,9 @@ group29:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many30:
+many31:
 	CMPQ        R12, $0x00000008
-	JLT         one30
+	JLT         one31
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1897,11 +1977,11 @@ many30:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         many30
+	JMP         many31
 
-one30:
+one31:
 	CMPQ        R12, $0x00000004
-	JLT         rest30
+	JLT         rest31
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1919,11 +1999,11 @@ one30:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000004, R12
-	JMP         one30
+	JMP         one31
 
-rest30:
+rest31:
 	TESTQ        R12, R12
-	JZ           done30
+	JZ           done31
 	VMOVQ        R12, X9
 	VPBROADCASTQ X9, Y9
 	VPCMPGTQ     iotaF64<>+0(SB), Y9, Y9
@@ -1941,7 +2021,7 @@ rest30:
 	VMASKMOVPD   (R9)(R13*1), Y9, Y9
 	VFMADD231PD  Y10, Y9, Y4
 
-done30:
+done31:
 	VADDPD       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPD       X1, X5, X5
@@ -1968,13 +2048,13 @@ done30:
 	VMULSD       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh31
+	JZ           fresh32
 	VADDSD       (SI), X5, X5
 	VADDSD       8(SI), X1, X1
 	VADDSD       16(SI), X2, X2
 	VADDSD       24(SI), X3, X3
 
-fresh31:
+fresh32:
 	VMOVSD X5, (SI)
 	VMOVSD X1, 8(SI)
 	VMOVSD X2, 16(SI)
@@ -1984,7 +2064,7 @@ fresh31:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group29
+	JNZ    group30
 	VZEROUPPER
 	RET
 
@@ -1998,9 +2078,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide32:
+wide33:
 	CMPQ    CX, $0x00000010
-	JLT     narrow32
+	JLT     narrow33
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2008,7 +2088,7 @@ wide32:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row34:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -2019,7 +2099,7 @@ row33:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row34
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -2027,45 +2107,45 @@ row33:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide32
+	JMP     wide33
 
-narrow32:
+narrow33:
 	CMPQ    CX, $0x00000004
-	JLT     edge32
+	JLT     edge33
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row35:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row35
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow32
+	JMP     narrow33
 
-edge32:
+edge33:
 	TESTQ        CX, CX
-	JZ           end32
+	JZ           end33
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row35:
+row36:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row35
+	JNZ        row36
 	VMASKMOVPD Y1, Y0, (DX)
 
-end32:
+end33:
 	VZEROUPPER
 	RET
 
@@ -2080,9 +2160,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide36:
+wide37:
 	CMPQ    CX, $0x00000010
-	JLT     narrow36
+	JLT     narrow37
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2094,7 +2174,7 @@ wide36:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row38:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2109,7 +2189,7 @@ row37:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row38
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2118,33 +2198,33 @@ row37:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide36
+	JMP         wide37
 
-narrow36:
+narrow37:
 	CMPQ    CX, $0x00000004
-	JLT     edge36
+	JLT     edge37
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row39:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row39
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow36
+	JMP         narrow37
 
-edge36:
+edge37:
 	TESTQ        CX, CX
-	JZ           end36
+	JZ           end37
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2152,16 +2232,16 @@ edge36:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row39:
+row40:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row39
+	JNZ         row40
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end36:
+end37:
 	VZEROUPPER
 	RET
 
@@ -2177,9 +2257,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide40:
+wide41:
 	CMPQ    CX, $0x00000010
-	JLT     narrow40
+	JLT     narrow41
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2192,7 +2272,7 @@ wide40:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row42:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2212,7 +2292,7 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row42
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2222,18 +2302,18 @@ row41:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide40
+	JMP         wide41
 
-narrow40:
+narrow41:
 	CMPQ    CX, $0x00000004
-	JLT     edge40
+	JLT     edge41
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row43:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2241,18 +2321,18 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row43
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow40
+	JMP         narrow41
 
-edge40:
+edge41:
 	TESTQ        CX, CX
-	JZ           end40
+	JZ           end41
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2261,7 +2341,7 @@ edge40:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row43:
+row44:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2269,10 +2349,10 @@ row43:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row43
+	JNZ         row44
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end40:
+end41:
 	VZEROUPPER
 	RET
 
@@ -2286,9 +2366,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide44:
+wide45:
 	CMPQ    CX, $0x00000010
-	JLT     narrow44
+	JLT     narrow45
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2297,7 +2377,7 @@ wide44:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row46:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2313,38 +2393,38 @@ row45:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row46
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide44
+	JMP     wide45
 
-narrow44:
+narrow45:
 	CMPQ    CX, $0x00000004
-	JLT     edge44
+	JLT     edge45
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row47:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row47
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow44
+	JMP     narrow45
 
-edge44:
+edge45:
 	TESTQ        CX, CX
-	JZ           end44
+	JZ           end45
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2352,16 +2432,16 @@ edge44:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row47:
+row48:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row47
+	JNZ        row48
 
-end44:
+end45:
 	VZEROUPPER
 	RET
 
@@ -2375,9 +2455,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide48:
+wide49:
 	CMPQ    CX, $0x00000010
-	JLT     narrow48
+	JLT     narrow49
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2386,7 +2466,7 @@ wide48:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row50:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2410,22 +2490,22 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row50
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide48
+	JMP     wide49
 
-narrow48:
+narrow49:
 	CMPQ    CX, $0x00000004
-	JLT     edge48
+	JLT     edge49
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row51:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2434,16 +2514,16 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row51
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow48
+	JMP     narrow49
 
-edge48:
+edge49:
 	TESTQ        CX, CX
-	JZ           end48
+	JZ           end49
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2451,7 +2531,7 @@ edge48:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row51:
+row52:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2460,9 +2540,9 @@ row51:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row51
+	JNZ        row52
 
-end48:
+end49:
 	VZEROUPPER
 	RET
 
@@ -2477,9 +2557,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide52:
+wide53:
 	CMPQ    CX, $0x00000010
-	JLT     narrow52
+	JLT     narrow53
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2492,7 +2572,7 @@ wide52:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row54:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2508,41 +2588,41 @@ row53:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row54
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide52
+	JMP         wide53
 
-narrow52:
+narrow53:
 	CMPQ    CX, $0x00000004
-	JLT     edge52
+	JLT     edge53
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row55:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row55
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow52
+	JMP         narrow53
 
-edge52:
+edge53:
 	TESTQ        CX, CX
-	JZ           end52
+	JZ           end53
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2551,16 +2631,16 @@ edge52:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row55:
+row56:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row55
+	JNZ         row56
 
-end52:
+end53:
 	VZEROUPPER
 	RET
 
@@ -2575,9 +2655,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide56:
+wide57:
 	CMPQ    CX, $0x00000010
-	JLT     narrow56
+	JLT     narrow57
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2590,7 +2670,7 @@ wide56:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row58:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2614,24 +2694,24 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row58
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide56
+	JMP         wide57
 
-narrow56:
+narrow57:
 	CMPQ    CX, $0x00000004
-	JLT     edge56
+	JLT     edge57
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row59:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2640,17 +2720,17 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row59
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow56
+	JMP         narrow57
 
-edge56:
+edge57:
 	TESTQ        CX, CX
-	JZ           end56
+	JZ           end57
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2659,7 +2739,7 @@ edge56:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row59:
+row60:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2668,9 +2748,9 @@ row59:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row59
+	JNZ         row60
 
-end56:
+end57:
 	VZEROUPPER
 	RET
 
@@ -2688,9 +2768,9 @@ TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide60:
+wide61:
 	CMPQ    CX, $0x00000010
-	JLT     narrow60
+	JLT     narrow61
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2708,7 +2788,7 @@ wide60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row61:
+row62:
 	VMOVUPD     (R13), Y12
 	VMOVUPD     (R14), Y13
 	VFMADD213PD Y8, Y4, Y13
@@ -2733,7 +2813,7 @@ row61:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row61
+	JNZ         row62
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2741,11 +2821,11 @@ row61:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000010, CX
-	JMP         wide60
+	JMP         wide61
 
-narrow60:
+narrow61:
 	CMPQ    CX, $0x00000004
-	JLT     edge60
+	JLT     edge61
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	VMOVUPD (R9), Y2
@@ -2754,7 +2834,7 @@ narrow60:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row63:
 	VMOVUPD     (R13), Y3
 	VMOVUPD     (R14), Y4
 	VFMADD213PD Y2, Y1, Y4
@@ -2764,7 +2844,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row63
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2772,11 +2852,11 @@ row62:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000004, CX
-	JMP         narrow60
+	JMP         narrow61
 
-edge60:
+edge61:
 	TESTQ        CX, CX
-	JZ           end60
+	JZ           end61
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2787,7 +2867,7 @@ edge60:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row63:
+row64:
 	VMASKMOVPD  (DX), Y0, Y4
 	VMASKMOVPD  (BX), Y0, Y5
 	VFMADD213PD Y3, Y2, Y5
@@ -2797,9 +2877,9 @@ row63:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row63
+	JNZ         row64
 
-end60:
+end61:
 	VZEROUPPER
 	RET
 
@@ -2814,9 +2894,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many64:
+many65:
 	CMPQ         AX, $0x00000008
-	JLT          one64
+	JLT          one65
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2835,11 +2915,11 @@ many64:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many64
+	JMP          many65
 
-one64:
+one65:
 	CMPQ         AX, $0x00000004
-	JLT          rest64
+	JLT          rest65
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2851,11 +2931,11 @@ one64:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one64
+	JMP          one65
 
-rest64:
+rest65:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2867,7 +2947,7 @@ rest64:
 	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done64:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2882,9 +2962,9 @@ TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many65:
+many66:
 	CMPQ    AX, $0x00000008
-	JLT     one65
+	JLT     one66
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2907,11 +2987,11 @@ many65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many65
+	JMP     many66
 
-one65:
+one66:
 	CMPQ    AX, $0x00000004
-	JLT     rest65
+	JLT     rest66
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2925,11 +3005,11 @@ one65:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one65
+	JMP     one66
 
-rest65:
+rest66:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2943,7 +3023,7 @@ rest65:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done65:
+done66:
 	VZEROUPPER
 	RET
 
@@ -2958,9 +3038,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many66:
+many67:
 	CMPQ         AX, $0x00000008
-	JLT          one66
+	JLT          one67
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2981,11 +3061,11 @@ many66:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many66
+	JMP          many67
 
-one66:
+one67:
 	CMPQ         AX, $0x00000004
-	JLT          rest66
+	JLT          rest67
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2998,11 +3078,11 @@ one66:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one66
+	JMP          one67
 
-rest66:
+rest67:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3015,7 +3095,7 @@ rest66:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done66:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3030,9 +3110,9 @@ TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many67:
+many68:
 	CMPQ    AX, $0x00000008
-	JLT     one67
+	JLT     one68
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3059,11 +3139,11 @@ many67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many67
+	JMP     many68
 
-one67:
+one68:
 	CMPQ    AX, $0x00000004
-	JLT     rest67
+	JLT     rest68
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -3079,11 +3159,11 @@ one67:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one67
+	JMP     one68
 
-rest67:
+rest68:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3099,7 +3179,7 @@ rest67:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done67:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3114,9 +3194,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many68:
+many69:
 	CMPQ        AX, $0x00000008
-	JLT         one68
+	JLT         one69
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3143,11 +3223,11 @@ many68:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many68
+	JMP         many69
 
-one68:
+one69:
 	CMPQ        AX, $0x00000004
-	JLT         rest68
+	JLT         rest69
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3163,11 +3243,11 @@ one68:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one68
+	JMP         one69
 
-rest68:
+rest69:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done69
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3183,7 +3263,7 @@ rest68:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done68:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3201,9 +3281,9 @@ TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one69:
+one70:
 	CMPQ        AX, $0x00000004
-	JLT         rest69
+	JLT         rest70
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VMOVUPD     (BX), Y6
@@ -3225,11 +3305,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one69
+	JMP         one70
 
-rest69:
+rest70:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3250,7 +3330,7 @@ rest69:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done69:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3269,9 +3349,9 @@ TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Y2
 	VBROADCASTSD 24(R8), Y3
 
-one70:
+one71:
 	CMPQ         AX, $0x00000004
-	JLT          rest70
+	JLT          rest71
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3299,11 +3379,11 @@ one70:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000004, AX
-	JMP          one70
+	JMP          one71
 
-rest70:
+rest71:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3329,7 +3409,7 @@ rest70:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3347,9 +3427,9 @@ TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one71:
+one72:
 	CMPQ         AX, $0x00000004
-	JLT          rest71
+	JLT          rest72
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3382,11 +3462,11 @@ one71:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000004, AX
-	JMP          one71
+	JMP          one72
 
-rest71:
+rest72:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done72
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3418,7 +3498,7 @@ rest71:
 	VANDPD       Y8, Y0, Y0
 	VMASKMOVPD   Y0, Y4, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3438,9 +3518,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one72:
+one73:
 	CMPQ        AX, $0x00000004
-	JLT         rest72
+	JLT         rest73
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -3464,11 +3544,11 @@ one72:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one72
+	JMP         one73
 
-rest72:
+rest73:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done73
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -3491,7 +3571,7 @@ rest72:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done72:
+done73:
 	VZEROUPPER
 	RET
 
@@ -3502,58 +3582,16 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide73:
+wide74:
 	CMPQ DX, $0x00000008
-	JLT  narrow73
-	MOVQ rows+0(FP), BX
-	MOVQ AX, SI
-	MOVQ CX, DI
-
-pixel74:
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
-	MOVQ    lines+32(FP), R9
-	MOVQ    DI, R8
-
-line74:
-	MOVQ taps+48(FP), R11
-	MOVQ R8, R10
-
-tap74:
-	VMOVUPD (R10), Y2
-	VMAXPD  Y0, Y2, Y0
-	VMOVUPD 32(R10), Y2
-	VMAXPD  Y1, Y2, Y1
-	MOVQ    tapStep+56(FP), R12
-	ADDQ    R12, R10
-	DECQ    R11
-	JNZ     tap74
-	MOVQ    lineStep+40(FP), R10
-	ADDQ    R10, R8
-	DECQ    R9
-	JNZ     line74
-	VMOVUPD Y0, (SI)
-	VMOVUPD Y1, 32(SI)
-	MOVQ    stride0+16(FP), R8
-	ADDQ    R8, SI
-	MOVQ    stride1+24(FP), R8
-	ADDQ    R8, DI
-	DECQ    BX
-	JNZ     pixel74
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000008, DX
-	JMP     wide73
-
-narrow73:
-	CMPQ DX, $0x00000004
-	JLT  edge73
+	JLT  narrow74
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
 pixel75:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
@@ -3562,8 +3600,10 @@ line75:
 	MOVQ R8, R10
 
 tap75:
-	VMOVUPD (R10), Y1
-	VMAXPD  Y0, Y1, Y0
+	VMOVUPD (R10), Y2
+	VMAXPD  Y0, Y2, Y0
+	VMOVUPD 32(R10), Y2
+	VMAXPD  Y1, Y2, Y1
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
@@ -3573,55 +3613,95 @@ tap75:
 	DECQ    R9
 	JNZ     line75
 	VMOVUPD Y0, (SI)
+	VMOVUPD Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
 	JNZ     pixel75
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000008, DX
+	JMP     wide74
+
+narrow74:
+	CMPQ DX, $0x00000004
+	JLT  edge74
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
+
+pixel76:
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line76:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap76:
+	VMOVUPD (R10), Y1
+	VMAXPD  Y0, Y1, Y0
+	MOVQ    tapStep+56(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     tap76
+	MOVQ    lineStep+40(FP), R10
+	ADDQ    R10, R8
+	DECQ    R9
+	JNZ     line76
+	VMOVUPD Y0, (SI)
+	MOVQ    stride0+16(FP), R8
+	ADDQ    R8, SI
+	MOVQ    stride1+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    BX
+	JNZ     pixel76
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, DX
-	JMP     narrow73
+	JMP     narrow74
 
-edge73:
+edge74:
 	TESTQ        DX, DX
-	JZ           end73
+	JZ           end74
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel76:
+pixel77:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line76:
+line77:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap76:
+tap77:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap76
+	JNZ        tap77
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line76
+	JNZ        line77
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel76
+	JNZ        pixel77
 
-end73:
+end74:
 	VZEROUPPER
 	RET
 
@@ -3644,14 +3724,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide77:
+wide78:
 	CMPQ SI, $0x00000008
-	JLT  narrow77
+	JLT  narrow78
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel78:
+pixel79:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3674,13 +3754,13 @@ pixel78:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-	JMP     next78
+	JMP     next79
 
-line78:
+line79:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap78:
+tap79:
 	VMOVUPD (CX)(R12*1), Y4
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
 	VMAXPD  Y4, Y5, Y5
@@ -3695,64 +3775,6 @@ tap78:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-
-next78:
-	MOVQ tapStep+56(FP), R14
-	ADDQ R14, R12
-	DECQ R13
-	JNZ  tap78
-	MOVQ lineStep+40(FP), R12
-	ADDQ R12, R10
-	DECQ R11
-	JNZ  line78
-	MOVQ stride0+16(FP), R10
-	ADDQ R10, R8
-	MOVQ stride1+24(FP), R10
-	ADDQ R10, R9
-	DECQ DI
-	JNZ  pixel78
-	ADDQ $0x00000040, AX
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000008, SI
-	JMP  wide77
-
-narrow77:
-	CMPQ SI, $0x00000004
-	JLT  edge77
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel79:
-	VMOVUPD (BX)(R8*1), Y0
-	VMOVUPD (DX)(R8*1), Y1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-	MOVQ    R10, R12
-	MOVQ    taps+48(FP), R13
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x08, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
-	JMP     next79
-
-line79:
-	MOVQ R10, R12
-	MOVQ taps+48(FP), R13
-
-tap79:
-	VMOVUPD (CX)(R12*1), Y2
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
-	VMAXPD  Y2, Y3, Y3
-	VCMPPD  $0x00, Y0, Y3, Y2
-	VANDPD  Y1, Y2, Y2
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y2, (AX)(R12*1)
 
 next79:
 	MOVQ tapStep+56(FP), R14
@@ -3769,16 +3791,74 @@ next79:
 	ADDQ R10, R9
 	DECQ DI
 	JNZ  pixel79
+	ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000008, SI
+	JMP  wide78
+
+narrow78:
+	CMPQ SI, $0x00000004
+	JLT  edge78
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel80:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+	MOVQ    R10, R12
+	MOVQ    taps+48(FP), R13
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x08, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+	JMP     next80
+
+line80:
+	MOVQ R10, R12
+	MOVQ taps+48(FP), R13
+
+tap80:
+	VMOVUPD (CX)(R12*1), Y2
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
+	VMAXPD  Y2, Y3, Y3
+	VCMPPD  $0x00, Y0, Y3, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+
+next80:
+	MOVQ tapStep+56(FP), R14
+	ADDQ R14, R12
+	DECQ R13
+	JNZ  tap80
+	MOVQ lineStep+40(FP), R12
+	ADDQ R12, R10
+	DECQ R11
+	JNZ  line80
+	MOVQ stride0+16(FP), R10
+	ADDQ R10, R8
+	MOVQ stride1+24(FP), R10
+	ADDQ R10, R9
+	DECQ DI
+	JNZ  pixel80
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000004, SI
-	JMP  narrow77
+	JMP  narrow78
 
-edge77:
+edge78:
 	TESTQ        SI, SI
-	JZ           end77
+	JZ           end78
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3786,7 +3866,7 @@ edge77:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel80:
+pixel81:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3800,13 +3880,13 @@ pixel80:
 	VANDPD     Y2, Y3, Y3
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
-	JMP        next80
+	JMP        next81
 
-line80:
+line81:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap80:
+tap81:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
 	VMAXPD     Y3, Y4, Y4
@@ -3815,23 +3895,23 @@ tap80:
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
 
-next80:
+next81:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap80
+	JNZ  tap81
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line80
+	JNZ  line81
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel80
+	JNZ  pixel81
 
-end77:
+end78:
 	VZEROUPPER
 	RET
 
@@ -3846,16 +3926,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide81:
+wide82:
 	CMPQ    CX, $0x00000008
-	JLT     narrow81
+	JLT     narrow82
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel82:
+pixel83:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3867,22 +3947,22 @@ pixel82:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel82
+	JNZ         pixel83
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide81
+	JMP         wide82
 
-narrow81:
+narrow82:
 	CMPQ    CX, $0x00000004
-	JLT     edge81
+	JLT     edge82
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel84:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3890,16 +3970,16 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel84
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow81
+	JMP         narrow82
 
-edge81:
+edge82:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end82
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3907,7 +3987,7 @@ edge81:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel84:
+pixel85:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3915,9 +3995,9 @@ pixel84:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel84
+	JNZ         pixel85
 
-end81:
+end82:
 	VZEROUPPER
 	RET
 
@@ -3932,16 +4012,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide85:
+wide86:
 	CMPQ    CX, $0x00000008
-	JLT     narrow85
+	JLT     narrow86
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel86:
+pixel87:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3951,41 +4031,41 @@ pixel86:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel86
+	JNZ         pixel87
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide85
+	JMP         wide86
 
-narrow85:
+narrow86:
 	CMPQ    CX, $0x00000004
-	JLT     edge85
+	JLT     edge86
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel88:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel88
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow85
+	JMP         narrow86
 
-edge85:
+edge86:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end86
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3993,17 +4073,17 @@ edge85:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel88:
+pixel89:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel88
+	JNZ         pixel89
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end85:
+end86:
 	VZEROUPPER
 	RET
 
@@ -4019,56 +4099,9 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide89:
+wide90:
 	CMPQ CX, $0x00000008
-	JLT  narrow89
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel90:
-	VMOVUPD (R11), Y0
-	VMOVUPD (R12), Y1
-	VMOVUPD (R13), Y2
-	VMOVUPD (R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, (R11)
-	VMOVUPD Y2, (R13)
-	VMOVUPD 32(R11), Y0
-	VMOVUPD 32(R12), Y1
-	VMOVUPD 32(R13), Y2
-	VMOVUPD 32(R14), Y3
-	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
-	VMAXPD  Y1, Y4, Y4
-	VCMPPD  $0x00, Y3, Y4, Y1
-	VANDPD  Y2, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VXORPD  Y1, Y2, Y2
-	VMOVUPD Y0, 32(R11)
-	VMOVUPD Y2, 32(R13)
-	ADDQ    DX, R11
-	ADDQ    DX, R12
-	ADDQ    BX, R13
-	ADDQ    BX, R14
-	DECQ    R10
-	JNZ     pixel90
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, R8
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000008, CX
-	JMP     wide89
-
-narrow89:
-	CMPQ CX, $0x00000004
-	JLT  edge89
+	JLT  narrow90
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
@@ -4088,22 +4121,69 @@ pixel91:
 	VXORPD  Y1, Y2, Y2
 	VMOVUPD Y0, (R11)
 	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
 	ADDQ    DX, R11
 	ADDQ    DX, R12
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
 	JNZ     pixel91
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide90
+
+narrow90:
+	CMPQ CX, $0x00000004
+	JLT  edge90
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel92:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y4
+	VMAXPD  Y1, Y4, Y4
+	VCMPPD  $0x00, Y3, Y4, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel92
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow89
+	JMP     narrow90
 
-edge89:
+edge90:
 	TESTQ        CX, CX
-	JZ           end89
+	JZ           end90
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4112,7 +4192,7 @@ edge89:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel92:
+pixel93:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4130,9 +4210,9 @@ pixel92:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel92
+	JNZ        pixel93
 
-end89:
+end90:
 	VZEROUPPER
 	RET
 
@@ -4148,16 +4228,16 @@ TEXT ·routeFirstPixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide93:
+wide94:
 	CMPQ CX, $0x00000008
-	JLT  narrow93
+	JLT  narrow94
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel94:
+pixel95:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4187,24 +4267,24 @@ pixel94:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel94
+	JNZ     pixel95
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide93
+	JMP     wide94
 
-narrow93:
+narrow94:
 	CMPQ CX, $0x00000004
-	JLT  edge93
+	JLT  edge94
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel95:
+pixel96:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4222,17 +4302,17 @@ pixel95:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel95
+	JNZ     pixel96
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow93
+	JMP     narrow94
 
-edge93:
+edge94:
 	TESTQ        CX, CX
-	JZ           end93
+	JZ           end94
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4241,7 +4321,7 @@ edge93:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel96:
+pixel97:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4259,9 +4339,9 @@ pixel96:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel96
+	JNZ        pixel97
 
-end93:
+end94:
 	VZEROUPPER
 	RET
 
@@ -4275,14 +4355,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide97:
+wide98:
 	CMPQ CX, $0x00000008
-	JLT  narrow97
+	JLT  narrow98
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy98:
+copy99:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -4292,51 +4372,51 @@ copy98:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy98
+	JNZ        copy99
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide97
+	JMP        wide98
 
-narrow97:
+narrow98:
 	CMPQ CX, $0x00000004
-	JLT  edge97
+	JLT  edge98
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy100:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy100
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow97
+	JMP        narrow98
 
-edge97:
+edge98:
 	TESTQ        CX, CX
-	JZ           end97
+	JZ           end98
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy100:
+copy101:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy100
+	JNZ        copy101
 
-end97:
+end98:
 	VZEROUPPER
 	RET
 
@@ -4348,87 +4428,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many101:
-	CMPQ    AX, $0x00000020
-	JLT     one101
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many101
-
-one101:
-	CMPQ    AX, $0x00000008
-	JLT     rest101
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one101
-
-rest101:
-	TESTQ     AX, AX
-	JZ        done101
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done101:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many102:
 	CMPQ    AX, $0x00000020
 	JLT     one102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4441,7 +4458,7 @@ one102:
 	JLT     rest102
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4459,16 +4476,16 @@ rest102:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done102:
 	VZEROUPPER
 	RET
 
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4479,19 +4496,19 @@ many103:
 	JLT     one103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4504,7 +4521,7 @@ one103:
 	JLT     rest103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4522,10 +4539,73 @@ rest103:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done103:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many104:
+	CMPQ    AX, $0x00000020
+	JLT     one104
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many104
+
+one104:
+	CMPQ    AX, $0x00000008
+	JLT     rest104
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done104:
 	VZEROUPPER
 	RET
 
@@ -4537,9 +4617,9 @@ TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many104:
+many105:
 	CMPQ    AX, $0x00000020
-	JLT     one104
+	JLT     one105
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -4560,11 +4640,11 @@ many104:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many104
+	JMP     many105
 
-one104:
+one105:
 	CMPQ    AX, $0x00000008
-	JLT     rest104
+	JLT     rest105
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -4573,80 +4653,7 @@ one104:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one104
-
-rest104:
-	TESTQ     AX, AX
-	JZ        done104
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done104:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many105:
-	CMPQ      AX, $0x00000020
-	JLT       one105
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many105
-
-one105:
-	CMPQ      AX, $0x00000008
-	JLT       rest105
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one105
+	JMP     one105
 
 rest105:
 	TESTQ     AX, AX
@@ -4658,18 +4665,16 @@ rest105:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done105:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4680,25 +4685,25 @@ many106:
 	JLT       one106
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z2
 	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z3
 	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z4
 	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z5
 	VMOVUPD   Z5, 192(CX)
@@ -4713,7 +4718,7 @@ one106:
 	JLT       rest106
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z6
 	VMOVUPD   Z6, (CX)
@@ -4733,12 +4738,87 @@ rest106:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
 done106:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many107:
+	CMPQ      AX, $0x00000020
+	JLT       one107
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many107
+
+one107:
+	CMPQ      AX, $0x00000008
+	JLT       rest107
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done107:
 	VZEROUPPER
 	RET
 
@@ -4750,9 +4830,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many107:
+many108:
 	CMPQ    AX, $0x00000020
-	JLT     one107
+	JLT     one108
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4777,11 +4857,11 @@ many107:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many107
+	JMP     many108
 
-one107:
+one108:
 	CMPQ    AX, $0x00000008
-	JLT     rest107
+	JLT     rest108
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -4791,86 +4871,7 @@ one107:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one107
-
-rest107:
-	TESTQ     AX, AX
-	JZ        done107
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done107:
-	VZEROUPPER
-	RET
-
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many108:
-	CMPQ      AX, $0x00000020
-	JLT       one108
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many108
-
-one108:
-	CMPQ      AX, $0x00000008
-	JLT       rest108
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one108
+	JMP     one108
 
 rest108:
 	TESTQ     AX, AX
@@ -4882,19 +4883,17 @@ rest108:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K2, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done108:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4906,37 +4905,29 @@ many109:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -4951,10 +4942,8 @@ one109:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
-	VMOVUPD.Z Z2, K1, Z2
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z2, K1, Z1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, (CX)
 	ADDQ      $0x00000040, CX
@@ -4974,6 +4963,97 @@ rest109:
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K2, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many110:
+	CMPQ      AX, $0x00000020
+	JLT       one110
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many110
+
+one110:
+	CMPQ      AX, $0x00000008
+	JLT       rest110
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
+	VMOVUPD.Z Z2, K1, Z2
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z2
 	VMOVUPD.Z Z2, K2, Z2
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
@@ -4981,7 +5061,7 @@ rest109:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done109:
+done110:
 	VZEROUPPER
 	RET
 
@@ -4993,9 +5073,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many110:
+many111:
 	CMPQ    AX, $0x00000020
-	JLT     one110
+	JLT     one111
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5028,11 +5108,11 @@ many110:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many110
+	JMP     many111
 
-one110:
+one111:
 	CMPQ    AX, $0x00000008
-	JLT     rest110
+	JLT     rest111
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5044,11 +5124,11 @@ one110:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one110
+	JMP     one111
 
-rest110:
+rest111:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done111
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5062,7 +5142,7 @@ rest110:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done110:
+done111:
 	VZEROUPPER
 	RET
 
@@ -5074,9 +5154,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many111:
+many112:
 	CMPQ         AX, $0x00000020
-	JLT          one111
+	JLT          one112
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5105,11 +5185,11 @@ many111:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many111
+	JMP          many112
 
-one111:
+one112:
 	CMPQ         AX, $0x00000008
-	JLT          rest111
+	JLT          rest112
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5120,11 +5200,11 @@ one111:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one111
+	JMP          one112
 
-rest111:
+rest112:
 	TESTQ        AX, AX
-	JZ           done111
+	JZ           done112
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5137,7 +5217,7 @@ rest111:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done111:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5148,74 +5228,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many112:
-	CMPQ    AX, $0x00000020
-	JLT     one112
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many112
-
-one112:
-	CMPQ    AX, $0x00000008
-	JLT     rest112
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one112
-
-rest112:
-	TESTQ     AX, AX
-	JZ        done112
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done112:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many113:
 	CMPQ    AX, $0x00000020
 	JLT     one113
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5226,7 +5252,7 @@ one113:
 	CMPQ    AX, $0x00000008
 	JLT     rest113
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5242,16 +5268,16 @@ rest113:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done113:
 	VZEROUPPER
 	RET
 
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5260,16 +5286,16 @@ many114:
 	CMPQ    AX, $0x00000020
 	JLT     one114
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5280,7 +5306,7 @@ one114:
 	CMPQ    AX, $0x00000008
 	JLT     rest114
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5296,16 +5322,16 @@ rest114:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done114:
 	VZEROUPPER
 	RET
 
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// func squareF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5314,16 +5340,16 @@ many115:
 	CMPQ    AX, $0x00000020
 	JLT     one115
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5334,7 +5360,7 @@ one115:
 	CMPQ    AX, $0x00000008
 	JLT     rest115
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5350,10 +5376,64 @@ rest115:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done115:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many116:
+	CMPQ    AX, $0x00000020
+	JLT     one116
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many116
+
+one116:
+	CMPQ    AX, $0x00000008
+	JLT     rest116
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one116
+
+rest116:
+	TESTQ     AX, AX
+	JZ        done116
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done116:
 	VZEROUPPER
 	RET
 
@@ -5364,9 +5444,9 @@ TEXT ·roundF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many116:
+many117:
 	CMPQ        AX, $0x00000020
-	JLT         one116
+	JLT         one117
 	VMOVUPD     (DX), Z0
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, (CX)
@@ -5382,22 +5462,22 @@ many116:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many116
+	JMP         many117
 
-one116:
+one117:
 	CMPQ        AX, $0x00000008
-	JLT         rest116
+	JLT         rest117
 	VMOVUPD     (DX), Z0
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, (CX)
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one116
+	JMP         one117
 
-rest116:
+rest117:
 	TESTQ       AX, AX
-	JZ          done116
+	JZ          done117
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5407,7 +5487,7 @@ rest116:
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, K1, (CX)
 
-done116:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5418,89 +5498,27 @@ TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many117:
-	CMPQ    AX, $0x00000020
-	JLT     one117
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many117
-
-one117:
-	CMPQ    AX, $0x00000008
-	JLT     rest117
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one117
-
-rest117:
-	TESTQ     AX, AX
-	JZ        done117
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD   Z0, Z0
-	VDIVPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done117:
-	VZEROUPPER
-	RET
-
-// func reciprocalF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many118:
 	CMPQ    AX, $0x00000020
 	JLT     one118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
@@ -5513,6 +5531,7 @@ one118:
 	JLT     rest118
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -5530,10 +5549,71 @@ rest118:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done118:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many119:
+	CMPQ    AX, $0x00000020
+	JLT     one119
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many119
+
+one119:
+	CMPQ    AX, $0x00000008
+	JLT     rest119
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one119
+
+rest119:
+	TESTQ     AX, AX
+	JZ        done119
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done119:
 	VZEROUPPER
 	RET
 
@@ -5544,9 +5624,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many119:
+many120:
 	CMPQ    AX, $0x00000020
-	JLT     one119
+	JLT     one120
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5566,11 +5646,11 @@ many119:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many119
+	JMP     many120
 
-one119:
+one120:
 	CMPQ    AX, $0x00000008
-	JLT     rest119
+	JLT     rest120
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5578,11 +5658,11 @@ one119:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one119
+	JMP     one120
 
-rest119:
+rest120:
 	TESTQ     AX, AX
-	JZ        done119
+	JZ        done120
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5593,7 +5673,7 @@ rest119:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done119:
+done120:
 	VZEROUPPER
 	RET
 
@@ -5604,9 +5684,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many120:
+many121:
 	CMPQ    AX, $0x00000020
-	JLT     one120
+	JLT     one121
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5634,76 +5714,16 @@ many120:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many120
-
-one120:
-	CMPQ    AX, $0x00000008
-	JLT     rest120
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one120
-
-rest120:
-	TESTQ     AX, AX
-	JZ        done120
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done120:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many121:
-	CMPQ    AX, $0x00000020
-	JLT     one121
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many121
 
 one121:
 	CMPQ    AX, $0x00000008
 	JLT     rest121
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5718,17 +5738,20 @@ rest121:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done121:
 	VZEROUPPER
 	RET
 
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5740,16 +5763,16 @@ many122:
 	CMPQ    AX, $0x00000020
 	JLT     one122
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5760,7 +5783,7 @@ one122:
 	CMPQ    AX, $0x00000008
 	JLT     rest122
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5776,16 +5799,16 @@ rest122:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done122:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5797,16 +5820,16 @@ many123:
 	CMPQ    AX, $0x00000020
 	JLT     one123
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5817,7 +5840,7 @@ one123:
 	CMPQ    AX, $0x00000008
 	JLT     rest123
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5833,16 +5856,16 @@ rest123:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done123:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5854,16 +5877,16 @@ many124:
 	CMPQ    AX, $0x00000020
 	JLT     one124
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5874,7 +5897,7 @@ one124:
 	CMPQ    AX, $0x00000008
 	JLT     rest124
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5890,10 +5913,67 @@ rest124:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done124:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many125:
+	CMPQ    AX, $0x00000020
+	JLT     one125
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many125
+
+one125:
+	CMPQ    AX, $0x00000008
+	JLT     rest125
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one125
+
+rest125:
+	TESTQ     AX, AX
+	JZ        done125
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done125:
 	VZEROUPPER
 	RET
 
@@ -5907,9 +5987,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many125:
+many126:
 	CMPQ        AX, $0x00000020
-	JLT         one125
+	JLT         one126
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5929,11 +6009,11 @@ many125:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many125
+	JMP         many126
 
-one125:
+one126:
 	CMPQ        AX, $0x00000008
-	JLT         rest125
+	JLT         rest126
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5941,11 +6021,11 @@ one125:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one125
+	JMP         one126
 
-rest125:
+rest126:
 	TESTQ       AX, AX
-	JZ          done125
+	JZ          done126
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5956,7 +6036,7 @@ rest125:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done125:
+done126:
 	VZEROUPPER
 	RET
 
@@ -5970,9 +6050,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many126:
+many127:
 	CMPQ    AX, $0x00000020
-	JLT     one126
+	JLT     one127
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5983,20 +6063,20 @@ many126:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many126
+	JMP     many127
 
-one126:
+one127:
 	CMPQ    AX, $0x00000008
-	JLT     rest126
+	JLT     rest127
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one126
+	JMP     one127
 
-rest126:
+rest127:
 	TESTQ     AX, AX
-	JZ        done126
+	JZ        done127
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6005,7 +6085,7 @@ rest126:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done126:
+done127:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6031,9 +6111,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many127:
+many128:
 	CMPQ        AX, $0x00000020
-	JLT         one127
+	JLT         one128
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6049,22 +6129,22 @@ many127:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many127
+	JMP         many128
 
-one127:
+one128:
 	CMPQ        AX, $0x00000008
-	JLT         rest127
+	JLT         rest128
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one127
+	JMP         one128
 
-rest127:
+rest128:
 	TESTQ       AX, AX
-	JZ          done127
+	JZ          done128
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -6074,7 +6154,7 @@ rest127:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done127:
+done128:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6099,9 +6179,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many128:
+many129:
 	CMPQ      AX, $0x00000010
-	JLT       one128
+	JLT       one129
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6114,11 +6194,11 @@ many128:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many128
+	JMP       many129
 
-one128:
+one129:
 	CMPQ      AX, $0x00000008
-	JLT       rest128
+	JLT       rest129
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6126,11 +6206,11 @@ one128:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one128
+	JMP       one129
 
-rest128:
+rest129:
 	TESTQ     AX, AX
-	JZ        done128
+	JZ        done129
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6143,7 +6223,7 @@ rest128:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done128:
+done129:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6153,6 +6233,82 @@ done128:
 	VMAXPD        X2, X1, X1
 	VPERMILPD     $0x01, X1, X2
 	VMAXPD        X2, X1, X1
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VORPD         Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VORPD         X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VORPD         X2, X0, X0
+	VADDSD        X0, X1, X1
+	VMOVQ         X1, AX
+	MOVQ          AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func minOfF64AVX512(n int, a *byte) uint64
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·minOfF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    n+0(FP), AX
+	MOVQ    a+8(FP), CX
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Z0
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Z1
+	VMOVUPD constF64_7ff0000000000000<>+0(SB), Z2
+	VPXORD  Z3, Z3, Z3
+
+many130:
+	CMPQ      AX, $0x00000010
+	JLT       one130
+	VMOVUPD   (CX), Z4
+	VCMPPD    $0x03, Z4, Z4, K1
+	VMOVUPD.Z Z4, K1, Z5
+	VORPD     Z5, Z3, Z3
+	VMINPD    Z4, Z1, Z1
+	VMOVUPD   64(CX), Z4
+	VCMPPD    $0x03, Z4, Z4, K1
+	VMOVUPD.Z Z4, K1, Z5
+	VORPD     Z5, Z3, Z3
+	VMINPD    Z4, Z2, Z2
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000010, AX
+	JMP       many130
+
+one130:
+	CMPQ      AX, $0x00000008
+	JLT       rest130
+	VMOVUPD   (CX), Z4
+	VCMPPD    $0x03, Z4, Z4, K1
+	VMOVUPD.Z Z4, K1, Z5
+	VORPD     Z5, Z3, Z3
+	VMINPD    Z4, Z1, Z1
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000008, AX
+	JMP       one130
+
+rest130:
+	TESTQ     AX, AX
+	JZ        done130
+	MOVQ      AX, DX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     DX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z4
+	VBLENDMPD Z4, Z0, K1, Z6
+	VCMPPD    $0x03, Z6, Z6, K1
+	VMOVUPD.Z Z6, K1, Z0
+	VORPD     Z0, Z3, Z3
+	VMINPD    Z6, Z1, Z1
+
+done130:
+	VMINPD        Z2, Z1, Z1
+	VCMPPD        $0x03, Z3, Z3, K1
+	VMOVUPD.Z     Z3, K1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VMINPD        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VMINPD        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VMINPD        X2, X1, X1
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VORPD         Y0, Y2, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -6182,7 +6338,7 @@ TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group129:
+group131:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -6198,9 +6354,9 @@ group129:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many130:
+many132:
 	CMPQ        R12, $0x00000010
-	JLT         one130
+	JLT         one132
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6231,11 +6387,11 @@ many130:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
-	JMP         many130
+	JMP         many132
 
-one130:
+one132:
 	CMPQ        R12, $0x00000008
-	JLT         rest130
+	JLT         rest132
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6253,11 +6409,11 @@ one130:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         one130
+	JMP         one132
 
-rest130:
+rest132:
 	TESTQ       R12, R12
-	JZ          done130
+	JZ          done132
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -6277,7 +6433,7 @@ rest130:
 	VMOVUPD.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PD Z9, Z10, Z4
 
-done130:
+done132:
 	VADDPD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPD        Y1, Y9, Y9
@@ -6312,13 +6468,13 @@ done130:
 	VMULSD        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh131
+	JZ            fresh133
 	VADDSD        (SI), X10, X10
 	VADDSD        8(SI), X11, X11
 	VADDSD        16(SI), X12, X12
 	VADDSD        24(SI), X13, X13
 
-fresh131:
+fresh133:
 	VMOVSD X10, (SI)
 	VMOVSD X11, 8(SI)
 	VMOVSD X12, 16(SI)
@@ -6328,7 +6484,7 @@ fresh131:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group129
+	JNZ    group131
 	VZEROUPPER
 	RET
 
@@ -6342,9 +6498,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide132:
+wide134:
 	CMPQ    CX, $0x00000020
-	JLT     narrow132
+	JLT     narrow134
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6352,7 +6508,7 @@ wide132:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row133:
+row135:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -6363,7 +6519,7 @@ row133:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row133
+	JNZ     row135
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -6371,30 +6527,30 @@ row133:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide132
+	JMP     wide134
 
-narrow132:
+narrow134:
 	CMPQ    CX, $0x00000008
-	JLT     edge132
+	JLT     edge134
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row134:
+row136:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row134
+	JNZ     row136
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow132
+	JMP     narrow134
 
-edge132:
+edge134:
 	TESTQ     CX, CX
-	JZ        end132
+	JZ        end134
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6403,15 +6559,15 @@ edge132:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row135:
+row137:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row135
+	JNZ       row137
 	VMOVUPD   Z0, K1, (DX)
 
-end132:
+end134:
 	VZEROUPPER
 	RET
 
@@ -6426,9 +6582,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide136:
+wide138:
 	CMPQ    CX, $0x00000020
-	JLT     narrow136
+	JLT     narrow138
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6440,7 +6596,7 @@ wide136:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row137:
+row139:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -6455,7 +6611,7 @@ row137:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row137
+	JNZ         row139
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6464,33 +6620,33 @@ row137:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide136
+	JMP         wide138
 
-narrow136:
+narrow138:
 	CMPQ    CX, $0x00000008
-	JLT     edge136
+	JLT     edge138
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row138:
+row140:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row138
+	JNZ         row140
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow136
+	JMP         narrow138
 
-edge136:
+edge138:
 	TESTQ     CX, CX
-	JZ        end136
+	JZ        end138
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6500,16 +6656,16 @@ edge136:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row139:
+row141:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row139
+	JNZ         row141
 	VMOVUPD     Z0, K1, (DX)
 
-end136:
+end138:
 	VZEROUPPER
 	RET
 
@@ -6525,9 +6681,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide140:
+wide142:
 	CMPQ    CX, $0x00000020
-	JLT     narrow140
+	JLT     narrow142
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6540,7 +6696,7 @@ wide140:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row141:
+row143:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6560,7 +6716,7 @@ row141:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row141
+	JNZ         row143
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6570,18 +6726,18 @@ row141:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide140
+	JMP         wide142
 
-narrow140:
+narrow142:
 	CMPQ    CX, $0x00000008
-	JLT     edge140
+	JLT     edge142
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row142:
+row144:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6589,18 +6745,18 @@ row142:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row142
+	JNZ         row144
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow140
+	JMP         narrow142
 
-edge140:
+edge142:
 	TESTQ     CX, CX
-	JZ        end140
+	JZ        end142
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6611,7 +6767,7 @@ edge140:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row143:
+row145:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6619,10 +6775,10 @@ row143:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row143
+	JNZ         row145
 	VMOVUPD     Z0, K1, (DX)
 
-end140:
+end142:
 	VZEROUPPER
 	RET
 
@@ -6636,9 +6792,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide144:
+wide146:
 	CMPQ    CX, $0x00000020
-	JLT     narrow144
+	JLT     narrow146
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6647,7 +6803,7 @@ wide144:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row145:
+row147:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -6663,38 +6819,38 @@ row145:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row145
+	JNZ     row147
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide144
+	JMP     wide146
 
-narrow144:
+narrow146:
 	CMPQ    CX, $0x00000008
-	JLT     edge144
+	JLT     edge146
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row146:
+row148:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row146
+	JNZ     row148
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow144
+	JMP     narrow146
 
-edge144:
+edge146:
 	TESTQ     CX, CX
-	JZ        end144
+	JZ        end146
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6704,16 +6860,16 @@ edge144:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row147:
+row149:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row147
+	JNZ       row149
 
-end144:
+end146:
 	VZEROUPPER
 	RET
 
@@ -6727,9 +6883,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide148:
+wide150:
 	CMPQ    CX, $0x00000020
-	JLT     narrow148
+	JLT     narrow150
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6738,7 +6894,7 @@ wide148:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row149:
+row151:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6762,22 +6918,22 @@ row149:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row149
+	JNZ     row151
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide148
+	JMP     wide150
 
-narrow148:
+narrow150:
 	CMPQ    CX, $0x00000008
-	JLT     edge148
+	JLT     edge150
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row150:
+row152:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6786,16 +6942,16 @@ row150:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row150
+	JNZ     row152
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow148
+	JMP     narrow150
 
-edge148:
+edge150:
 	TESTQ     CX, CX
-	JZ        end148
+	JZ        end150
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6805,7 +6961,7 @@ edge148:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row151:
+row153:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6814,9 +6970,9 @@ row151:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row151
+	JNZ       row153
 
-end148:
+end150:
 	VZEROUPPER
 	RET
 
@@ -6831,9 +6987,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide152:
+wide154:
 	CMPQ    CX, $0x00000020
-	JLT     narrow152
+	JLT     narrow154
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6846,7 +7002,7 @@ wide152:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row153:
+row155:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -6862,41 +7018,41 @@ row153:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row153
+	JNZ         row155
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide152
+	JMP         wide154
 
-narrow152:
+narrow154:
 	CMPQ    CX, $0x00000008
-	JLT     edge152
+	JLT     edge154
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row154:
+row156:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row154
+	JNZ         row156
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow152
+	JMP         narrow154
 
-edge152:
+edge154:
 	TESTQ     CX, CX
-	JZ        end152
+	JZ        end154
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6907,16 +7063,16 @@ edge152:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row155:
+row157:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row155
+	JNZ         row157
 
-end152:
+end154:
 	VZEROUPPER
 	RET
 
@@ -6931,9 +7087,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide156:
+wide158:
 	CMPQ    CX, $0x00000020
-	JLT     narrow156
+	JLT     narrow158
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6946,7 +7102,7 @@ wide156:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row157:
+row159:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6970,24 +7126,24 @@ row157:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row157
+	JNZ         row159
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide156
+	JMP         wide158
 
-narrow156:
+narrow158:
 	CMPQ    CX, $0x00000008
-	JLT     edge156
+	JLT     edge158
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row158:
+row160:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6996,17 +7152,17 @@ row158:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row158
+	JNZ         row160
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow156
+	JMP         narrow158
 
-edge156:
+edge158:
 	TESTQ     CX, CX
-	JZ        end156
+	JZ        end158
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7017,7 +7173,7 @@ edge156:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row159:
+row161:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -7026,9 +7182,9 @@ row159:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row159
+	JNZ         row161
 
-end156:
+end158:
 	VZEROUPPER
 	RET
 
@@ -7046,9 +7202,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide160:
+wide162:
 	CMPQ    CX, $0x00000020
-	JLT     narrow160
+	JLT     narrow162
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -7066,7 +7222,7 @@ wide160:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row161:
+row163:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -7091,7 +7247,7 @@ row161:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row161
+	JNZ         row163
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -7099,11 +7255,11 @@ row161:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide160
+	JMP         wide162
 
-narrow160:
+narrow162:
 	CMPQ    CX, $0x00000008
-	JLT     edge160
+	JLT     edge162
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -7112,7 +7268,7 @@ narrow160:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row162:
+row164:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7122,7 +7278,7 @@ row162:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row162
+	JNZ         row164
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -7130,11 +7286,11 @@ row162:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow160
+	JMP         narrow162
 
-edge160:
+edge162:
 	TESTQ     CX, CX
-	JZ        end160
+	JZ        end162
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -7147,7 +7303,7 @@ edge160:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row163:
+row165:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7157,163 +7313,15 @@ row163:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row163
+	JNZ         row165
 
-end160:
+end162:
 	VZEROUPPER
 	RET
 
 // func momentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many164:
-	CMPQ         AX, $0x00000010
-	JLT          one164
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	VMOVUPD      64(CX), Z2
-	VMOVUPD      64(DX), Z3
-	VMOVUPD      64(BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, 64(DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000010, AX
-	JMP          many164
-
-one164:
-	CMPQ         AX, $0x00000008
-	JLT          rest164
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          one164
-
-rest164:
-	TESTQ        AX, AX
-	JZ           done164
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPD.Z    (CX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVUPD.Z    (BX), K1, Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, K1, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, K1, (CX)
-
-done164:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many165:
-	CMPQ    AX, $0x00000010
-	JLT     one165
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	VMOVUPD 64(CX), Z2
-	VMOVUPD 64(DX), Z3
-	VMOVUPD 64(BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, 64(DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, 64(CX)
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	ADDQ    $0x00000080, BX
-	SUBQ    $0x00000010, AX
-	JMP     many165
-
-one165:
-	CMPQ    AX, $0x00000008
-	JLT     rest165
-	VMOVUPD (CX), Z2
-	VMOVUPD (DX), Z3
-	VMOVUPD (BX), Z4
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VADDPD  Z3, Z2, Z2
-	VMOVUPD Z2, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one165
-
-rest165:
-	TESTQ     AX, AX
-	JZ        done165
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (CX), K1, Z2
-	VMOVUPD.Z (DX), K1, Z3
-	VMOVUPD.Z (BX), K1, Z4
-	VMULPD    Z0, Z4, Z4
-	VMULPD    Z1, Z3, Z3
-	VSUBPD    Z4, Z3, Z3
-	VMOVUPD   Z3, K1, (DX)
-	VADDPD    Z3, Z2, Z2
-	VMOVUPD   Z2, K1, (CX)
-
-done165:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -7330,16 +7338,14 @@ many166:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	VMOVUPD      64(CX), Z2
 	VMOVUPD      64(DX), Z3
 	VMOVUPD      64(BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, 64(DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, 64(CX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
@@ -7355,8 +7361,7 @@ one166:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -7377,17 +7382,16 @@ rest166:
 	VMOVUPD.Z    (BX), K1, Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, K1, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
 done166:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -7406,8 +7410,6 @@ many167:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, (CX)
 	VMOVUPD 64(CX), Z2
@@ -7417,8 +7419,6 @@ many167:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, 64(DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, 64(CX)
 	ADDQ    $0x00000080, CX
@@ -7437,8 +7437,6 @@ one167:
 	VMULPD  Z1, Z3, Z3
 	VSUBPD  Z4, Z3, Z3
 	VMOVUPD Z3, (DX)
-	VMULPD  Z1, Z3, Z3
-	VSUBPD  Z4, Z3, Z3
 	VADDPD  Z3, Z2, Z2
 	VMOVUPD Z2, (CX)
 	ADDQ    $0x00000040, CX
@@ -7462,12 +7460,170 @@ rest167:
 	VMULPD    Z1, Z3, Z3
 	VSUBPD    Z4, Z3, Z3
 	VMOVUPD   Z3, K1, (DX)
+	VADDPD    Z3, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)
+
+done167:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many168:
+	CMPQ         AX, $0x00000010
+	JLT          one168
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	VMOVUPD      64(CX), Z2
+	VMOVUPD      64(DX), Z3
+	VMOVUPD      64(BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, 64(DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000010, AX
+	JMP          many168
+
+one168:
+	CMPQ         AX, $0x00000008
+	JLT          rest168
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          one168
+
+rest168:
+	TESTQ        AX, AX
+	JZ           done168
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVUPD.Z    (BX), K1, Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, K1, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, K1, (CX)
+
+done168:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many169:
+	CMPQ    AX, $0x00000010
+	JLT     one169
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	VMOVUPD 64(CX), Z2
+	VMOVUPD 64(DX), Z3
+	VMOVUPD 64(BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, 64(DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
+	JMP     many169
+
+one169:
+	CMPQ    AX, $0x00000008
+	JLT     rest169
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one169
+
+rest169:
+	TESTQ     AX, AX
+	JZ        done169
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (BX), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VMOVUPD   Z3, K1, (DX)
 	VMULPD    Z1, Z3, Z3
 	VSUBPD    Z4, Z3, Z3
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done167:
+done169:
 	VZEROUPPER
 	RET
 
@@ -7482,9 +7638,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many168:
+many170:
 	CMPQ        AX, $0x00000010
-	JLT         one168
+	JLT         one170
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7511,11 +7667,11 @@ many168:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many168
+	JMP         many170
 
-one168:
+one170:
 	CMPQ        AX, $0x00000008
-	JLT         rest168
+	JLT         rest170
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7531,11 +7687,11 @@ one168:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one168
+	JMP         one170
 
-rest168:
+rest170:
 	TESTQ       AX, AX
-	JZ          done168
+	JZ          done170
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7553,7 +7709,7 @@ rest168:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done168:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7571,9 +7727,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one169:
+one171:
 	CMPQ        AX, $0x00000008
-	JLT         rest169
+	JLT         rest171
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7595,11 +7751,11 @@ one169:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one169
+	JMP         one171
 
-rest169:
+rest171:
 	TESTQ       AX, AX
-	JZ          done169
+	JZ          done171
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7622,7 +7778,7 @@ rest169:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done169:
+done171:
 	VZEROUPPER
 	RET
 
@@ -7641,9 +7797,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one170:
+one172:
 	CMPQ         AX, $0x00000008
-	JLT          rest170
+	JLT          rest172
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7671,11 +7827,11 @@ one170:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one170
+	JMP          one172
 
-rest170:
+rest172:
 	TESTQ        AX, AX
-	JZ           done170
+	JZ           done172
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7703,7 +7859,7 @@ rest170:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done170:
+done172:
 	VZEROUPPER
 	RET
 
@@ -7721,9 +7877,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one171:
+one173:
 	CMPQ         AX, $0x00000008
-	JLT          rest171
+	JLT          rest173
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7756,11 +7912,11 @@ one171:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one171
+	JMP          one173
 
-rest171:
+rest173:
 	TESTQ        AX, AX
-	JZ           done171
+	JZ           done173
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7794,7 +7950,7 @@ rest171:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done171:
+done173:
 	VZEROUPPER
 	RET
 
@@ -7814,9 +7970,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one172:
+one174:
 	CMPQ        AX, $0x00000008
-	JLT         rest172
+	JLT         rest174
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7840,11 +7996,11 @@ one172:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one172
+	JMP         one174
 
-rest172:
+rest174:
 	TESTQ       AX, AX
-	JZ          done172
+	JZ          done174
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7869,7 +8025,7 @@ rest172:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done172:
+done174:
 	VZEROUPPER
 	RET
 
@@ -7880,24 +8036,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide173:
+wide175:
 	CMPQ DX, $0x00000010
-	JLT  narrow173
+	JLT  narrow175
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel174:
+pixel176:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line174:
+line176:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap174:
+tap176:
 	VMOVUPD (R10), Z2
 	VMAXPD  Z0, Z2, Z0
 	VMOVUPD 64(R10), Z2
@@ -7905,11 +8061,11 @@ tap174:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap174
+	JNZ     tap176
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line174
+	JNZ     line176
 	VMOVUPD Z0, (SI)
 	VMOVUPD Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -7917,54 +8073,54 @@ tap174:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel174
+	JNZ     pixel176
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, DX
-	JMP     wide173
+	JMP     wide175
 
-narrow173:
+narrow175:
 	CMPQ DX, $0x00000008
-	JLT  edge173
+	JLT  edge175
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel175:
+pixel177:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line175:
+line177:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap175:
+tap177:
 	VMOVUPD (R10), Z1
 	VMAXPD  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap175
+	JNZ     tap177
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line175
+	JNZ     line177
 	VMOVUPD Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel175
+	JNZ     pixel177
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow173
+	JMP     narrow175
 
-edge173:
+edge175:
 	TESTQ DX, DX
-	JZ    end173
+	JZ    end175
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7973,35 +8129,35 @@ edge173:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel176:
+pixel178:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line176:
+line178:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap176:
+tap178:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap176
+	JNZ       tap178
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line176
+	JNZ       line178
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel176
+	JNZ       pixel178
 
-end173:
+end175:
 	VZEROUPPER
 	RET
 
@@ -8014,14 +8170,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide177:
+wide179:
 	CMPQ SI, $0x00000010
-	JLT  narrow177
+	JLT  narrow179
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel178:
+pixel180:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	VMOVUPD   64(BX)(R8*1), Z2
@@ -8044,13 +8200,13 @@ pixel178:
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	JMP       next178
+	JMP       next180
 
-line178:
+line180:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap178:
+tap180:
 	VMOVUPD   (CX)(R12*1), Z4
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
 	VMAXPD    Z4, Z5, Z5
@@ -8066,36 +8222,36 @@ tap178:
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
 
-next178:
+next180:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap178
+	JNZ  tap180
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line178
+	JNZ  line180
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel178
+	JNZ  pixel180
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000010, SI
-	JMP  wide177
+	JMP  wide179
 
-narrow177:
+narrow179:
 	CMPQ SI, $0x00000008
-	JLT  edge177
+	JLT  edge179
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel179:
+pixel181:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -8109,13 +8265,13 @@ pixel179:
 	VMOVUPD.Z Z1, K1, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
-	JMP       next179
+	JMP       next181
 
-line179:
+line181:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap179:
+tap181:
 	VMOVUPD   (CX)(R12*1), Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8124,31 +8280,31 @@ tap179:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
 
-next179:
+next181:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap179
+	JNZ  tap181
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line179
+	JNZ  line181
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel179
+	JNZ  pixel181
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow177
+	JMP  narrow179
 
-edge177:
+edge179:
 	TESTQ SI, SI
-	JZ    end177
+	JZ    end179
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -8158,7 +8314,7 @@ edge177:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel180:
+pixel182:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -8172,13 +8328,13 @@ pixel180:
 	VMOVUPD.Z Z1, K2, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
-	JMP       next180
+	JMP       next182
 
-line180:
+line182:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap180:
+tap182:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8187,23 +8343,23 @@ tap180:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
 
-next180:
+next182:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap180
+	JNZ  tap182
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line180
+	JNZ  line182
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel180
+	JNZ  pixel182
 
-end177:
+end179:
 	VZEROUPPER
 	RET
 
@@ -8218,16 +8374,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide181:
+wide183:
 	CMPQ    CX, $0x00000010
-	JLT     narrow181
+	JLT     narrow183
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel182:
+pixel184:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -8239,22 +8395,22 @@ pixel182:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel182
+	JNZ         pixel184
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide181
+	JMP         wide183
 
-narrow181:
+narrow183:
 	CMPQ    CX, $0x00000008
-	JLT     edge181
+	JLT     edge183
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel183:
+pixel185:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8262,16 +8418,16 @@ pixel183:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel183
+	JNZ         pixel185
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow181
+	JMP         narrow183
 
-edge181:
+edge183:
 	TESTQ     CX, CX
-	JZ        end181
+	JZ        end183
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8281,7 +8437,7 @@ edge181:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel184:
+pixel186:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -8289,9 +8445,9 @@ pixel184:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel184
+	JNZ         pixel186
 
-end181:
+end183:
 	VZEROUPPER
 	RET
 
@@ -8306,16 +8462,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide185:
+wide187:
 	CMPQ    CX, $0x00000010
-	JLT     narrow185
+	JLT     narrow187
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel186:
+pixel188:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -8325,41 +8481,41 @@ pixel186:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel186
+	JNZ         pixel188
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide185
+	JMP         wide187
 
-narrow185:
+narrow187:
 	CMPQ    CX, $0x00000008
-	JLT     edge185
+	JLT     edge187
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel187:
+pixel189:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel187
+	JNZ         pixel189
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow185
+	JMP         narrow187
 
-edge185:
+edge187:
 	TESTQ     CX, CX
-	JZ        end185
+	JZ        end187
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -8369,17 +8525,17 @@ edge185:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel188:
+pixel190:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel188
+	JNZ         pixel190
 	VMOVUPD     Z0, K1, (R8)
 
-end185:
+end187:
 	VZEROUPPER
 	RET
 
@@ -8395,16 +8551,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide189:
+wide191:
 	CMPQ CX, $0x00000010
-	JLT  narrow189
+	JLT  narrow191
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel190:
+pixel192:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8434,24 +8590,24 @@ pixel190:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel190
+	JNZ       pixel192
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide189
+	JMP       wide191
 
-narrow189:
+narrow191:
 	CMPQ CX, $0x00000008
-	JLT  edge189
+	JLT  edge191
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel191:
+pixel193:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8469,17 +8625,17 @@ pixel191:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel191
+	JNZ       pixel193
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow189
+	JMP       narrow191
 
-edge189:
+edge191:
 	TESTQ CX, CX
-	JZ    end189
+	JZ    end191
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8490,7 +8646,7 @@ edge189:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel192:
+pixel194:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8508,9 +8664,9 @@ pixel192:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel192
+	JNZ       pixel194
 
-end189:
+end191:
 	VZEROUPPER
 	RET
 
@@ -8526,16 +8682,16 @@ TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide193:
+wide195:
 	CMPQ CX, $0x00000010
-	JLT  narrow193
+	JLT  narrow195
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel194:
+pixel196:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8565,24 +8721,24 @@ pixel194:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel194
+	JNZ       pixel196
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide193
+	JMP       wide195
 
-narrow193:
+narrow195:
 	CMPQ CX, $0x00000008
-	JLT  edge193
+	JLT  edge195
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel195:
+pixel197:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -8600,17 +8756,17 @@ pixel195:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel195
+	JNZ       pixel197
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow193
+	JMP       narrow195
 
-edge193:
+edge195:
 	TESTQ CX, CX
-	JZ    end193
+	JZ    end195
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -8621,7 +8777,7 @@ edge193:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel196:
+pixel198:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -8639,9 +8795,9 @@ pixel196:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel196
+	JNZ       pixel198
 
-end193:
+end195:
 	VZEROUPPER
 	RET
 
@@ -8655,14 +8811,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide197:
+wide199:
 	CMPQ CX, $0x00000010
-	JLT  narrow197
+	JLT  narrow199
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy198:
+copy200:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -8672,35 +8828,35 @@ copy198:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy198
+	JNZ        copy200
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide197
+	JMP        wide199
 
-narrow197:
+narrow199:
 	CMPQ CX, $0x00000008
-	JLT  edge197
+	JLT  edge199
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy199:
+copy201:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy199
+	JNZ        copy201
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow197
+	JMP        narrow199
 
-edge197:
+edge199:
 	TESTQ CX, CX
-	JZ    end197
+	JZ    end199
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8709,15 +8865,15 @@ edge197:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy200:
+copy202:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy200
+	JNZ        copy202
 
-end197:
+end199:
 	VZEROUPPER
 	RET

@@ -334,7 +334,23 @@ def functions():
     n.done("functions", [("x", T.FLOAT, ["N", 3])], [(x, T.FLOAT)], {"x": f32(5, 3)}, functions=[f], external=True)
 
 
-for network in [resnet, mobilenet, unet, transformer, recurrent, series, detector, quantized, control, functions]:
+def dequantized():
+    """What a quantizer writes as QuantizeLinear and DequantizeLinear around operators of floats."""
+    n = Net()
+    f, u, i = np.float32, np.uint8, lambda *shape: n.const(rng.integers(-64, 64, shape).astype(np.int8))
+    q = lambda x, s, z: n.op("DequantizeLinear", n.op("QuantizeLinear", x, n.const(f(s)), n.const(u(z))), n.const(f(s)), n.const(u(z)))
+    each = lambda w, k, axis: n.op("DequantizeLinear", w, n.const(rng.uniform(0.005, 0.02, k).astype(f)), n.const(np.zeros(k, np.int8)), axis=axis)
+    x = q("x", 0.03, 120)
+    y = q(n.op("Add", n.op("MatMul", x, each(i(20, 9), 9, 1)), n.w(9)), 0.02, 99)
+    scores = n.op("MatMul", y, q(n.op("Transpose", y, perm=[0, 2, 1]), 0.02, 99))
+    g = n.op("Gemm", q(n.op("Flatten", y), 0.02, 99), each(i(7, 54), 7, 0), n.w(7), transB=1, alpha=0.5, beta=2.0)
+    image = q(n.op("Reshape", x, n.ints(0, 4, 5, 6)), 0.03, 120)
+    c = n.op("Conv", image, each(i(8, 4, 3, 3), 8, 0), n.w(8), pads=[1, 1, 0, 1], strides=[2, 1])
+    d = n.op("QuantizeLinear", n.op("Conv", q(c, 0.05, 128), each(i(8, 1, 3, 3), 8, 0), pads=[1] * 4, group=8), n.const(f(0.04)), n.const(u(90)))
+    n.done("dequantized", [("x", T.FLOAT, ["N", 6, 20])], [(scores, T.FLOAT), (g, T.FLOAT), (c, T.FLOAT), (d, T.UINT8)], {"x": f32(3, 6, 20)})
+
+
+for network in [resnet, mobilenet, unet, transformer, recurrent, series, detector, quantized, dequantized, control, functions]:
     network()
 transformer(np.float16, "transformer_half")
 
@@ -403,6 +419,10 @@ for t in [np.uint8, np.int8]:
         b = ("b", quantized(t, *((7, 33) if trans else (33, 7))))
         qlinear("QGemm", {"a": quantized(t, 5, 33)}, ["a", "as", "az", "b", "bs", "bz", "added", "cs", "cz"], [b, ("added", rng.integers(-999, 999, 7).astype(np.int32))], transB=trans)
 open_model("dynamic_zeros", "DynamicQuantizeLinear", {"x": np.zeros((3, 4), np.float32)}, outs=["y", "s", "z"])
+for rows in [1, 7]: # one zero point, or one for each column
+    columns = [("as", np.float32(0.01)), ("bs", rng.uniform(0.01, 0.02, rows).astype(np.float32)), ("az", np.uint8(120)), ("bz", rng.integers(-9, 9, rows).astype(np.int8)), ("c", f32(7))]
+    open_model(f"matmul_to_float_{rows}", "MatMulIntegerToFloat", {"a": quantized(np.uint8, 2, 5, 33)}, [("b", quantized(np.int8, 33, 7))] + columns, names=["a", "b", "as", "bs", "az", "bz", "c"],
+               domain="com.microsoft", fixed=["a"])
 open_model("dynamic_matmul", "DynamicQuantizeMatMul", {"x": f32(5, 33)}, [("w", quantized(np.uint8, 33, 7)), ("ws", np.float32(0.01)), ("wz", np.uint8(120))], domain="com.microsoft", fixed=["x"])
 
 

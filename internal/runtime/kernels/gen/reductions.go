@@ -24,7 +24,7 @@ func (m *machine) reductions() {
 		m.load(Mem{Base: q[1], Disp: disp}, b, k)
 		m.fma231(a, b, acc)
 	})
-	m.maximum()
+	m.extremes()
 }
 
 // accumulate runs body over n elements with four sums in turn, adds them up and returns the result.
@@ -76,11 +76,16 @@ func (m *machine) result(v reg.VecVirtual) {
 	Store(bits, ReturnIndex(0))
 }
 
-// maximum gives NaN where there is one: it is noticed apart, since VMAX loses it.
-func (m *machine) maximum() {
-	n, p := m.function("maxOf", "finds the largest of n elements, or NaN.", []string{"n"}, []string{"a"}, "return")
-	bottom := m.value(math.Inf(-1))
-	acc := []reg.VecVirtual{m.value(math.Inf(-1)), m.value(math.Inf(-1))}
+// extremes gives NaN where there is one: it is noticed apart, since VMAX and VMIN lose it.
+func (m *machine) extremes() {
+	m.extreme("maxOf", "largest", math.Inf(-1), m.max)
+	m.extreme("minOf", "smallest", math.Inf(1), m.min)
+}
+
+func (m *machine) extreme(name, what string, none float64, better func(...Op)) {
+	n, p := m.function(name, "finds the "+what+" of n elements, or NaN.", []string{"n"}, []string{"a"}, "return")
+	bottom := m.value(none)
+	acc := []reg.VecVirtual{m.value(none), m.value(none)}
 	odd := m.vec()
 	m.zero(odd)
 	m.each(n[0], p, 2, func(disp int, k *mask) {
@@ -91,12 +96,12 @@ func (m *machine) maximum() {
 		}
 		bad := m.compare(unordered, v, v).keep(v)
 		m.or(bad, odd, odd)
-		m.max(v, acc[disp/m.width], acc[disp/m.width])
+		better(v, acc[disp/m.width], acc[disp/m.width])
 	})
-	m.max(acc[1], acc[0], acc[0])
-	// x - x is 0 for the finite, NaN for what was collected: adding it leaves a finite maximum alone.
+	better(acc[1], acc[0], acc[0])
+	// x - x is 0 for the finite, NaN for what was collected: adding it leaves a finite extreme alone.
 	flags := m.compare(unordered, odd, odd).keep(odd)
-	top, nan := m.fold(acc[0], m.max), m.fold(flags, m.or)
+	top, nan := m.fold(acc[0], better), m.fold(flags, m.or)
 	if m.bytes == 4 {
 		VADDSS(nan, top, top)
 	} else {
