@@ -1,4 +1,4 @@
-"""halves.py FOLDER make | tensorflow CASE... | onnxruntime CASE...: inference of models in float32 and in 16 bits, for each MODEL_TYPE/BATCH."""
+"""halves.py FOLDER make | run CASE...: models in float32 and in 16 bits, for each MODEL_TYPE/BATCH in TensorFlow, the encoder in ONNX Runtime."""
 import os
 import sys
 import time
@@ -10,7 +10,7 @@ import numpy as np
 import link
 
 folder, kind, cases = sys.argv[1], sys.argv[2], sys.argv[3:]
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 WIDTH = 1024
 SHAPES = {"mlp": (WIDTH,), "cnn": (32, 32, 3), "encoder": (128, 512)}
 
@@ -107,11 +107,11 @@ if kind == "make":
     encoder()
     sys.exit()
 
-runners, values, version = {}, {}, ""
+runners, values, versions = {}, {}, {}
 for case in cases:
     name, batch = case.split("/")
-    runner = onnx_runner if kind == "onnxruntime" else tensorflow_runner
-    run, version, *kept = runner(name, given(name.split("_")[0], batch))
+    runner = onnx_runner if name.startswith("encoder") else tensorflow_runner
+    run, versions[runner], *kept = runner(name, given(name.split("_")[0], batch))
     runners[case] = run, kept
     values[case] = [float(v) for v in np.ravel(run())[:64]]
 
@@ -124,4 +124,4 @@ def run(steps, case):
     return time.perf_counter() - begun
 
 
-link.serve(version, values, run)
+link.serve(", ".join(versions.values()), values, run)
