@@ -21,11 +21,11 @@ import (
 var halfCases = []string{
 	"mlp_float32/1", "mlp_bfloat16/1", "mlp_float16/1", "mlp_float32/32", "mlp_bfloat16/32", "mlp_float16/32",
 	"cnn_float32/1", "cnn_bfloat16/1", "cnn_float16/1", "cnn_float32/32", "cnn_bfloat16/32", "cnn_float16/32",
-	"encoder_float32/1", "encoder_float16/1",
+	"attention_float32/1", "attention_bfloat16/1", "encoder_float32/1", "encoder_float16/1",
 }
 
 // halfShapes are the shapes of one example.
-var halfShapes = map[string][]int{"mlp": {1024}, "cnn": {32, 32, 3}, "encoder": {128, 512}}
+var halfShapes = map[string][]int{"mlp": {1024}, "cnn": {32, 32, 3}, "encoder": {128, 512}, "attention": {128, 512}}
 
 // halvesField compares models in 16 bits with themselves in float32, and with TensorFlow or, for the encoder, ONNX Runtime.
 func halvesField(ctx context.Context, s settings, dir string) (field, error) {

@@ -12,7 +12,7 @@ import link
 folder, kind, cases = sys.argv[1], sys.argv[2], sys.argv[3:]
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 WIDTH = 1024
-SHAPES = {"mlp": (WIDTH,), "cnn": (32, 32, 3), "encoder": (128, 512)}
+SHAPES = {"mlp": (WIDTH,), "cnn": (32, 32, 3), "encoder": (128, 512), "attention": (128, 512)}
 
 
 def keras_models():
@@ -30,6 +30,10 @@ def keras_models():
         for model, stack in {"mlp": mlp, "cnn": cnn}.items():
             net = tf.keras.Sequential([tf.keras.Input(SHAPES[model]), *stack, layers.Activation("linear", dtype="float32")])
             net.export(os.path.join(folder, f"{model}_{name}", "1"))
+        x = tf.keras.Input(SHAPES["attention"])
+        h = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(8, 64)(x, x)]))
+        y = layers.LayerNormalization()(layers.Add()([h, layers.Dense(512)(layers.Dense(2048, "relu")(h))]))
+        tf.keras.Model(x, layers.Activation("linear", dtype="float32")(y)).export(os.path.join(folder, f"attention_{name}", "1"))
 
 
 def encoder():

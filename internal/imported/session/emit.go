@@ -234,6 +234,8 @@ type emission struct {
 	in    []graph.Output
 	types []graph.Type
 	attrs graph.Attrs
+	// operands are the type of 16 bits that the operands of its product have; Invalid: others.
+	operands tensor.DType
 }
 
 // add adds the node under its own name as the given op.

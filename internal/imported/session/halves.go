@@ -23,6 +23,7 @@ type halfForm func(x *emission, d tensor.DType) ([]graph.Output, error)
 var halfForms = map[*ops.Def]halfForm{
 	ops.Relu: exactly, ops.Relu6: exactly, ops.MaxPool: exactly, ops.Max: exactly, ops.Min: exactly, ops.Neg: exactly, ops.Abs: exactly,
 	ops.MatMul: productOfHalves, ops.BatchMatMul: productOfHalves, ops.BatchMatMulV2: productOfHalves, ops.BatchMatMulV3: productOfHalves,
+	ops.Einsum: onceOfBrain, ops.Softmax: onceOfBrain, ops.LogSoftmax: onceOfBrain,
 	ops.Sigmoid: sigmoidOfHalves, ops.SquaredDifference: squaredDifferenceOfHalves,
 }
 
@@ -277,6 +278,17 @@ func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	}
 	x.attrs[engine.OperandsType] = d
 	return x.roundedBy(ops.TruncatedBFloat16)
+}
+
+// onceOfBrain rounds what is computed of bfloat16 once, as TensorFlow does by oneDNN. It rounds the steps of float16.
+func onceOfBrain(x *emission, d tensor.DType) ([]graph.Output, error) {
+	if d != tensor.BFloat16 {
+		return nil, fmt.Errorf("element type %v: rounds in steps", d)
+	}
+	if x.n.Op == ops.Einsum.Name {
+		x.operands = d
+	}
+	return x.roundedBy(nearest[d])
 }
 
 // each adds an op that works element by element on values of the result's type.
