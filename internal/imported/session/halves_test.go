@@ -168,6 +168,42 @@ func eagerSteps(s *Session) (n int) {
 	return n
 }
 
+// TestRoundingsWait: a sum that Relu and MaxPool alone read is rounded after these, which gives the same bits as node by node.
+func TestRoundingsWait(t *testing.T) {
+	image := graph.Type{Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(6), graph.Fixed(6), graph.Fixed(3)}}}
+	pool := graph.Attrs{"ksize": []int64{1, 2, 2, 1}, "strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID")}
+	for _, d := range halfTypes {
+		b := graph.NewBuilder(graph.New())
+		image.DType, pool["T"] = d, d
+		pooled := image
+		pooled.Shape = graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(3), graph.Fixed(3), graph.Fixed(3)}}
+		half := func(x *tensor.Tensor) *tensor.Tensor {
+			y := tensor.New(d, x.Shape...)
+			convert.Between(tensor.Float32, d)(y.Bytes, x.Bytes)
+			return y
+		}
+		x, c := half(numbers(2, 6, 6, 3)), half(numbers(3))
+		in := b.Placeholder("x", image)
+		sum := b.Op("AddV2", "sum", image, graph.Attrs{"T": d}, in, b.Const("c", c))
+		relu := b.Op("Relu", "relu", image, graph.Attrs{"T": d}, sum)
+		y := b.Op("MaxPool", "y", pooled, pool, relu)
+		s := sessionOf(t, b, map[string]graph.Output{"x": in}, y)
+		got, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []eager.Value{{T: x}, {T: c}}
+		for _, n := range []*graph.Node{sum.Node, relu.Node, y.Node} {
+			if want, err = eager.Run(t.Context(), n, want, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if string(got[0].Bytes) != string(want[0].T.Bytes) {
+			t.Errorf("%v: got %v, expected %v", d, got[0].Bytes, want[0].T.Bytes)
+		}
+	}
+}
+
 // TestBiasIsRoundedWithTheProduct: a product of bfloat16 and its bias are rounded once, to nearest; a product that others read too is cut off.
 func TestBiasIsRoundedWithTheProduct(t *testing.T) {
 	typ := graph.Type{DType: tensor.BFloat16, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}
