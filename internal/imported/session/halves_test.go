@@ -186,14 +186,18 @@ func TestRoundingsWait(t *testing.T) {
 		in := b.Placeholder("x", image)
 		sum := b.Op("AddV2", "sum", image, graph.Attrs{"T": d}, in, b.Const("c", c))
 		relu := b.Op("Relu", "relu", image, graph.Attrs{"T": d}, sum)
-		y := b.Op("MaxPool", "y", pooled, pool, relu)
+		most := b.Op("MaxPool", "most", pooled, pool, relu)
+		y := b.Op("Mul", "y", pooled, graph.Attrs{"T": d}, most, b.Const("factor", half(numbers(3)))) // which sees whether it was rounded
 		s := sessionOf(t, b, map[string]graph.Output{"x": in}, y)
 		got, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []eager.Value{{T: x}, {T: c}}
-		for _, n := range []*graph.Node{sum.Node, relu.Node, y.Node} {
+		for _, n := range []*graph.Node{sum.Node, relu.Node, most.Node, y.Node} {
+			if n == y.Node {
+				want = append(want, eager.Value{T: half(numbers(3))})
+			}
 			if want, err = eager.Run(t.Context(), n, want, nil); err != nil {
 				t.Fatal(err)
 			}
