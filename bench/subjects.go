@@ -58,6 +58,7 @@ var subjects = []subject{
 		setup: servingField, value: requestsPerSecond, threads: []int{1}},
 	{name: "serving_batch", title: "exported models on batches of 32, in process and through a server on one core", unit: "examples/s", cases: batchCases,
 		setup: batchField, value: batchedPerSecond},
+	{name: "halves", title: "models in float32 and in 16 bits, one request in process, by MODEL_TYPE/BATCH", unit: "ms", cases: halfCases, setup: halvesField},
 	{name: "serving_load", title: "a further copy of an exported model, from disk to its first answer", unit: "ms", cases: servedModels, setup: copiesField, steps: 4, threads: []int{1}},
 	{name: "serving_overload", title: "p99 of requests that a model of 5 ms answers, alone and offered twice what it can do", unit: "ms", cases: overloadCases,
 		setup: overloadField, value: acceptedP99, steps: 400, threads: []int{1}},

@@ -26,7 +26,7 @@ func work(kind string, args []string) error {
 		"serving_copies": copiesWorker, "quantized": quantizedWorker, "serving_overload": overloadWorker, "serve_fixed": serveFixedWorker,
 		"jpeg": jpegWorker, "inputs": inputsWorker, "trees": treesWorker, "wide_deep": wideDeepWorker,
 		"embedding": embeddingWorker, "ps_task": psTask, "functions": functionsWorker,
-		"dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),
+		"halves": halvesWorker, "dense": denseWorker, "dense_alone": denseTraining(1), "dense_ring": denseTraining(2),
 		"cluster_runtime": runtimeWorker, "cluster_task": runtimeTaskWorker,
 		"elastic": elasticWorker, "elastic_node": elasticNode,
 		"overhead": overheadWorker, "worker_task": workerTask,

@@ -1,4 +1,4 @@
-"""halves.py FOLDER make | tensorflow CASE... | onnxruntime CASE...: inference of models in float32 and in 16 bits, for each MODEL_TYPE/BATCH."""
+"""halves.py FOLDER make | run CASE...: models in float32 and in 16 bits, for each MODEL_TYPE/BATCH in TensorFlow, the encoder in ONNX Runtime."""
 import os
 import sys
 import time
@@ -10,9 +10,9 @@ import numpy as np
 import link
 
 folder, kind, cases = sys.argv[1], sys.argv[2], sys.argv[3:]
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 WIDTH = 1024
-SHAPES = {"mlp": (WIDTH,), "cnn": (32, 32, 3), "encoder": (128, 512)}
+SHAPES = {"mlp": (WIDTH,), "cnn": (32, 32, 3), "encoder": (128, 512), "attention": (128, 512)}
 
 
 def keras_models():
@@ -30,6 +30,10 @@ def keras_models():
         for model, stack in {"mlp": mlp, "cnn": cnn}.items():
             net = tf.keras.Sequential([tf.keras.Input(SHAPES[model]), *stack, layers.Activation("linear", dtype="float32")])
             net.export(os.path.join(folder, f"{model}_{name}", "1"))
+        x = tf.keras.Input(SHAPES["attention"])
+        h = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(8, 64)(x, x)]))
+        y = layers.LayerNormalization()(layers.Add()([h, layers.Dense(512)(layers.Dense(2048, "relu")(h))]))
+        tf.keras.Model(x, layers.Activation("linear", dtype="float32")(y)).export(os.path.join(folder, f"attention_{name}", "1"))
 
 
 def encoder():
@@ -107,11 +111,11 @@ if kind == "make":
     encoder()
     sys.exit()
 
-runners, values, version = {}, {}, ""
+runners, values, versions = {}, {}, {}
 for case in cases:
     name, batch = case.split("/")
-    runner = onnx_runner if kind == "onnxruntime" else tensorflow_runner
-    run, version, *kept = runner(name, given(name.split("_")[0], batch))
+    runner = onnx_runner if name.startswith("encoder") else tensorflow_runner
+    run, versions[runner], *kept = runner(name, given(name.split("_")[0], batch))
     runners[case] = run, kept
     values[case] = [float(v) for v in np.ravel(run())[:64]]
 
@@ -124,4 +128,4 @@ def run(steps, case):
     return time.perf_counter() - begun
 
 
-link.serve(version, values, run)
+link.serve(", ".join(versions.values()), values, run)

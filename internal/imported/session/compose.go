@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // op adds a helper node of x.
@@ -103,7 +105,11 @@ func einsum(x *emission) ([]graph.Output, error) {
 	v := x.transpose(x.in[1], places(slices.Concat(batch, inner, cols), b))
 	var y graph.Output
 	if len(batch) == 0 {
-		y = x.op("MatMul", shapeOfDims(p[1], p[3]), nil, x.reshape(u, p[1], p[2]), x.reshape(v, p[2], p[3]))
+		var attrs graph.Attrs
+		if x.operands != tensor.Invalid {
+			attrs = graph.Attrs{engine.OperandsType: x.operands}
+		}
+		y = x.op("MatMul", shapeOfDims(p[1], p[3]), attrs, x.reshape(u, p[1], p[2]), x.reshape(v, p[2], p[3]))
 	} else {
 		y = x.op("BatchMatMulV2", shapeOfDims(p[0], p[1], p[3]), nil, x.reshape(u, p[0], p[1], p[2]), x.reshape(v, p[0], p[2], p[3]))
 	}

@@ -36,19 +36,21 @@ func (p *plan) compilable(n *graph.Node) bool {
 
 // emitter builds the engine's graph of a stage.
 type emitter struct {
-	s      *compiledStage
-	sp     *special
-	p      *plan
-	b      *graph.Builder
-	made   map[int]graph.Output // by slot
-	wide   map[int]graph.Output // by slot: values of 16 bits as float32
-	vars   map[string]graph.Output
-	owners map[string]*graph.Node // by the name of a node of the engine's graph
+	s    *compiledStage
+	sp   *special
+	p    *plan
+	b    *graph.Builder
+	made map[int]graph.Output // by slot
+	wide map[int]graph.Output // by slot: values of 16 bits as float32
+	// unrounded are the slots of such values that what reads them rounds.
+	unrounded map[int]bool
+	vars      map[string]graph.Output
+	owners    map[string]*graph.Node // by the name of a node of the engine's graph
 }
 
 // emit builds the graph of the stage for the sizes of sp.
 func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
-	e := &emitter{s: s, sp: sp, p: s.v.p, b: graph.NewBuilder(graph.New()), made: map[int]graph.Output{}, wide: map[int]graph.Output{}, vars: map[string]graph.Output{}, owners: map[string]*graph.Node{}}
+	e := &emitter{s: s, sp: sp, p: s.v.p, b: graph.NewBuilder(graph.New()), made: map[int]graph.Output{}, wide: map[int]graph.Output{}, unrounded: map[int]bool{}, vars: map[string]graph.Output{}, owners: map[string]*graph.Node{}}
 	var spec engine.Spec
 	for i, at := range s.feeds {
 		o := e.b.Placeholder(fmt.Sprintf("feed_%d", i), sp.types[i])
@@ -234,6 +236,8 @@ type emission struct {
 	in    []graph.Output
 	types []graph.Type
 	attrs graph.Attrs
+	// operands are the type of 16 bits that the operands of its product have; Invalid: others.
+	operands tensor.DType
 }
 
 // add adds the node under its own name as the given op.

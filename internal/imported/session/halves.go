@@ -23,6 +23,7 @@ type halfForm func(x *emission, d tensor.DType) ([]graph.Output, error)
 var halfForms = map[*ops.Def]halfForm{
 	ops.Relu: exactly, ops.Relu6: exactly, ops.MaxPool: exactly, ops.Max: exactly, ops.Min: exactly, ops.Neg: exactly, ops.Abs: exactly,
 	ops.MatMul: productOfHalves, ops.BatchMatMul: productOfHalves, ops.BatchMatMulV2: productOfHalves, ops.BatchMatMulV3: productOfHalves,
+	ops.Einsum: onceOfBrain, ops.Softmax: onceOfBrain, ops.LogSoftmax: onceOfBrain,
 	ops.Sigmoid: sigmoidOfHalves, ops.SquaredDifference: squaredDifferenceOfHalves,
 }
 
@@ -87,17 +88,7 @@ func (e *emitter) half(i int, d tensor.DType) error {
 		}
 		x.types = append(x.types, typ)
 	}
-	form := halfForms[op]
-	switch {
-	case form != nil:
-	case movers[op]:
-		form = exactly
-	default:
-		form = roundedOnce
-	}
-	if e.goesOn(i) {
-		form = unrounded
-	}
+	form := e.halfForm(i)
 	outs, err := form(x, d)
 	if err != nil {
 		return err
@@ -112,6 +103,55 @@ func (e *emitter) half(i int, d tensor.DType) error {
 		}
 	}
 	return e.b.Err()
+}
+
+// halfForm chooses the form of node i.
+func (e *emitter) halfForm(i int) halfForm {
+	n := e.p.nodes[i]
+	op := ops.Find(n.Op)
+	form := halfForms[op]
+	if form == nil {
+		form = roundedOnce
+		if movers[op] {
+			form = exactly
+		}
+	}
+	waiting := monotone[op] && e.unrounded[e.p.sources[i][0]]
+	rounds := waiting || halfForms[op] == nil && !movers[op]
+	switch next := e.reader(i); {
+	case rounds && next != nil && monotone[ops.Find(next.Op)]:
+		e.unrounded[e.p.slots[n.Out(0)]] = true
+		return unrounded
+	case waiting:
+		return roundedOnce
+	case e.goesOn(op, n, next):
+		return unrounded
+	}
+	return form
+}
+
+// monotone are ops after which a rounding gives what it gives before them, where there are fewer elements, or what makes the operand is fused
+// with the op.
+var monotone = map[*ops.Def]bool{ops.Relu: true, ops.Relu6: true, ops.MaxPool: true}
+
+// reader returns the node that alone reads the result of node i, as its first input; nil where there are others, or it leaves the program.
+func (e *emitter) reader(i int) (next *graph.Node) {
+	at := e.p.slots[e.p.nodes[i].Out(0)]
+	if slices.Contains(e.s.fetches, at) {
+		return nil
+	}
+	for _, k := range e.s.nodes {
+		for j, from := range e.p.sources[k] {
+			if from != at {
+				continue
+			}
+			if next != nil || j > 0 {
+				return nil
+			}
+			next = e.p.nodes[k]
+		}
+	}
+	return next
 }
 
 // wideType is the type in which programs compute with values of a type.
@@ -225,27 +265,10 @@ func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.ofFloat32()
 }
 
-// goesOn reports whether the result of node i, a product of bfloat16 or a convolution, is for a bias or a normalization alone. TensorFlow's
+// goesOn reports whether the result of a node, a product of bfloat16 or a convolution, is for a bias or a normalization alone. TensorFlow's
 // optimizer makes one node of both, which rounds once.
-func (e *emitter) goesOn(i int) bool {
-	n := e.p.nodes[i]
-	op, at := ops.Find(n.Op), e.p.slots[n.Out(0)]
-	if op != ops.Conv2D && (op != ops.MatMul || n.Outputs[0].DType != tensor.BFloat16) || slices.Contains(e.s.fetches, at) {
-		return false
-	}
-	var next *graph.Node
-	for _, k := range e.s.nodes {
-		for j, from := range e.p.sources[k] {
-			if from != at {
-				continue
-			}
-			if next != nil || j > 0 {
-				return false
-			}
-			next = e.p.nodes[k]
-		}
-	}
-	if next == nil {
+func (e *emitter) goesOn(op *ops.Def, n, next *graph.Node) bool {
+	if next == nil || op != ops.Conv2D && (op != ops.MatMul || n.Outputs[0].DType != tensor.BFloat16) {
 		return false
 	}
 	switch ops.Find(next.Op) {
@@ -277,6 +300,17 @@ func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	}
 	x.attrs[engine.OperandsType] = d
 	return x.roundedBy(ops.TruncatedBFloat16)
+}
+
+// onceOfBrain rounds what is computed of bfloat16 once, as TensorFlow does by oneDNN. It rounds the steps of float16.
+func onceOfBrain(x *emission, d tensor.DType) ([]graph.Output, error) {
+	if d != tensor.BFloat16 {
+		return nil, fmt.Errorf("element type %v: rounds in steps", d)
+	}
+	if x.n.Op == ops.Einsum.Name {
+		x.operands = d
+	}
+	return x.roundedBy(nearest[d])
 }
 
 // each adds an op that works element by element on values of the result's type.

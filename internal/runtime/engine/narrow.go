@@ -31,7 +31,7 @@ const OperandsType = "operands_type"
 // narrowWeights lets products and convolutions read steady weights of 16 bits, or those that are rounded to 16 bits, as they are: what
 // makes them float32 for each run is left out. It returns the ops that are left.
 func narrowWeights(p *plan, ops []*op) []*op {
-	var dropped []*op
+	var dropped, made []*op
 	for _, o := range ops {
 		if o.feed >= 0 || len(o.in) != 2 || !packs(o) {
 			continue
@@ -42,6 +42,10 @@ func narrowWeights(p *plan, ops []*op) []*op {
 		}
 		if _, ok := steady(from, p.changing); !ok {
 			continue
+		}
+		if t := typeOf(o.in[1]); !t.Shape.Equal(typeOf(from).Shape) {
+			from = reshaped(from, t.Shape, o)
+			made = append(made, from.op)
 		}
 		n := *o.node
 		n.Attrs = maps.Clone(n.Attrs)
@@ -55,12 +59,19 @@ func narrowWeights(p *plan, ops []*op) []*op {
 	if len(dropped) == 0 {
 		return ops
 	}
-	return withoutUnused(ops, dropped, p.fetched)
+	return withoutUnused(append(ops, made...), dropped, p.fetched)
+}
+
+// reshaped is a value in another shape, for the op o.
+func reshaped(from port, s graph.Shape, o *op) port {
+	t := graph.Type{DType: typeOf(from).DType, Shape: s}
+	n := &graph.Node{Name: o.node.Name + "/weights", Op: ops.Reshape.Name, Device: o.node.Device, Attrs: graph.Attrs{}, Outputs: []graph.Type{t}}
+	return port{&op{node: n, index: o.index, feed: -1, in: []port{from}, def: registry()[n.Op]}, 0}
 }
 
 // packs reports whether the weights of an op are packed if they are steady.
 func packs(o *op) bool {
-	if typeOf(o.in[0]).DType != tensor.Float32 {
+	if typeOf(o.in[0]).DType != tensor.Float32 || !columnsKnown(typeOf(o.in[1]).Shape) {
 		return false
 	}
 	switch o.node.Op {
@@ -75,11 +86,11 @@ func packs(o *op) bool {
 
 // narrowed returns what a float32 of 16 bits' precision is made of, and the type of these bits.
 func narrowed(p port) (from port, d tensor.DType, ok bool) {
-	p = transparent(p)
+	p = original(p)
 	if p.op.feed >= 0 || len(p.op.in) != 1 {
 		return p, d, false
 	}
-	from = transparent(p.op.in[0])
+	from = original(p.op.in[0])
 	switch p.op.node.Op {
 	case ops.NearestBFloat16.Name:
 		return from, tensor.BFloat16, true
@@ -91,6 +102,14 @@ func narrowed(p port) (from port, d tensor.DType, ok bool) {
 		return from, d, ok && typeOf(p).DType == tensor.Float32
 	}
 	return p, d, false
+}
+
+// original follows ops that hand their input on, in whatever shape.
+func original(p port) port {
+	for p.op.def.alias && p.op.feed < 0 && len(p.op.in) > 0 {
+		p = p.op.in[0]
+	}
+	return p
 }
 
 // asWeights is the type of 16 bits that a node takes its weights as, false where it takes them as they are.

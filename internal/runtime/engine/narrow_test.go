@@ -67,6 +67,13 @@ func (c narrowCase) program(vars *Variables, plain bool) *Program {
 		op := map[tensor.DType]string{tensor.BFloat16: "_NearestBFloat16", tensor.Float16: "_NearestFloat16"}[c.half]
 		read = b.Op(op, "rounded", w, nil, b.Read(b.Variable("wide", w), w))
 	}
+	if c.op == "MatMul" { // whose weights may come in another shape
+		flat := fixedType(tensor.Float32, narrowSize*narrowSize)
+		shape := func(v ...int32) graph.Output {
+			return b.Const(fmt.Sprint("shape", len(v)), ok(tensor.FromSlice(v, len(v))))
+		}
+		read = b.Op("Reshape", "square", w, nil, b.Op("Reshape", "flat", flat, nil, read, shape(narrowSize*narrowSize)), shape(narrowSize, narrowSize))
+	}
 	y := b.Op(c.op, "y", out, attrs, x, read)
 	y = b.Op("BiasAdd", "biased", out, nil, y, b.Const("bias", tensor.New(tensor.Float32, narrowSize)))
 	return ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, vars.dev, vars, Options{}))

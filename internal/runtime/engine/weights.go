@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -69,6 +70,7 @@ type weightsKey struct {
 	w, bias, scale, offset, mean, variance *variable
 	epsilon                                float64
 	transposed                             bool
+	columns                                int          // of w as the op sees it, which may have another shape
 	as                                     tensor.DType // see weights
 	exactly                                bool         // what they are multiplied by is of that type too
 	level                                  kernels.Level
@@ -144,8 +146,12 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 	exactly := as != tensor.Invalid && c.node.Attrs[OperandsType] == as
 	key := weightsKey{transposed: trans, as: as, exactly: exactly, level: kernels.ActiveLevel()}
 	p.exactly = exactly
+	key.columns = p.columns()
 	parts := []**variable{&key.w}
 	inputs := c.op.in[1:2]
+	if !columnsKnown(p.w.typ.Shape) {
+		return nil
+	}
 	if t.norm != nil {
 		key.epsilon = t.norm.epsilon
 		parts = append(parts, &key.scale, &key.offset, &key.mean, &key.variance)
@@ -183,7 +189,7 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 // nil for a constant.
 func steady(in port, written map[*variable]bool) (*variable, bool) {
 	o := in.op
-	for o.def.alias && o.node.Op == "Identity" {
+	for o.def.alias && len(o.in) > 0 && o.feed < 0 {
 		o = o.in[0].op
 	}
 	switch {
@@ -242,8 +248,17 @@ func (p *packer[T]) refresh(make func()) {
 
 // matrix returns the rows and columns of the weights as they lie.
 func (p *packer[T]) matrix() (rows, columns int) {
-	n := p.w.dims[len(p.w.dims)-1]
+	n := p.columns()
 	return p.w.n / max(n, 1), n
+}
+
+// columnsKnown reports whether no batch changes the last dimension.
+func columnsKnown(s graph.Shape) bool { return s.Rank() > 0 && s.Dims[s.Rank()-1].Static() }
+
+// columns are those of the weights as they lie: a size that no batch changes.
+func (p *packer[T]) columns() int {
+	dims := p.w.typ.Shape.Dims
+	return dims[len(dims)-1].Const
 }
 
 // scaled returns the weights: columns times scale/sqrt(variance+epsilon) where a normalization follows.
