@@ -196,8 +196,13 @@ func newSnapshotWriter(path string, schema *Schema) (*snapshotWriter, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	atomicfile.RemoveAbandoned(path)
 	f, err := atomicfile.Create(atomicfile.OS{}, path)
 	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if err := f.Hold(); err != nil {
+		f.Discard()
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return &snapshotWriter{path, f, ipc.NewWriter(f, ipc.WithSchema(schema.Arrow()))}, nil
