@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -192,11 +193,15 @@ type snapshotWriter struct {
 	w    *ipc.Writer
 }
 
+// snapshotAbandoned is how long nothing was written to a file that a killed process left: others may write to the same folder, perhaps
+// without locks.
+const snapshotAbandoned = time.Hour
+
 func newSnapshotWriter(path string, schema *Schema) (*snapshotWriter, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	atomicfile.RemoveAbandoned(path)
+	atomicfile.RemoveAbandoned(path, snapshotAbandoned)
 	f, err := atomicfile.Create(atomicfile.OS{}, path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
