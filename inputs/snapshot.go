@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -192,12 +193,21 @@ type snapshotWriter struct {
 	w    *ipc.Writer
 }
 
+// snapshotAbandoned is how long nothing was written to a file that a killed process left: others may write to the same folder, perhaps
+// without locks.
+const snapshotAbandoned = time.Hour
+
 func newSnapshotWriter(path string, schema *Schema) (*snapshotWriter, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	atomicfile.RemoveAbandoned(path, snapshotAbandoned)
 	f, err := atomicfile.Create(atomicfile.OS{}, path)
 	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if err := f.Hold(); err != nil {
+		f.Discard()
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return &snapshotWriter{path, f, ipc.NewWriter(f, ipc.WithSchema(schema.Arrow()))}, nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -85,6 +86,30 @@ func TestSnapshotAfterFailure(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestSnapshotOfKilledProcess: what a process that was killed wrote is removed by the next one that writes the file.
+func TestSnapshotOfKilledProcess(t *testing.T) {
+	dir := t.TempDir()
+	read := func() {
+		if rows, failures := pulls(t, Pipe(streamOf(numbers(t, checked(t), 20)), Snapshot(dir))); rows != 20 || failures != 0 {
+			t.Fatalf("%d rows, %d failures", rows, failures)
+		}
+	}
+	read()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	name := filepath.Join(dir, files[0].Name())
+	old := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.Rename(name, name+".tmp-1-1"), os.Chtimes(name+".tmp-1-1", old, old)); err != nil {
+		t.Fatal(err)
+	}
+	read()
+	if files, err = os.ReadDir(dir); err != nil || len(files) != 1 || files[0].Name() != filepath.Base(name) {
+		t.Errorf("got %v, %v, expected one file", files, err)
 	}
 }
 

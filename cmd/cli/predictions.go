@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 	"github.com/goestimator/goestimator/tensor"
@@ -75,7 +76,7 @@ func writePredictions(w predictionWriter, rows iter.Seq2[[]namedValue, error]) (
 // writeFile calls write on a writer of the format that path's extension says.
 // The file appears under its name only when all went well.
 func writeFile(path string, write func(predictionWriter) (int64, error)) (n int64, err error) {
-	removeLeft(path)
+	atomicfile.RemoveAbandoned(path, 0)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+unfinished+"*")
 	if err != nil {
 		return 0, fmt.Errorf("--output: %w", err)
@@ -101,29 +102,5 @@ func writeFile(path string, write func(predictionWriter) (int64, error)) (n int6
 	return n, err
 }
 
-// unfinished is what the name of a file that is being written has behind its own.
+// unfinished is what the name of a file that is being written has behind its own, as atomicfile.RemoveAbandoned knows it.
 const unfinished = ".tmp-"
-
-// removeLeft removes what writers of a file left that were killed. One that still writes has a lock on its file.
-func removeLeft(path string) {
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return // the writer says so
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(path)+unfinished) {
-			removeUnlocked(filepath.Join(filepath.Dir(path), e.Name()))
-		}
-	}
-}
-
-func removeUnlocked(name string) {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if filelock.Try(f) == nil {
-		_ = os.Remove(name) // where it stays, it is in nobody's way
-	}
-}
