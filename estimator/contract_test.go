@@ -74,7 +74,8 @@ func TestTrainErrors(t *testing.T) {
 		{"no steps", nil, []estimator.TrainOption{estimator.Steps(0)}, "must specify steps > 0, given: 0"},
 		{"negative max_steps", nil, []estimator.TrainOption{estimator.MaxSteps(-1)}, "must specify max_steps > 0, given: -1"},
 		{"a nil hook", nil, []estimator.TrainOption{estimator.WithHooks(nil)}, "hook is nil"},
-		{"an unknown tensor", nil, []estimator.TrainOption{estimator.WithHooks(hooks.NewFinalOps("dense/Nothing"))}, `no tensor "dense/Nothing"`},
+		{"an unknown tensor", nil, []estimator.TrainOption{estimator.WithHooks(hooks.NewFinalOps("dense/Nothing"))}, `no tensor "dense/Nothing" in the graph of mode train: expected one of loss, y, or a node of the graph`},
+		{"a misspelt tensor", nil, []estimator.TrainOption{estimator.WithHooks(hooks.NewFinalOps("dense/MatMull"))}, `did you mean "dense/MatMul"?`},
 	}
 	for _, c := range cases {
 		if c.fn == nil {

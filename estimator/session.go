@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distribute/trace"
+	"github.com/goestimator/goestimator/internal/platform/spelling"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
@@ -99,9 +100,29 @@ func (s *session) output(name string) (graph.Output, error) {
 		return s.program.predictions[i].output, nil
 	}
 	if n == nil || index < 0 || index >= len(n.Outputs) || n.Outputs[index].DType == tensor.Resource {
-		return graph.Output{}, fmt.Errorf("no tensor %q in the graph of mode %s: `goestimator inspect model` lists them", name, s.program.mode)
+		return graph.Output{}, s.unknownTensor(name)
 	}
 	return n.Out(index), nil
+}
+
+// unknownTensor says which names there are.
+func (s *session) unknownTensor(name string) error {
+	known := []string{"loss"}
+	for _, p := range s.program.predictions {
+		if p.text == nil {
+			known = append(known, p.name)
+		}
+	}
+	expected := strings.Join(known, ", ")
+	for _, n := range s.program.graph.Nodes() {
+		known = append(known, n.Name)
+	}
+	near := spelling.Nearest(name, known)
+	if near != "" {
+		near = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return fmt.Errorf("no tensor %q in the graph of mode %s%s: expected one of %s, or a node of the graph, which graph.pbtxt in model_dir and `goestimator inspect model --graph` list",
+		name, s.program.mode, near, expected)
 }
 
 // prepared reports whether the compiled program has all requested fetches.
