@@ -122,7 +122,7 @@ func TestFirstRunThatFailed(t *testing.T) {
 		t.Error("a checkpoint of step 5 of another model was passed over")
 	}
 	_, err := newEstimator(t, glyphModel(t, "linear", nil), whole).Train(t.Context(), glyphs(15, 300), estimator.MaxSteps(9))
-	if !errors.Is(err, inputs.ErrStateMismatch) || !strings.HasPrefix(err.Error(), "set the input's batch_size to 16 again, which is 15 now, or train in another model_dir: ") {
+	if !errors.Is(err, inputs.ErrStateMismatch) || !strings.HasPrefix(err.Error(), "set the input's batch_size to 16 again, which is 15 now, or train in another model_dir, ") {
 		t.Errorf("got %v, expected what to set at its beginning", err)
 	}
 }

@@ -100,8 +100,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"expected sizes > 0":                             {Kind: "decode_raw", DType: "uint8", Shape: []int{0}},
 		"of at most 67108864 numbers":                    {Kind: "decode_raw", DType: "uint8", Shape: []int{1 << 14, 1 << 14}},
 		"dtype: got \"bool\"":                            {Kind: "decode_raw", DType: "bool"},
-		"shape: got nothing, expected it for kind":         {Kind: "decode_image"},
-		"dtype: got nothing, expected it for kind":         {Kind: "decode_raw"},
+		"shape: got nothing, expected it for kind":       {Kind: "decode_image"},
+		"dtype: got nothing, expected it for kind":       {Kind: "decode_raw"},
 		"shape: got [2], expected none":                  {Kind: "dedupe", Shape: []int{2}},
 	} {
 		if _, err := decodedBy(t, step, "ab"); err == nil || !strings.Contains(err.Error(), want) {
