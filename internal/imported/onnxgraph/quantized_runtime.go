@@ -54,7 +54,10 @@ func (x *site) zeroPoint(i int) *value {
 func qlinearAdd(x *site) *value {
 	byA, byB := x.op(ops.RealDiv, nil, x.single(1), x.single(6)), x.op(ops.RealDiv, nil, x.single(4), x.single(6))
 	mul := func(a, b *value) *value { return x.each(ops.Mul, nil, a, b) }
-	fixed := x.op(ops.Sub, nil, x.zeroPoint(7), x.op(ops.AddV2, nil, mul(byA, x.zeroPoint(2)), mul(byB, x.zeroPoint(5))))
+	double := func(v *value) *value { return x.cast(v, tensor.Float64) }
+	// a sum and a product that are rounded once, as by the processor's instruction
+	zeros := x.cast(x.op(ops.AddV2, nil, mul(double(byA), double(x.zeroPoint(2))), double(mul(byB, x.zeroPoint(5)))), tensor.Float32)
+	fixed := x.op(ops.Sub, nil, x.zeroPoint(7), zeros)
 	y := x.each(ops.AddV2, nil, mul(x.cast(x.at(0), tensor.Float32), byA), fixed)
 	y = x.each(ops.AddV2, nil, y, mul(x.cast(x.at(3), tensor.Float32), byB))
 	return x.saturated(y, nil, x.at(0).dtype)

@@ -17,6 +17,7 @@ var forms = map[*ops.Def]form{
 	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm, ops.BatchMatMul: named(ops.BatchMatMulV2), ops.BatchMatMulV3: oneType,
 	ops.IdentityN: passOn, ops.Snapshot: passOn, ops.GuaranteeConst: passOn, ops.EnsureShape: passOn, ops.Gather: gather, ops.ResourceGather: resourceGather, ops.Concat: concat,
 	ops.SplitV: splitV, ops.Select: selectForm, ops.Rint: named(ops.Round), ops.Einsum: einsum, ops.FusedBatchNormV3: layerNorm, ops.SpaceToBatchND: spaceToBatch, ops.BatchToSpaceND: batchToSpace,
+	ops.IntegerMatMul: integers, ops.IntegerConv2D: integers,
 	ops.Conv2D: channelsLast, ops.DepthwiseConv2dNative: channelsLast, ops.MaxPool: channelsLast, ops.AvgPool: channelsLast, ops.BiasAdd: biasAdd,
 	ops.Conv3D: channelsLast, ops.MaxPool3D: channelsLast, ops.AvgPool3D: channelsLast, ops.Conv2DBackpropInput: channelsLastAt(2), ops.Conv3DBackpropInputV2: channelsLastAt(2),
 }

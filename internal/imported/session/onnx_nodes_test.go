@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -89,10 +90,21 @@ func TestONNXModels(t *testing.T) {
 	if err != nil || len(dirs) < 60 {
 		t.Fatalf("%d models, %v", len(dirs), err)
 	}
+	apart := 0
 	for _, d := range dirs {
 		if _, err := runNodeTest(t, d); err != nil {
 			t.Errorf("%s: %v", filepath.Base(d), err)
 		}
+		if !strings.Contains(d, "quantized") && !strings.Contains(d, "matmul_") && !strings.Contains(d, "_matmul") && !strings.Contains(d, "QGemm") {
+			continue
+		}
+		apart++ // devices other than the host have integers of 8 bits as floats
+		if _, err := runNodeTestOn(t, d, session.Options{MaxConcurrent: 1, Device: device.NewFake()}); err != nil {
+			t.Errorf("%s beside the host: %v", filepath.Base(d), err)
+		}
+	}
+	if apart < 6 {
+		t.Errorf("%d models of 8 bits", apart)
 	}
 }
 
@@ -144,6 +156,10 @@ func (r report) lines() (passed, refused string) {
 
 // runNodeTest runs one folder and returns the operator that it is of.
 func runNodeTest(t *testing.T, dir string) (op string, err error) {
+	return runNodeTestOn(t, dir, session.Options{MaxConcurrent: 1})
+}
+
+func runNodeTestOn(t *testing.T, dir string, o session.Options) (op string, err error) {
 	m, err := onnx.ReadFile(filepath.Join(dir, "model.onnx"))
 	if err != nil {
 		return "?", err
@@ -152,7 +168,7 @@ func runNodeTest(t *testing.T, dir string) (op string, err error) {
 	if len(m.Graph.Nodes) > 0 {
 		op = m.Graph.Nodes[0].Op
 	}
-	s, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
+	s, err := session.Open(t.Context(), dir, o)
 	if err != nil {
 		return op, err
 	}
