@@ -40,7 +40,8 @@ func (s HTTPServer) Serve(l net.Listener) error {
 	return s.Server.Serve(httpListener{l, s})
 }
 
-// fewLines refuses requests with too many lines that came with the body of the request before them, where connections do not count.
+// fewLines refuses requests with too many lines that came with the body of the request before them, where connections do not count, and
+// drops the lines behind bodies.
 func fewLines(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lines := 0
@@ -52,8 +53,26 @@ func fewLines(h http.Handler) http.Handler {
 			http.Error(w, tooManyLines, http.StatusRequestHeaderFieldsTooLarge)
 			return
 		}
+		if r.ContentLength < 0 { // in chunks, which trailers may follow
+			r.Body = untrailed{r.Body, r}
+		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// untrailed is the body of a request that drops its trailers: nobody reads them, and lines are as many as fit into 4 KiB.
+type untrailed struct {
+	io.ReadCloser
+	of *http.Request
+}
+
+// Read implements io.Reader.
+func (b untrailed) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.of.Trailer = nil
+	}
+	return n, err
 }
 
 // httpListener hands out connections whose headers are bounded.

@@ -20,6 +20,9 @@ func serveHTTP(t *testing.T, secure bool) (dial func() net.Conn) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		fmt.Fprint(w, len(b), r.TLS != nil && r.TLS.HandshakeComplete)
+		if len(r.Trailer) > 0 {
+			fmt.Fprint(w, " trailers: ", r.Trailer)
+		}
 	})
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	dial = func() net.Conn { return nil }
@@ -82,8 +85,10 @@ func TestHeaderLines(t *testing.T) {
 			"of the second request":           {fits + long, []string{ok, "431 431 Request Header Fields Too Large"}},
 			"after empty lines":               {fits + "\r\n\n" + long, []string{ok, "431 431 Request Header Fields Too Large"}},
 			"requests that follow each other": {fits + fits + requestOf(2, "") + fits, []string{ok, ok, none, ok}},
-			"a line that does not end":        {requestOf(2, "") + strings.Repeat("x", 2*MaxHeaders), []string{none, "431 431 Request Header Fields Too Large"}},
-			"headers that do not end":         {strings.TrimSuffix(requestOf(1000, ""), "\r\n"), []string{"431 431 Request Header Fields Too Large"}},
+			"trailers": {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTrailer: b\r\n\r\n2\r\nxx\r\n0\r\na: 1\r\nb: 2\r\n\r\n" + fits,
+				[]string{fmt.Sprint("200 ", 2, secure), ok}},
+			"a line that does not end": {requestOf(2, "") + strings.Repeat("x", 2*MaxHeaders), []string{none, "431 431 Request Header Fields Too Large"}},
+			"headers that do not end":  {strings.TrimSuffix(requestOf(1000, ""), "\r\n"), []string{"431 431 Request Header Fields Too Large"}},
 		} {
 			for _, slow := range []bool{false, true} {
 				c := dial()

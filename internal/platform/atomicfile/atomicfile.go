@@ -120,6 +120,11 @@ func ReadFile(fsys FS, path string) ([]byte, error) {
 	if size > mostRead {
 		return nil, fmt.Errorf("read %s: it has %d bytes, expected at most %d", path, size, mostRead)
 	}
+	if o, ok := f.(osFile); ok {
+		if err := o.checkHoles(); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
 	buf := make([]byte, size)
 	n, err := f.ReadAt(buf, 0)
 	if n == len(buf) {

@@ -58,4 +58,10 @@ func TestEndlessFiles(t *testing.T) {
 	if _, err := atomicfile.ReadFile(atomicfile.OS{}, at("file")); err == nil || !strings.Contains(err.Error(), "has 53687091200 bytes, expected at most") {
 		t.Errorf("a file of 50 GiB: got %v", err)
 	}
+	if err := os.Truncate(at("file"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := atomicfile.ReadFile(atomicfile.OS{}, at("file")); err == nil || !strings.Contains(err.Error(), "it has holes") {
+		t.Errorf("a file of holes: got %v", err)
+	}
 }

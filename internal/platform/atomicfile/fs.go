@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
 // FS is what the writers of durable files need of a file system. Errors are
@@ -55,6 +57,18 @@ func (f osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return fi.Size(), nil
+}
+
+// checkHoles fails for a file that is hardly more than holes: to read it would take memory for nothing.
+func (f osFile) checkHoles() error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if n, hollow := diskspace.Hollow(info); hollow {
+		return fmt.Errorf("it has holes: %d of its %d bytes were written", n, info.Size())
+	}
+	return nil
 }
 
 // errEndless is of what is no file: a pipe is waited for, and a device need never end.
