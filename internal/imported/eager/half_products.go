@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// productSteps are products. Eigen's of float16 round each product and each sum. Those of bfloat16 are of float32, and cut off.
+// productSteps are products. Eigen's of float16 round each product and each sum. Products of bfloat16 are of float32, and rounded once.
 var productSteps = map[*ops.Def]steps{
 	ops.MatMul: func(d tensor.DType) maker {
 		return func(s *site) (kernel, error) { return matMulBy(s, halfMultiplier(d)) }
@@ -32,15 +32,21 @@ func halfMultiplier(d tensor.DType) multiplying {
 	if d == tensor.Float16 {
 		return steppedMultiplier(d)
 	}
+	by := kernels.NearestBrain
+	if CutsProducts() {
+		by = kernels.CutBrain
+	}
 	return func(transA, transB bool) kernel {
 		return batched(transA, transB, func(p product2, c, a, b []float32) {
 			dense(p, c, a, b)
-			for i, v := range c {
-				c[i] = kernels.TruncateBrain(v)
-			}
+			kernels.Unary(by, c, c)
 		})
 	}
 }
+
+// CutsProducts reports whether products of matrices of bfloat16 are cut off, as by TensorFlow's own kernels. On processors with AVX-512
+// TensorFlow multiplies by oneDNN, which rounds to nearest (IsBF16SupportedByOneDNNOnThisCPU).
+func CutsProducts() bool { return kernels.ActiveLevel() < kernels.AVX512 }
 
 // steppedMultiplier are products that round each step.
 func steppedMultiplier(d tensor.DType) multiplying {

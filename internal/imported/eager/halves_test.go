@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/runtime/convert"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -47,6 +48,8 @@ func opReasons(names map[string]string) map[string]string {
 
 // TestHalves: what TensorFlow 2.15 computes in float16 and bfloat16, so do we, to the last bit. The ops of halfDifferences stay close.
 func TestHalves(t *testing.T) {
+	defer kernels.SetLevel(kernels.BestLevel())
+	kernels.SetLevel(kernels.AVX2) // of the processor that TensorFlow's answers come from
 	types, differ := map[probe]bool{}, map[string]bool{}
 	for _, c := range readCases[goldenCase](t, "testdata/halves.json.gz") {
 		n, in := c.node(t)

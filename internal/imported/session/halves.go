@@ -293,13 +293,16 @@ func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
 	return outs, x.b.Err()
 }
 
-// productOfHalves is one of matrices of bfloat16, which TensorFlow cuts off. It rounds each step of those of float16.
+// productOfHalves is one of matrices of bfloat16, which TensorFlow rounds once. It rounds each step of float16.
 func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v: rounds in steps", d)
 	}
 	x.attrs[engine.OperandsType] = d
-	return x.roundedBy(ops.TruncatedBFloat16)
+	if eager.CutsProducts() {
+		return x.roundedBy(ops.TruncatedBFloat16)
+	}
+	return x.roundedBy(nearest[d])
 }
 
 // onceOfBrain rounds what is computed of bfloat16 once, as TensorFlow does by oneDNN. It rounds the steps of float16.
