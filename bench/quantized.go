@@ -29,7 +29,8 @@ func quantizedField(ctx context.Context, s settings, dir string) (field, error) 
 		return field{}, fmt.Errorf("quantize models: %w: %s", err, lastLines(string(out), 3))
 	}
 	argv, err := self("quantized", append([]string{dir}, quantizedCases...)...)
-	return field{check: &ort, tolerance: 0.05, contenders: []contender{{name: ours, argv: argv}, ort}}, err
+	// A step of the last quantization of ResNet-50 is 0.66.
+	return field{check: &ort, tolerance: 0.7, contenders: []contender{{name: ours, argv: argv}, ort}}, err
 }
 
 // quantizedWorker runs ONNX models in this process: bench worker quantized DIR CASE...

@@ -37,12 +37,12 @@ type byteTileSet struct {
 	masks  bool                         // results may be parts of vectors
 }
 
-// tileBytes is the most bytes that the sums of a tile take.
+// tileSums is the most sums that a tile has.
 const tileSums = 14 * 32
 
 var bytesPortable = byteTileSet{rows: 4, width: 4, narrow: 4, lanes: 1}
 
-// columns returns how many columns a tile of so many rows has.
+// columns returns how many columns a tile of so many rows has, at most.
 func (s *byteTileSet) columns(rows int) int {
 	if rows <= s.thin {
 		return s.narrow

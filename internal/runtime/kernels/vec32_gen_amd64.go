@@ -124,6 +124,16 @@ func mulScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func divScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
 
+// maxScalarF32AVX2 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func maxScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+
+// minScalarF32AVX2 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func minScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+
 // axpyF32AVX2 adds k*x to y.
 //
 //go:noescape
@@ -463,6 +473,16 @@ func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 //
 //go:noescape
 func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+
+// maxScalarF32AVX512 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func maxScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+
+// minScalarF32AVX512 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func minScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 
 // axpyF32AVX512 adds k*x to y.
 //

@@ -1621,6 +1621,140 @@ done24:
 	VZEROUPPER
 	RET
 
+// func maxScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·maxScalarF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Y0
+
+many25:
+	CMPQ      AX, $0x00000020
+	JLT       one25
+	VMOVUPS   (DX), Y1
+	VMAXPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, (CX)
+	VMOVUPS   32(DX), Y1
+	VMAXPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 32(CX)
+	VMOVUPS   64(DX), Y1
+	VMAXPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 64(CX)
+	VMOVUPS   96(DX), Y1
+	VMAXPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 96(CX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, AX
+	JMP       many25
+
+one25:
+	CMPQ      AX, $0x00000008
+	JLT       rest25
+	VMOVUPS   (DX), Y1
+	VMAXPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, (CX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, AX
+	JMP       one25
+
+rest25:
+	TESTQ        AX, AX
+	JZ           done25
+	VMOVQ        AX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX), Y1, Y2
+	VMAXPS       Y0, Y2, Y0
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, (CX)
+
+done25:
+	VZEROUPPER
+	RET
+
+// func minScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·minScalarF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Y0
+
+many26:
+	CMPQ      AX, $0x00000020
+	JLT       one26
+	VMOVUPS   (DX), Y1
+	VMINPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, (CX)
+	VMOVUPS   32(DX), Y1
+	VMINPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 32(CX)
+	VMOVUPS   64(DX), Y1
+	VMINPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 64(CX)
+	VMOVUPS   96(DX), Y1
+	VMINPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, 96(CX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, AX
+	JMP       many26
+
+one26:
+	CMPQ      AX, $0x00000008
+	JLT       rest26
+	VMOVUPS   (DX), Y1
+	VMINPS    Y0, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, (CX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, AX
+	JMP       one26
+
+rest26:
+	TESTQ        AX, AX
+	JZ           done26
+	VMOVQ        AX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX), Y1, Y2
+	VMINPS       Y0, Y2, Y0
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, (CX)
+
+done26:
+	VZEROUPPER
+	RET
+
 // func axpyF32AVX2(n int, y *byte, x *byte, k uint64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·axpyF32AVX2(SB), NOSPLIT, $0-32
@@ -1631,9 +1765,9 @@ TEXT ·axpyF32AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Y0
 
-many25:
+many27:
 	CMPQ        AX, $0x00000020
-	JLT         one25
+	JLT         one27
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y1
 	VFMADD231PS Y1, Y0, Y2
@@ -1653,11 +1787,11 @@ many25:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many25
+	JMP         many27
 
-one25:
+one27:
 	CMPQ        AX, $0x00000008
-	JLT         rest25
+	JLT         rest27
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y1
 	VFMADD231PS Y1, Y0, Y2
@@ -1665,11 +1799,11 @@ one25:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one25
+	JMP         one27
 
-rest25:
+rest27:
 	TESTQ        AX, AX
-	JZ           done25
+	JZ           done27
 	VMOVQ        AX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     iotaF32<>+0(SB), Y1, Y1
@@ -1678,7 +1812,7 @@ rest25:
 	VFMADD231PS  Y2, Y0, Y3
 	VMASKMOVPS   Y3, Y1, (CX)
 
-done25:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1692,9 +1826,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many28:
 	CMPQ    AX, $0x00000020
-	JLT     one26
+	JLT     one28
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1705,27 +1839,27 @@ many26:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many26
+	JMP     many28
 
-one26:
+one28:
 	CMPQ    AX, $0x00000008
-	JLT     rest26
+	JLT     rest28
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one26
+	JMP     one28
 
-rest26:
+rest28:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done26:
+done28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1751,9 +1885,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many29:
 	CMPQ        AX, $0x00000020
-	JLT         one27
+	JLT         one29
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1769,22 +1903,22 @@ many27:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many27
+	JMP         many29
 
-one27:
+one29:
 	CMPQ        AX, $0x00000008
-	JLT         rest27
+	JLT         rest29
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one27
+	JMP         one29
 
-rest27:
+rest29:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1792,7 +1926,7 @@ rest27:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done27:
+done29:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1817,9 +1951,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many28:
+many30:
 	CMPQ    AX, $0x00000010
-	JLT     one28
+	JLT     one30
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1832,11 +1966,11 @@ many28:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many28
+	JMP     many30
 
-one28:
+one30:
 	CMPQ    AX, $0x00000008
-	JLT     rest28
+	JLT     rest30
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1844,11 +1978,11 @@ one28:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one28
+	JMP     one30
 
-rest28:
+rest30:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done30
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1859,7 +1993,7 @@ rest28:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done28:
+done30:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -1909,9 +2043,9 @@ TEXT ·minOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_7f800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many31:
 	CMPQ    AX, $0x00000010
-	JLT     one29
+	JLT     one31
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1924,11 +2058,11 @@ many29:
 	VMINPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many29
+	JMP     many31
 
-one29:
+one31:
 	CMPQ    AX, $0x00000008
-	JLT     rest29
+	JLT     rest31
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1936,11 +2070,11 @@ one29:
 	VMINPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one29
+	JMP     one31
 
-rest29:
+rest31:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done31
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1951,7 +2085,7 @@ rest29:
 	VORPS        Y4, Y3, Y3
 	VMINPS       Y0, Y1, Y1
 
-done29:
+done31:
 	VMINPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -2008,7 +2142,7 @@ TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group30:
+group32:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -2024,9 +2158,9 @@ group30:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many31:
+many33:
 	CMPQ        R12, $0x00000010
-	JLT         one31
+	JLT         one33
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -2053,11 +2187,11 @@ many31:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         many31
+	JMP         many33
 
-one31:
+one33:
 	CMPQ        R12, $0x00000008
-	JLT         rest31
+	JLT         rest33
 	VMOVUPS     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Y10
@@ -2075,11 +2209,11 @@ one31:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000008, R12
-	JMP         one31
+	JMP         one33
 
-rest31:
+rest33:
 	TESTQ        R12, R12
-	JZ           done31
+	JZ           done33
 	VMOVQ        R12, X9
 	VPBROADCASTD X9, Y9
 	VPCMPGTD     iotaF32<>+0(SB), Y9, Y9
@@ -2097,7 +2231,7 @@ rest31:
 	VMASKMOVPS   (R9)(R13*1), Y9, Y9
 	VFMADD231PS  Y10, Y9, Y4
 
-done31:
+done33:
 	VADDPS       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPS       X1, X5, X5
@@ -2132,13 +2266,13 @@ done31:
 	VMULSS       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh32
+	JZ           fresh34
 	VADDSS       (SI), X5, X5
 	VADDSS       4(SI), X1, X1
 	VADDSS       8(SI), X2, X2
 	VADDSS       12(SI), X3, X3
 
-fresh32:
+fresh34:
 	VMOVSS X5, (SI)
 	VMOVSS X1, 4(SI)
 	VMOVSS X2, 8(SI)
@@ -2148,7 +2282,7 @@ fresh32:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group30
+	JNZ    group32
 	VZEROUPPER
 	RET
 
@@ -2162,9 +2296,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide33:
+wide35:
 	CMPQ    CX, $0x00000020
-	JLT     narrow33
+	JLT     narrow35
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2172,7 +2306,7 @@ wide33:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row36:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2183,7 +2317,7 @@ row34:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row36
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2191,45 +2325,45 @@ row34:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide33
+	JMP     wide35
 
-narrow33:
+narrow35:
 	CMPQ    CX, $0x00000008
-	JLT     edge33
+	JLT     edge35
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row35:
+row37:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row35
+	JNZ     row37
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow33
+	JMP     narrow35
 
-edge33:
+edge35:
 	TESTQ        CX, CX
-	JZ           end33
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row36:
+row38:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row36
+	JNZ        row38
 	VMASKMOVPS Y1, Y0, (DX)
 
-end33:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2244,9 +2378,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide37:
+wide39:
 	CMPQ    CX, $0x00000020
-	JLT     narrow37
+	JLT     narrow39
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2258,7 +2392,7 @@ wide37:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row40:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2273,7 +2407,7 @@ row38:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row40
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2282,33 +2416,33 @@ row38:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide37
+	JMP         wide39
 
-narrow37:
+narrow39:
 	CMPQ    CX, $0x00000008
-	JLT     edge37
+	JLT     edge39
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row39:
+row41:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row39
+	JNZ         row41
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow37
+	JMP         narrow39
 
-edge37:
+edge39:
 	TESTQ        CX, CX
-	JZ           end37
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2316,16 +2450,16 @@ edge37:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row40:
+row42:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row40
+	JNZ         row42
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end37:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2341,9 +2475,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide41:
+wide43:
 	CMPQ    CX, $0x00000020
-	JLT     narrow41
+	JLT     narrow43
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2356,7 +2490,7 @@ wide41:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row44:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2376,7 +2510,7 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row44
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2386,18 +2520,18 @@ row42:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide41
+	JMP         wide43
 
-narrow41:
+narrow43:
 	CMPQ    CX, $0x00000008
-	JLT     edge41
+	JLT     edge43
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row43:
+row45:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2405,18 +2539,18 @@ row43:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row43
+	JNZ         row45
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow41
+	JMP         narrow43
 
-edge41:
+edge43:
 	TESTQ        CX, CX
-	JZ           end41
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2425,7 +2559,7 @@ edge41:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row44:
+row46:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2433,10 +2567,10 @@ row44:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row44
+	JNZ         row46
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end41:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2450,9 +2584,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide45:
+wide47:
 	CMPQ    CX, $0x00000020
-	JLT     narrow45
+	JLT     narrow47
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2461,7 +2595,7 @@ wide45:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row48:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2477,38 +2611,38 @@ row46:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide45
+	JMP     wide47
 
-narrow45:
+narrow47:
 	CMPQ    CX, $0x00000008
-	JLT     edge45
+	JLT     edge47
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row49:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow45
+	JMP     narrow47
 
-edge45:
+edge47:
 	TESTQ        CX, CX
-	JZ           end45
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2516,16 +2650,16 @@ edge45:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row48:
+row50:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row48
+	JNZ        row50
 
-end45:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2539,9 +2673,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide49:
+wide51:
 	CMPQ    CX, $0x00000020
-	JLT     narrow49
+	JLT     narrow51
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2550,7 +2684,7 @@ wide49:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row52:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2574,22 +2708,22 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row52
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide49
+	JMP     wide51
 
-narrow49:
+narrow51:
 	CMPQ    CX, $0x00000008
-	JLT     edge49
+	JLT     edge51
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row51:
+row53:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2598,16 +2732,16 @@ row51:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row51
+	JNZ     row53
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow49
+	JMP     narrow51
 
-edge49:
+edge51:
 	TESTQ        CX, CX
-	JZ           end49
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2615,7 +2749,7 @@ edge49:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row52:
+row54:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2624,9 +2758,9 @@ row52:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row52
+	JNZ        row54
 
-end49:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2641,9 +2775,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide53:
+wide55:
 	CMPQ    CX, $0x00000020
-	JLT     narrow53
+	JLT     narrow55
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2656,7 +2790,7 @@ wide53:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row56:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2672,41 +2806,41 @@ row54:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide53
+	JMP         wide55
 
-narrow53:
+narrow55:
 	CMPQ    CX, $0x00000008
-	JLT     edge53
+	JLT     edge55
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row57:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow53
+	JMP         narrow55
 
-edge53:
+edge55:
 	TESTQ        CX, CX
-	JZ           end53
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2715,16 +2849,16 @@ edge53:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row56:
+row58:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row56
+	JNZ         row58
 
-end53:
+end55:
 	VZEROUPPER
 	RET
 
@@ -2739,9 +2873,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide57:
+wide59:
 	CMPQ    CX, $0x00000020
-	JLT     narrow57
+	JLT     narrow59
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2754,7 +2888,7 @@ wide57:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row60:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2778,24 +2912,24 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row60
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide57
+	JMP         wide59
 
-narrow57:
+narrow59:
 	CMPQ    CX, $0x00000008
-	JLT     edge57
+	JLT     edge59
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row59:
+row61:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2804,17 +2938,17 @@ row59:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row59
+	JNZ         row61
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow57
+	JMP         narrow59
 
-edge57:
+edge59:
 	TESTQ        CX, CX
-	JZ           end57
+	JZ           end59
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2823,7 +2957,7 @@ edge57:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row60:
+row62:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2832,9 +2966,9 @@ row60:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row60
+	JNZ         row62
 
-end57:
+end59:
 	VZEROUPPER
 	RET
 
@@ -2852,9 +2986,9 @@ TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide61:
+wide63:
 	CMPQ    CX, $0x00000020
-	JLT     narrow61
+	JLT     narrow63
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2872,7 +3006,7 @@ wide61:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row64:
 	VMOVUPS     (R13), Y12
 	VMOVUPS     (R14), Y13
 	VFMADD213PS Y8, Y4, Y13
@@ -2897,7 +3031,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row64
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2905,11 +3039,11 @@ row62:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide61
+	JMP         wide63
 
-narrow61:
+narrow63:
 	CMPQ    CX, $0x00000008
-	JLT     edge61
+	JLT     edge63
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	VMOVUPS (R9), Y2
@@ -2918,7 +3052,7 @@ narrow61:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row63:
+row65:
 	VMOVUPS     (R13), Y3
 	VMOVUPS     (R14), Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2928,7 +3062,7 @@ row63:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row63
+	JNZ         row65
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2936,11 +3070,11 @@ row63:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow61
+	JMP         narrow63
 
-edge61:
+edge63:
 	TESTQ        CX, CX
-	JZ           end61
+	JZ           end63
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2951,7 +3085,7 @@ edge61:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row64:
+row66:
 	VMASKMOVPS  (DX), Y0, Y4
 	VMASKMOVPS  (BX), Y0, Y5
 	VFMADD213PS Y3, Y2, Y5
@@ -2961,159 +3095,15 @@ row64:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row64
+	JNZ         row66
 
-end61:
+end63:
 	VZEROUPPER
 	RET
 
 // func momentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y1
-
-many65:
-	CMPQ         AX, $0x00000010
-	JLT          one65
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      32(CX), Y2
-	VMOVUPS      32(DX), Y3
-	VMOVUPS      32(BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, 32(DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          many65
-
-one65:
-	CMPQ         AX, $0x00000008
-	JLT          rest65
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000008, AX
-	JMP          one65
-
-rest65:
-	TESTQ        AX, AX
-	JZ           done65
-	VMOVQ        AX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
-	VMASKMOVPS   (CX), Y2, Y3
-	VMASKMOVPS   (DX), Y2, Y4
-	VMASKMOVPS   (BX), Y2, Y5
-	VFMADD213PS  Y5, Y1, Y4
-	VMASKMOVPS   Y4, Y2, (DX)
-	VFNMADD231PS Y0, Y4, Y3
-	VMASKMOVPS   Y3, Y2, (CX)
-
-done65:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2
-TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y1
-
-many66:
-	CMPQ    AX, $0x00000010
-	JLT     one66
-	VMOVUPS (CX), Y2
-	VMOVUPS (DX), Y3
-	VMOVUPS (BX), Y4
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VADDPS  Y3, Y2, Y2
-	VMOVUPS Y2, (CX)
-	VMOVUPS 32(CX), Y2
-	VMOVUPS 32(DX), Y3
-	VMOVUPS 32(BX), Y4
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
-	VMOVUPS Y3, 32(DX)
-	VADDPS  Y3, Y2, Y2
-	VMOVUPS Y2, 32(CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     many66
-
-one66:
-	CMPQ    AX, $0x00000008
-	JLT     rest66
-	VMOVUPS (CX), Y2
-	VMOVUPS (DX), Y3
-	VMOVUPS (BX), Y4
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VADDPS  Y3, Y2, Y2
-	VMOVUPS Y2, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000008, AX
-	JMP     one66
-
-rest66:
-	TESTQ        AX, AX
-	JZ           done66
-	VMOVQ        AX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
-	VMASKMOVPS   (CX), Y2, Y3
-	VMASKMOVPS   (DX), Y2, Y4
-	VMASKMOVPS   (BX), Y2, Y5
-	VMULPS       Y0, Y5, Y5
-	VMULPS       Y1, Y4, Y4
-	VSUBPS       Y5, Y4, Y4
-	VMASKMOVPS   Y4, Y2, (DX)
-	VADDPS       Y4, Y3, Y3
-	VMASKMOVPS   Y3, Y2, (CX)
-
-done66:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -3130,16 +3120,14 @@ many67:
 	VMOVUPS      (BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, (CX)
 	VMOVUPS      32(CX), Y2
 	VMOVUPS      32(DX), Y3
 	VMOVUPS      32(BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, 32(DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, 32(CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -3155,8 +3143,7 @@ one67:
 	VMOVUPS      (BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -3175,17 +3162,16 @@ rest67:
 	VMASKMOVPS   (BX), Y2, Y5
 	VFMADD213PS  Y5, Y1, Y4
 	VMASKMOVPS   Y4, Y2, (DX)
-	VFMADD231PS  Y1, Y4, Y5
-	VFNMADD231PS Y0, Y5, Y3
+	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
 done67:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2
-TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -3204,8 +3190,6 @@ many68:
 	VMULPS  Y1, Y3, Y3
 	VSUBPS  Y4, Y3, Y3
 	VMOVUPS Y3, (DX)
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
 	VADDPS  Y3, Y2, Y2
 	VMOVUPS Y2, (CX)
 	VMOVUPS 32(CX), Y2
@@ -3215,8 +3199,6 @@ many68:
 	VMULPS  Y1, Y3, Y3
 	VSUBPS  Y4, Y3, Y3
 	VMOVUPS Y3, 32(DX)
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
 	VADDPS  Y3, Y2, Y2
 	VMOVUPS Y2, 32(CX)
 	ADDQ    $0x00000040, CX
@@ -3235,8 +3217,6 @@ one68:
 	VMULPS  Y1, Y3, Y3
 	VSUBPS  Y4, Y3, Y3
 	VMOVUPS Y3, (DX)
-	VMULPS  Y1, Y3, Y3
-	VSUBPS  Y4, Y3, Y3
 	VADDPS  Y3, Y2, Y2
 	VMOVUPS Y2, (CX)
 	ADDQ    $0x00000020, CX
@@ -3258,12 +3238,166 @@ rest68:
 	VMULPS       Y1, Y4, Y4
 	VSUBPS       Y5, Y4, Y4
 	VMASKMOVPS   Y4, Y2, (DX)
+	VADDPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done68:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many69:
+	CMPQ         AX, $0x00000010
+	JLT          one69
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      32(DX), Y3
+	VMOVUPS      32(BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, 32(DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
+	JMP          many69
+
+one69:
+	CMPQ         AX, $0x00000008
+	JLT          rest69
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000008, AX
+	JMP          one69
+
+rest69:
+	TESTQ        AX, AX
+	JZ           done69
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
+	VFMADD231PS  Y1, Y4, Y5
+	VFNMADD231PS Y0, Y5, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done69:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many70:
+	CMPQ    AX, $0x00000010
+	JLT     one70
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(CX), Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS 32(BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     many70
+
+one70:
+	CMPQ    AX, $0x00000008
+	JLT     rest70
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, AX
+	JMP     one70
+
+rest70:
+	TESTQ        AX, AX
+	JZ           done70
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
 	VMULPS       Y1, Y4, Y4
 	VSUBPS       Y5, Y4, Y4
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done68:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3278,9 +3412,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many69:
+many71:
 	CMPQ        AX, $0x00000010
-	JLT         one69
+	JLT         one71
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3307,11 +3441,11 @@ many69:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many69
+	JMP         many71
 
-one69:
+one71:
 	CMPQ        AX, $0x00000008
-	JLT         rest69
+	JLT         rest71
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3327,11 +3461,11 @@ one69:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one69
+	JMP         one71
 
-rest69:
+rest71:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done71
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3347,7 +3481,7 @@ rest69:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done69:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3365,9 +3499,9 @@ TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one70:
+one72:
 	CMPQ        AX, $0x00000008
-	JLT         rest70
+	JLT         rest72
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -3389,11 +3523,11 @@ one70:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one70
+	JMP         one72
 
-rest70:
+rest72:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done72
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3414,7 +3548,7 @@ rest70:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done70:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3433,9 +3567,9 @@ TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Y2
 	VBROADCASTSS 12(R8), Y3
 
-one71:
+one73:
 	CMPQ         AX, $0x00000008
-	JLT          rest71
+	JLT          rest73
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3463,11 +3597,11 @@ one71:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000008, AX
-	JMP          one71
+	JMP          one73
 
-rest71:
+rest73:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done73
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3493,7 +3627,7 @@ rest71:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done71:
+done73:
 	VZEROUPPER
 	RET
 
@@ -3511,9 +3645,9 @@ TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one72:
+one74:
 	CMPQ         AX, $0x00000008
-	JLT          rest72
+	JLT          rest74
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3546,11 +3680,11 @@ one72:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000008, AX
-	JMP          one72
+	JMP          one74
 
-rest72:
+rest74:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done74
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3582,7 +3716,7 @@ rest72:
 	VANDPS       Y8, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)
 
-done72:
+done74:
 	VZEROUPPER
 	RET
 
@@ -3602,9 +3736,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one73:
+one75:
 	CMPQ        AX, $0x00000008
-	JLT         rest73
+	JLT         rest75
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -3628,11 +3762,11 @@ one73:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one73
+	JMP         one75
 
-rest73:
+rest75:
 	TESTQ        AX, AX
-	JZ           done73
+	JZ           done75
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3655,7 +3789,7 @@ rest73:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done73:
+done75:
 	VZEROUPPER
 	RET
 
@@ -3666,24 +3800,24 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide74:
+wide76:
 	CMPQ DX, $0x00000010
-	JLT  narrow74
+	JLT  narrow76
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel75:
+pixel77:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line75:
+line77:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap75:
+tap77:
 	VMOVUPS (R10), Y2
 	VMAXPS  Y0, Y2, Y0
 	VMOVUPS 32(R10), Y2
@@ -3691,11 +3825,11 @@ tap75:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap75
+	JNZ     tap77
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line75
+	JNZ     line77
 	VMOVUPS Y0, (SI)
 	VMOVUPS Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
@@ -3703,89 +3837,89 @@ tap75:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel75
+	JNZ     pixel77
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     wide74
+	JMP     wide76
 
-narrow74:
+narrow76:
 	CMPQ DX, $0x00000008
-	JLT  edge74
+	JLT  edge76
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel76:
+pixel78:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line76:
+line78:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap76:
+tap78:
 	VMOVUPS (R10), Y1
 	VMAXPS  Y0, Y1, Y0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap76
+	JNZ     tap78
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line76
+	JNZ     line78
 	VMOVUPS Y0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel76
+	JNZ     pixel78
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow74
+	JMP     narrow76
 
-edge74:
+edge76:
 	TESTQ        DX, DX
-	JZ           end74
+	JZ           end76
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel77:
+pixel79:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line77:
+line79:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap77:
+tap79:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap77
+	JNZ        tap79
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line77
+	JNZ        line79
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel77
+	JNZ        pixel79
 
-end74:
+end76:
 	VZEROUPPER
 	RET
 
@@ -3816,14 +3950,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide78:
+wide80:
 	CMPQ SI, $0x00000010
-	JLT  narrow78
+	JLT  narrow80
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel79:
+pixel81:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3846,13 +3980,13 @@ pixel79:
 	VANDPS  Y3, Y4, Y4
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
-	JMP     next79
+	JMP     next81
 
-line79:
+line81:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap79:
+tap81:
 	VMOVUPS (CX)(R12*1), Y4
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y5
 	VMAXPS  Y4, Y5, Y5
@@ -3868,36 +4002,36 @@ tap79:
 	VXORPS  Y4, Y3, Y3
 	VMOVUPS Y4, 32(AX)(R12*1)
 
-next79:
+next81:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap79
+	JNZ  tap81
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line79
+	JNZ  line81
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel79
+	JNZ  pixel81
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000010, SI
-	JMP  wide78
+	JMP  wide80
 
-narrow78:
+narrow80:
 	CMPQ SI, $0x00000008
-	JLT  edge78
+	JLT  edge80
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel80:
+pixel82:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
@@ -3911,13 +4045,13 @@ pixel80:
 	VANDPS  Y1, Y2, Y2
 	VXORPS  Y2, Y1, Y1
 	VMOVUPS Y2, (AX)(R12*1)
-	JMP     next80
+	JMP     next82
 
-line80:
+line82:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap80:
+tap82:
 	VMOVUPS (CX)(R12*1), Y2
 	VMOVUPS constF32_ff7fffff<>+0(SB), Y3
 	VMAXPS  Y2, Y3, Y3
@@ -3926,31 +4060,31 @@ tap80:
 	VXORPS  Y2, Y1, Y1
 	VMOVUPS Y2, (AX)(R12*1)
 
-next80:
+next82:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap80
+	JNZ  tap82
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line80
+	JNZ  line82
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel80
+	JNZ  pixel82
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow78
+	JMP  narrow80
 
-edge78:
+edge80:
 	TESTQ        SI, SI
-	JZ           end78
+	JZ           end80
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3958,7 +4092,7 @@ edge78:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel81:
+pixel83:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3972,13 +4106,13 @@ pixel81:
 	VANDPS     Y2, Y3, Y3
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
-	JMP        next81
+	JMP        next83
 
-line81:
+line83:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap81:
+tap83:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VMOVUPS    constF32_ff7fffff<>+0(SB), Y4
 	VMAXPS     Y3, Y4, Y4
@@ -3987,23 +4121,23 @@ tap81:
 	VXORPS     Y3, Y2, Y2
 	VMASKMOVPS Y3, Y0, (AX)(R11*1)
 
-next81:
+next83:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap81
+	JNZ  tap83
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line81
+	JNZ  line83
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel81
+	JNZ  pixel83
 
-end78:
+end80:
 	VZEROUPPER
 	RET
 
@@ -4018,16 +4152,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide82:
+wide84:
 	CMPQ    CX, $0x00000010
-	JLT     narrow82
+	JLT     narrow84
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel85:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -4039,22 +4173,22 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel85
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide82
+	JMP         wide84
 
-narrow82:
+narrow84:
 	CMPQ    CX, $0x00000008
-	JLT     edge82
+	JLT     edge84
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel84:
+pixel86:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -4062,16 +4196,16 @@ pixel84:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel84
+	JNZ         pixel86
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow82
+	JMP         narrow84
 
-edge82:
+edge84:
 	TESTQ        CX, CX
-	JZ           end82
+	JZ           end84
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4079,7 +4213,7 @@ edge82:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel85:
+pixel87:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -4087,9 +4221,9 @@ pixel85:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel85
+	JNZ         pixel87
 
-end82:
+end84:
 	VZEROUPPER
 	RET
 
@@ -4104,16 +4238,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide86:
+wide88:
 	CMPQ    CX, $0x00000010
-	JLT     narrow86
+	JLT     narrow88
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel89:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -4123,41 +4257,41 @@ pixel87:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel89
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide86
+	JMP         wide88
 
-narrow86:
+narrow88:
 	CMPQ    CX, $0x00000008
-	JLT     edge86
+	JLT     edge88
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel88:
+pixel90:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel88
+	JNZ         pixel90
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow86
+	JMP         narrow88
 
-edge86:
+edge88:
 	TESTQ        CX, CX
-	JZ           end86
+	JZ           end88
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4165,17 +4299,17 @@ edge86:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel89:
+pixel91:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel89
+	JNZ         pixel91
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end86:
+end88:
 	VZEROUPPER
 	RET
 
@@ -4191,16 +4325,16 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide90:
+wide92:
 	CMPQ CX, $0x00000010
-	JLT  narrow90
+	JLT  narrow92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel91:
+pixel93:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4230,24 +4364,24 @@ pixel91:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel91
+	JNZ     pixel93
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide90
+	JMP     wide92
 
-narrow90:
+narrow92:
 	CMPQ CX, $0x00000008
-	JLT  edge90
+	JLT  edge92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel92:
+pixel94:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4265,17 +4399,17 @@ pixel92:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel92
+	JNZ     pixel94
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow90
+	JMP     narrow92
 
-edge90:
+edge92:
 	TESTQ        CX, CX
-	JZ           end90
+	JZ           end92
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4284,7 +4418,7 @@ edge90:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel93:
+pixel95:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4302,9 +4436,9 @@ pixel93:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel93
+	JNZ        pixel95
 
-end90:
+end92:
 	VZEROUPPER
 	RET
 
@@ -4320,16 +4454,16 @@ TEXT ·routeFirstPixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide94:
+wide96:
 	CMPQ CX, $0x00000010
-	JLT  narrow94
+	JLT  narrow96
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel95:
+pixel97:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4359,24 +4493,24 @@ pixel95:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel95
+	JNZ     pixel97
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide94
+	JMP     wide96
 
-narrow94:
+narrow96:
 	CMPQ CX, $0x00000008
-	JLT  edge94
+	JLT  edge96
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel96:
+pixel98:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -4394,17 +4528,17 @@ pixel96:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel96
+	JNZ     pixel98
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow94
+	JMP     narrow96
 
-edge94:
+edge96:
 	TESTQ        CX, CX
-	JZ           end94
+	JZ           end96
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4413,7 +4547,7 @@ edge94:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel97:
+pixel99:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -4431,9 +4565,9 @@ pixel97:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel97
+	JNZ        pixel99
 
-end94:
+end96:
 	VZEROUPPER
 	RET
 
@@ -4447,14 +4581,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide98:
+wide100:
 	CMPQ CX, $0x00000010
-	JLT  narrow98
+	JLT  narrow100
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy101:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4464,51 +4598,51 @@ copy99:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy101
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide98
+	JMP        wide100
 
-narrow98:
+narrow100:
 	CMPQ CX, $0x00000008
-	JLT  edge98
+	JLT  edge100
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy100:
+copy102:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy100
+	JNZ        copy102
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow98
+	JMP        narrow100
 
-edge98:
+edge100:
 	TESTQ        CX, CX
-	JZ           end98
+	JZ           end100
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy101:
+copy103:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy101
+	JNZ        copy103
 
-end98:
+end100:
 	VZEROUPPER
 	RET
 
@@ -4519,9 +4653,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many102:
+many104:
 	CMPQ         AX, $0x00000010
-	JLT          one102
+	JLT          one104
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4581,11 +4715,11 @@ many102:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many102
+	JMP          many104
 
-one102:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4617,11 +4751,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one104
 
-rest102:
+rest104:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4654,7 +4788,7 @@ rest102:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done102:
+done104:
 	VZEROUPPER
 	RET
 
@@ -4881,9 +5015,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one103:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest103
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4921,11 +5055,11 @@ one103:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one103
+	JMP          one105
 
-rest103:
+rest105:
 	TESTQ        AX, AX
-	JZ           done103
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4964,7 +5098,7 @@ rest103:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done103:
+done105:
 	VZEROUPPER
 	RET
 
@@ -4975,9 +5109,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one104:
+one106:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest106
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -5028,11 +5162,11 @@ one104:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one106
 
-rest104:
+rest106:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done106
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5084,7 +5218,7 @@ rest104:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done104:
+done106:
 	VZEROUPPER
 	RET
 
@@ -5221,9 +5355,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one105:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest105
+	JLT          rest107
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -5273,11 +5407,11 @@ one105:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one105
+	JMP          one107
 
-rest105:
+rest107:
 	TESTQ        AX, AX
-	JZ           done105
+	JZ           done107
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5328,7 +5462,7 @@ rest105:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done105:
+done107:
 	VZEROUPPER
 	RET
 
@@ -5627,9 +5761,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one106:
+one108:
 	CMPQ         AX, $0x00000008
-	JLT          rest106
+	JLT          rest108
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5688,11 +5822,11 @@ one106:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one106
+	JMP          one108
 
-rest106:
+rest108:
 	TESTQ        AX, AX
-	JZ           done106
+	JZ           done108
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5752,7 +5886,7 @@ rest106:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done106:
+done108:
 	VZEROUPPER
 	RET
 
@@ -5763,9 +5897,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one107:
+one109:
 	CMPQ         AX, $0x00000008
-	JLT          rest107
+	JLT          rest109
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5854,11 +5988,11 @@ one107:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one107
+	JMP          one109
 
-rest107:
+rest109:
 	TESTQ        AX, AX
-	JZ           done107
+	JZ           done109
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5948,7 +6082,7 @@ rest107:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done107:
+done109:
 	VZEROUPPER
 	RET
 
@@ -5959,9 +6093,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one108:
+one110:
 	CMPQ         AX, $0x00000008
-	JLT          rest108
+	JLT          rest110
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -6020,11 +6154,11 @@ one108:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one108
+	JMP          one110
 
-rest108:
+rest110:
 	TESTQ        AX, AX
-	JZ           done108
+	JZ           done110
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6084,7 +6218,7 @@ rest108:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done108:
+done110:
 	VZEROUPPER
 	RET
 
@@ -6401,9 +6535,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one109:
+one111:
 	CMPQ         AX, $0x00000008
-	JLT          rest109
+	JLT          rest111
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6438,11 +6572,11 @@ one109:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one109
+	JMP          one111
 
-rest109:
+rest111:
 	TESTQ        AX, AX
-	JZ           done109
+	JZ           done111
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6478,7 +6612,7 @@ rest109:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done109:
+done111:
 	VZEROUPPER
 	RET
 
@@ -6705,9 +6839,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one110:
+one112:
 	CMPQ         AX, $0x00000008
-	JLT          rest110
+	JLT          rest112
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6743,11 +6877,11 @@ one110:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one110
+	JMP          one112
 
-rest110:
+rest112:
 	TESTQ        AX, AX
-	JZ           done110
+	JZ           done112
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6784,7 +6918,7 @@ rest110:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done110:
+done112:
 	VZEROUPPER
 	RET
 
@@ -6819,14 +6953,14 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide111:
+wide113:
 	CMPQ BX, $0x00000008
-	JLT  narrow111
+	JLT  narrow113
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile112:
+tile114:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -7240,20 +7374,20 @@ tile112:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile112
+	JNZ          tile114
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide111
+	JMP          wide113
 
-narrow111:
+narrow113:
 	CMPQ BX, $0x00000008
-	JLT  edge111
+	JLT  edge113
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile113:
+tile115:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -7667,22 +7801,22 @@ tile113:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile113
+	JNZ          tile115
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow111
+	JMP          narrow113
 
-edge111:
+edge113:
 	TESTQ        BX, BX
-	JZ           end111
+	JZ           end113
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile114:
+tile116:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -8096,9 +8230,9 @@ tile114:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile114
+	JNZ          tile116
 
-end111:
+end113:
 	VZEROUPPER
 	RET
 
@@ -8155,15 +8289,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide115:
+wide117:
 	CMPQ BX, $0x00000008
-	JLT  narrow115
+	JLT  narrow117
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile116:
+tile118:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8337,101 +8471,101 @@ tile116:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased118
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased118:
-	CMPQ    88(AX), $0x00
-	JE      added118
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added118:
-	CMPQ    96(AX), $0x00
-	JE      clipped118
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped118:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row117
-	CMPQ        80(AX), $0x00
-	JE          biased119
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased119:
-	CMPQ    88(AX), $0x00
-	JE      added119
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added119:
-	CMPQ    96(AX), $0x00
-	JE      clipped119
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped119:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row117
-	CMPQ        80(AX), $0x00
 	JE          biased120
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased120:
 	CMPQ    88(AX), $0x00
 	JE      added120
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added120:
 	CMPQ    96(AX), $0x00
 	JE      clipped120
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped120:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row117
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row119
 	CMPQ        80(AX), $0x00
 	JE          biased121
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased121:
 	CMPQ    88(AX), $0x00
 	JE      added121
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added121:
 	CMPQ    96(AX), $0x00
 	JE      clipped121
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped121:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row119
+	CMPQ        80(AX), $0x00
+	JE          biased122
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased122:
+	CMPQ    88(AX), $0x00
+	JE      added122
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added122:
+	CMPQ    96(AX), $0x00
+	JE      clipped122
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped122:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row119
+	CMPQ        80(AX), $0x00
+	JE          biased123
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased123:
+	CMPQ    88(AX), $0x00
+	JE      added123
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added123:
+	CMPQ    96(AX), $0x00
+	JE      clipped123
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped121:
+clipped123:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row117:
+row119:
 	CMPQ    104(AX), $0x01
-	JLE     done116
+	JLE     done118
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8447,101 +8581,101 @@ row117:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased123
+	JE      biased125
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased123:
-	CMPQ    88(AX), $0x00
-	JE      added123
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added123:
-	CMPQ    96(AX), $0x00
-	JE      clipped123
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped123:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row122
-	CMPQ        80(AX), $0x00
-	JE          biased124
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased124:
-	CMPQ    88(AX), $0x00
-	JE      added124
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added124:
-	CMPQ    96(AX), $0x00
-	JE      clipped124
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped124:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row122
-	CMPQ        80(AX), $0x00
-	JE          biased125
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased125:
 	CMPQ    88(AX), $0x00
 	JE      added125
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added125:
 	CMPQ    96(AX), $0x00
 	JE      clipped125
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped125:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row122
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row124
 	CMPQ        80(AX), $0x00
 	JE          biased126
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased126:
 	CMPQ    88(AX), $0x00
 	JE      added126
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added126:
 	CMPQ    96(AX), $0x00
 	JE      clipped126
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped126:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row124
+	CMPQ        80(AX), $0x00
+	JE          biased127
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased127:
+	CMPQ    88(AX), $0x00
+	JE      added127
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added127:
+	CMPQ    96(AX), $0x00
+	JE      clipped127
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped127:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row124
+	CMPQ        80(AX), $0x00
+	JE          biased128
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased128:
+	CMPQ    88(AX), $0x00
+	JE      added128
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added128:
+	CMPQ    96(AX), $0x00
+	JE      clipped128
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped126:
+clipped128:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row122:
+row124:
 	CMPQ    104(AX), $0x02
-	JLE     done116
+	JLE     done118
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8557,101 +8691,101 @@ row122:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased128
+	JE      biased130
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased128:
-	CMPQ    88(AX), $0x00
-	JE      added128
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added128:
-	CMPQ    96(AX), $0x00
-	JE      clipped128
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped128:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row127
-	CMPQ        80(AX), $0x00
-	JE          biased129
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased129:
-	CMPQ    88(AX), $0x00
-	JE      added129
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added129:
-	CMPQ    96(AX), $0x00
-	JE      clipped129
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped129:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row127
-	CMPQ        80(AX), $0x00
-	JE          biased130
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased130:
 	CMPQ    88(AX), $0x00
 	JE      added130
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added130:
 	CMPQ    96(AX), $0x00
 	JE      clipped130
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped130:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row127
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row129
 	CMPQ        80(AX), $0x00
 	JE          biased131
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased131:
 	CMPQ    88(AX), $0x00
 	JE      added131
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added131:
 	CMPQ    96(AX), $0x00
 	JE      clipped131
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped131:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row129
+	CMPQ        80(AX), $0x00
+	JE          biased132
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased132:
+	CMPQ    88(AX), $0x00
+	JE      added132
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added132:
+	CMPQ    96(AX), $0x00
+	JE      clipped132
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped132:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row129
+	CMPQ        80(AX), $0x00
+	JE          biased133
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased133:
+	CMPQ    88(AX), $0x00
+	JE      added133
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added133:
+	CMPQ    96(AX), $0x00
+	JE      clipped133
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped131:
+clipped133:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row127:
+row129:
 	CMPQ    104(AX), $0x03
-	JLE     done116
+	JLE     done118
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8667,122 +8801,122 @@ row127:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased133
+	JE      biased135
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased133:
-	CMPQ    88(AX), $0x00
-	JE      added133
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added133:
-	CMPQ    96(AX), $0x00
-	JE      clipped133
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped133:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row132
-	CMPQ        80(AX), $0x00
-	JE          biased134
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased134:
-	CMPQ    88(AX), $0x00
-	JE      added134
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added134:
-	CMPQ    96(AX), $0x00
-	JE      clipped134
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped134:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row132
-	CMPQ        80(AX), $0x00
-	JE          biased135
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased135:
 	CMPQ    88(AX), $0x00
 	JE      added135
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added135:
 	CMPQ    96(AX), $0x00
 	JE      clipped135
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped135:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row132
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row134
 	CMPQ        80(AX), $0x00
 	JE          biased136
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased136:
 	CMPQ    88(AX), $0x00
 	JE      added136
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added136:
 	CMPQ    96(AX), $0x00
 	JE      clipped136
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped136:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row134
+	CMPQ        80(AX), $0x00
+	JE          biased137
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased137:
+	CMPQ    88(AX), $0x00
+	JE      added137
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added137:
+	CMPQ    96(AX), $0x00
+	JE      clipped137
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped137:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row134
+	CMPQ        80(AX), $0x00
+	JE          biased138
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased138:
+	CMPQ    88(AX), $0x00
+	JE      added138
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added138:
+	CMPQ    96(AX), $0x00
+	JE      clipped138
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped136:
+clipped138:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row132:
+row134:
 	CMPQ 104(AX), $0x04
-	JLE  done116
+	JLE  done118
 
-done116:
+done118:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile116
+	JG   tile118
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide115
+	JMP  wide117
 
-narrow115:
+narrow117:
 	CMPQ BX, $0x00000008
-	JLT  edge115
+	JLT  edge117
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile137:
+tile139:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8956,101 +9090,101 @@ tile137:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased139
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased139:
-	CMPQ    88(AX), $0x00
-	JE      added139
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added139:
-	CMPQ    96(AX), $0x00
-	JE      clipped139
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped139:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row138
-	CMPQ        80(AX), $0x00
-	JE          biased140
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased140:
-	CMPQ    88(AX), $0x00
-	JE      added140
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added140:
-	CMPQ    96(AX), $0x00
-	JE      clipped140
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped140:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row138
-	CMPQ        80(AX), $0x00
 	JE          biased141
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased141:
 	CMPQ    88(AX), $0x00
 	JE      added141
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added141:
 	CMPQ    96(AX), $0x00
 	JE      clipped141
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped141:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row138
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row140
 	CMPQ        80(AX), $0x00
 	JE          biased142
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased142:
 	CMPQ    88(AX), $0x00
 	JE      added142
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added142:
 	CMPQ    96(AX), $0x00
 	JE      clipped142
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped142:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row140
+	CMPQ        80(AX), $0x00
+	JE          biased143
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased143:
+	CMPQ    88(AX), $0x00
+	JE      added143
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added143:
+	CMPQ    96(AX), $0x00
+	JE      clipped143
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped143:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row140
+	CMPQ        80(AX), $0x00
+	JE          biased144
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased144:
+	CMPQ    88(AX), $0x00
+	JE      added144
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added144:
+	CMPQ    96(AX), $0x00
+	JE      clipped144
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped142:
+clipped144:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row138:
+row140:
 	CMPQ    104(AX), $0x01
-	JLE     done137
+	JLE     done139
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -9066,101 +9200,101 @@ row138:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased144
+	JE      biased146
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased144:
-	CMPQ    88(AX), $0x00
-	JE      added144
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added144:
-	CMPQ    96(AX), $0x00
-	JE      clipped144
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped144:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row143
-	CMPQ        80(AX), $0x00
-	JE          biased145
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased145:
-	CMPQ    88(AX), $0x00
-	JE      added145
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added145:
-	CMPQ    96(AX), $0x00
-	JE      clipped145
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped145:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row143
-	CMPQ        80(AX), $0x00
-	JE          biased146
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased146:
 	CMPQ    88(AX), $0x00
 	JE      added146
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added146:
 	CMPQ    96(AX), $0x00
 	JE      clipped146
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped146:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row143
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row145
 	CMPQ        80(AX), $0x00
 	JE          biased147
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased147:
 	CMPQ    88(AX), $0x00
 	JE      added147
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added147:
 	CMPQ    96(AX), $0x00
 	JE      clipped147
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped147:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row145
+	CMPQ        80(AX), $0x00
+	JE          biased148
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased148:
+	CMPQ    88(AX), $0x00
+	JE      added148
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added148:
+	CMPQ    96(AX), $0x00
+	JE      clipped148
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped148:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row145
+	CMPQ        80(AX), $0x00
+	JE          biased149
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased149:
+	CMPQ    88(AX), $0x00
+	JE      added149
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added149:
+	CMPQ    96(AX), $0x00
+	JE      clipped149
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped147:
+clipped149:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row143:
+row145:
 	CMPQ    104(AX), $0x02
-	JLE     done137
+	JLE     done139
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -9176,101 +9310,101 @@ row143:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased149
+	JE      biased151
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased149:
-	CMPQ    88(AX), $0x00
-	JE      added149
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added149:
-	CMPQ    96(AX), $0x00
-	JE      clipped149
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped149:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row148
-	CMPQ        80(AX), $0x00
-	JE          biased150
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased150:
-	CMPQ    88(AX), $0x00
-	JE      added150
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added150:
-	CMPQ    96(AX), $0x00
-	JE      clipped150
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped150:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row148
-	CMPQ        80(AX), $0x00
-	JE          biased151
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased151:
 	CMPQ    88(AX), $0x00
 	JE      added151
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added151:
 	CMPQ    96(AX), $0x00
 	JE      clipped151
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped151:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row148
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row150
 	CMPQ        80(AX), $0x00
 	JE          biased152
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased152:
 	CMPQ    88(AX), $0x00
 	JE      added152
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added152:
 	CMPQ    96(AX), $0x00
 	JE      clipped152
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped152:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row150
+	CMPQ        80(AX), $0x00
+	JE          biased153
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased153:
+	CMPQ    88(AX), $0x00
+	JE      added153
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added153:
+	CMPQ    96(AX), $0x00
+	JE      clipped153
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped153:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row150
+	CMPQ        80(AX), $0x00
+	JE          biased154
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased154:
+	CMPQ    88(AX), $0x00
+	JE      added154
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added154:
+	CMPQ    96(AX), $0x00
+	JE      clipped154
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped152:
+clipped154:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row148:
+row150:
 	CMPQ    104(AX), $0x03
-	JLE     done137
+	JLE     done139
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -9286,116 +9420,116 @@ row148:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased154
+	JE      biased156
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased154:
-	CMPQ    88(AX), $0x00
-	JE      added154
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added154:
-	CMPQ    96(AX), $0x00
-	JE      clipped154
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped154:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row153
-	CMPQ        80(AX), $0x00
-	JE          biased155
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased155:
-	CMPQ    88(AX), $0x00
-	JE      added155
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added155:
-	CMPQ    96(AX), $0x00
-	JE      clipped155
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped155:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row153
-	CMPQ        80(AX), $0x00
-	JE          biased156
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
 
 biased156:
 	CMPQ    88(AX), $0x00
 	JE      added156
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added156:
 	CMPQ    96(AX), $0x00
 	JE      clipped156
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
 
 clipped156:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row153
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row155
 	CMPQ        80(AX), $0x00
 	JE          biased157
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased157:
 	CMPQ    88(AX), $0x00
 	JE      added157
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added157:
 	CMPQ    96(AX), $0x00
 	JE      clipped157
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped157:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row155
+	CMPQ        80(AX), $0x00
+	JE          biased158
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased158:
+	CMPQ    88(AX), $0x00
+	JE      added158
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added158:
+	CMPQ    96(AX), $0x00
+	JE      clipped158
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped158:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row155
+	CMPQ        80(AX), $0x00
+	JE          biased159
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased159:
+	CMPQ    88(AX), $0x00
+	JE      added159
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added159:
+	CMPQ    96(AX), $0x00
+	JE      clipped159
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped157:
+clipped159:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row153:
+row155:
 	CMPQ 104(AX), $0x04
-	JLE  done137
+	JLE  done139
 
-done137:
+done139:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile137
+	JG   tile139
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow115
+	JMP  narrow117
 
-edge115:
+edge117:
 	TESTQ        BX, BX
-	JZ           end115
+	JZ           end117
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -9403,7 +9537,7 @@ edge115:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile158:
+tile160:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9577,101 +9711,101 @@ tile158:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased160
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased160:
-	CMPQ       88(AX), $0x00
-	JE         added160
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added160:
-	CMPQ    96(AX), $0x00
-	JE      clipped160
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped160:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row159
-	CMPQ        80(AX), $0x00
-	JE          biased161
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased161:
-	CMPQ       88(AX), $0x00
-	JE         added161
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added161:
-	CMPQ    96(AX), $0x00
-	JE      clipped161
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped161:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row159
-	CMPQ        80(AX), $0x00
 	JE          biased162
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased162:
 	CMPQ       88(AX), $0x00
 	JE         added162
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added162:
 	CMPQ    96(AX), $0x00
 	JE      clipped162
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped162:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row159
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row161
 	CMPQ        80(AX), $0x00
 	JE          biased163
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased163:
 	CMPQ       88(AX), $0x00
 	JE         added163
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added163:
 	CMPQ    96(AX), $0x00
 	JE      clipped163
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped163:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row161
+	CMPQ        80(AX), $0x00
+	JE          biased164
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased164:
+	CMPQ       88(AX), $0x00
+	JE         added164
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added164:
+	CMPQ    96(AX), $0x00
+	JE      clipped164
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped164:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row161
+	CMPQ        80(AX), $0x00
+	JE          biased165
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased165:
+	CMPQ       88(AX), $0x00
+	JE         added165
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added165:
+	CMPQ    96(AX), $0x00
+	JE      clipped165
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped163:
+clipped165:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row159:
+row161:
 	CMPQ       104(AX), $0x01
-	JLE        done158
+	JLE        done160
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9687,101 +9821,101 @@ row159:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased165
+	JE         biased167
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased165:
-	CMPQ       88(AX), $0x00
-	JE         added165
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added165:
-	CMPQ    96(AX), $0x00
-	JE      clipped165
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped165:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row164
-	CMPQ        80(AX), $0x00
-	JE          biased166
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased166:
-	CMPQ       88(AX), $0x00
-	JE         added166
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added166:
-	CMPQ    96(AX), $0x00
-	JE      clipped166
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped166:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row164
-	CMPQ        80(AX), $0x00
-	JE          biased167
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
 
 biased167:
 	CMPQ       88(AX), $0x00
 	JE         added167
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added167:
 	CMPQ    96(AX), $0x00
 	JE      clipped167
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped167:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row164
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row166
 	CMPQ        80(AX), $0x00
 	JE          biased168
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased168:
 	CMPQ       88(AX), $0x00
 	JE         added168
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added168:
 	CMPQ    96(AX), $0x00
 	JE      clipped168
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped168:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row166
+	CMPQ        80(AX), $0x00
+	JE          biased169
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased169:
+	CMPQ       88(AX), $0x00
+	JE         added169
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added169:
+	CMPQ    96(AX), $0x00
+	JE      clipped169
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped169:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row166
+	CMPQ        80(AX), $0x00
+	JE          biased170
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased170:
+	CMPQ       88(AX), $0x00
+	JE         added170
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added170:
+	CMPQ    96(AX), $0x00
+	JE      clipped170
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped168:
+clipped170:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row164:
+row166:
 	CMPQ       104(AX), $0x02
-	JLE        done158
+	JLE        done160
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9797,101 +9931,101 @@ row164:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased170
+	JE         biased172
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased170:
-	CMPQ       88(AX), $0x00
-	JE         added170
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added170:
-	CMPQ    96(AX), $0x00
-	JE      clipped170
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped170:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row169
-	CMPQ        80(AX), $0x00
-	JE          biased171
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased171:
-	CMPQ       88(AX), $0x00
-	JE         added171
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added171:
-	CMPQ    96(AX), $0x00
-	JE      clipped171
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped171:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row169
-	CMPQ        80(AX), $0x00
-	JE          biased172
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
 
 biased172:
 	CMPQ       88(AX), $0x00
 	JE         added172
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added172:
 	CMPQ    96(AX), $0x00
 	JE      clipped172
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped172:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row169
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row171
 	CMPQ        80(AX), $0x00
 	JE          biased173
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased173:
 	CMPQ       88(AX), $0x00
 	JE         added173
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added173:
 	CMPQ    96(AX), $0x00
 	JE      clipped173
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped173:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row171
+	CMPQ        80(AX), $0x00
+	JE          biased174
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased174:
+	CMPQ       88(AX), $0x00
+	JE         added174
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added174:
+	CMPQ    96(AX), $0x00
+	JE      clipped174
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped174:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row171
+	CMPQ        80(AX), $0x00
+	JE          biased175
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased175:
+	CMPQ       88(AX), $0x00
+	JE         added175
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added175:
+	CMPQ    96(AX), $0x00
+	JE      clipped175
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped173:
+clipped175:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row169:
+row171:
 	CMPQ       104(AX), $0x03
-	JLE        done158
+	JLE        done160
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9907,109 +10041,109 @@ row169:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased175
+	JE         biased177
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased175:
-	CMPQ       88(AX), $0x00
-	JE         added175
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added175:
-	CMPQ    96(AX), $0x00
-	JE      clipped175
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped175:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row174
-	CMPQ        80(AX), $0x00
-	JE          biased176
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased176:
-	CMPQ       88(AX), $0x00
-	JE         added176
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added176:
-	CMPQ    96(AX), $0x00
-	JE      clipped176
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped176:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row174
-	CMPQ        80(AX), $0x00
-	JE          biased177
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
 
 biased177:
 	CMPQ       88(AX), $0x00
 	JE         added177
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added177:
 	CMPQ    96(AX), $0x00
 	JE      clipped177
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
 
 clipped177:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row174
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row176
 	CMPQ        80(AX), $0x00
 	JE          biased178
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased178:
 	CMPQ       88(AX), $0x00
 	JE         added178
-	LEAQ       (R8)(R10*1), R9
-	VMASKMOVPS (R9)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added178:
 	CMPQ    96(AX), $0x00
 	JE      clipped178
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped178:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row176
+	CMPQ        80(AX), $0x00
+	JE          biased179
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased179:
+	CMPQ       88(AX), $0x00
+	JE         added179
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added179:
+	CMPQ    96(AX), $0x00
+	JE      clipped179
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped179:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row176
+	CMPQ        80(AX), $0x00
+	JE          biased180
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased180:
+	CMPQ       88(AX), $0x00
+	JE         added180
+	LEAQ       (R8)(R10*1), R9
+	VMASKMOVPS (R9)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added180:
+	CMPQ    96(AX), $0x00
+	JE      clipped180
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped178:
+clipped180:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row174:
+row176:
 	CMPQ 104(AX), $0x04
-	JLE  done158
+	JLE  done160
 
-done158:
+done160:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile158
+	JG   tile160
 
-end115:
+end117:
 	VZEROUPPER
 	RET
 
@@ -10061,14 +10195,14 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide179:
+wide181:
 	CMPQ BX, $0x00000008
-	JLT  narrow179
+	JLT  narrow181
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile180:
+tile182:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -10346,20 +10480,20 @@ tile180:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile180
+	JNZ          tile182
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide179
+	JMP          wide181
 
-narrow179:
+narrow181:
 	CMPQ BX, $0x00000008
-	JLT  edge179
+	JLT  edge181
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile181:
+tile183:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -10637,22 +10771,22 @@ tile181:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile181
+	JNZ          tile183
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow179
+	JMP          narrow181
 
-edge179:
+edge181:
 	TESTQ        BX, BX
-	JZ           end179
+	JZ           end181
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile182:
+tile184:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10930,9 +11064,9 @@ tile182:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile182
+	JNZ          tile184
 
-end179:
+end181:
 	VZEROUPPER
 	RET
 
@@ -10950,14 +11084,14 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide183:
+wide185:
 	CMPQ BX, $0x00000008
-	JLT  narrow183
+	JLT  narrow185
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile184:
+tile186:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -11197,20 +11331,20 @@ tile184:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile184
+	JNZ          tile186
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide183
+	JMP          wide185
 
-narrow183:
+narrow185:
 	CMPQ BX, $0x00000008
-	JLT  edge183
+	JLT  edge185
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile185:
+tile187:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -11450,22 +11584,22 @@ tile185:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile185
+	JNZ          tile187
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow183
+	JMP          narrow185
 
-edge183:
+edge185:
 	TESTQ        BX, BX
-	JZ           end183
+	JZ           end185
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile186:
+tile188:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11705,9 +11839,9 @@ tile186:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile186
+	JNZ          tile188
 
-end183:
+end185:
 	VZEROUPPER
 	RET
 
@@ -11761,14 +11895,14 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide187:
+wide189:
 	CMPQ BX, $0x00000008
-	JLT  narrow187
+	JLT  narrow189
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile188:
+tile190:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -12008,20 +12142,20 @@ tile188:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile188
+	JNZ         tile190
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         wide187
+	JMP         wide189
 
-narrow187:
+narrow189:
 	CMPQ BX, $0x00000008
-	JLT  edge187
+	JLT  edge189
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile189:
+tile191:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -12261,22 +12395,22 @@ tile189:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile189
+	JNZ         tile191
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow187
+	JMP         narrow189
 
-edge187:
+edge189:
 	TESTQ        BX, BX
-	JZ           end187
+	JZ           end189
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile190:
+tile192:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12516,9 +12650,9 @@ tile190:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile190
+	JNZ         tile192
 
-end187:
+end189:
 	VZEROUPPER
 	RET
 
@@ -12530,150 +12664,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many191:
-	CMPQ    AX, $0x00000040
-	JLT     one191
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many191
-
-one191:
-	CMPQ    AX, $0x00000010
-	JLT     rest191
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one191
-
-rest191:
-	TESTQ     AX, AX
-	JZ        done191
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done191:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many192:
-	CMPQ    AX, $0x00000040
-	JLT     one192
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many192
-
-one192:
-	CMPQ    AX, $0x00000010
-	JLT     rest192
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one192
-
-rest192:
-	TESTQ     AX, AX
-	JZ        done192
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done192:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many193:
 	CMPQ    AX, $0x00000040
 	JLT     one193
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12686,7 +12694,7 @@ one193:
 	JLT     rest193
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12704,16 +12712,16 @@ rest193:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done193:
 	VZEROUPPER
 	RET
 
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12724,19 +12732,19 @@ many194:
 	JLT     one194
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12749,7 +12757,7 @@ one194:
 	JLT     rest194
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12767,68 +12775,58 @@ rest194:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done194:
 	VZEROUPPER
 	RET
 
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many195:
-	CMPQ      AX, $0x00000040
-	JLT       one195
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many195
+	CMPQ    AX, $0x00000040
+	JLT     one195
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many195
 
 one195:
-	CMPQ      AX, $0x00000010
-	JLT       rest195
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one195
+	CMPQ    AX, $0x00000010
+	JLT     rest195
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one195
 
 rest195:
 	TESTQ     AX, AX
@@ -12840,12 +12838,148 @@ rest195:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done195:
+	VZEROUPPER
+	RET
+
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many196:
+	CMPQ    AX, $0x00000040
+	JLT     one196
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many196
+
+one196:
+	CMPQ    AX, $0x00000010
+	JLT     rest196
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one196
+
+rest196:
+	TESTQ     AX, AX
+	JZ        done196
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many197:
+	CMPQ      AX, $0x00000040
+	JLT       one197
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many197
+
+one197:
+	CMPQ      AX, $0x00000010
+	JLT       rest197
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one197
+
+rest197:
+	TESTQ     AX, AX
+	JZ        done197
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
-done195:
+done197:
 	VZEROUPPER
 	RET
 
@@ -12857,9 +12991,9 @@ TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many196:
+many198:
 	CMPQ      AX, $0x00000040
-	JLT       one196
+	JLT       one198
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMINPS    Z1, Z0, Z1
@@ -12888,154 +13022,6 @@ many196:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many196
-
-one196:
-	CMPQ      AX, $0x00000010
-	JLT       rest196
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one196
-
-rest196:
-	TESTQ     AX, AX
-	JZ        done196
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
-
-done196:
-	VZEROUPPER
-	RET
-
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many197:
-	CMPQ    AX, $0x00000040
-	JLT     one197
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many197
-
-one197:
-	CMPQ    AX, $0x00000010
-	JLT     rest197
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one197
-
-rest197:
-	TESTQ     AX, AX
-	JZ        done197
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done197:
-	VZEROUPPER
-	RET
-
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many198:
-	CMPQ      AX, $0x00000040
-	JLT       one198
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
 	JMP       many198
 
 one198:
@@ -13043,11 +13029,10 @@ one198:
 	JLT       rest198
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
-	VMOVUPS.Z Z1, K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, (CX)
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -13064,13 +13049,162 @@ rest198:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done198:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many199:
+	CMPQ    AX, $0x00000040
+	JLT     one199
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many199
+
+one199:
+	CMPQ    AX, $0x00000010
+	JLT     rest199
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one199
+
+rest199:
+	TESTQ     AX, AX
+	JZ        done199
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done199:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many200:
+	CMPQ      AX, $0x00000040
+	JLT       one200
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many200
+
+one200:
+	CMPQ      AX, $0x00000010
+	JLT       rest200
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VMOVUPS.Z Z1, K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one200
+
+rest200:
+	TESTQ     AX, AX
+	JZ        done200
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VMOVUPS.Z Z1, K2, Z1
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done198:
+done200:
 	VZEROUPPER
 	RET
 
@@ -13082,9 +13216,9 @@ TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many199:
+many201:
 	CMPQ      AX, $0x00000040
-	JLT       one199
+	JLT       one201
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -13125,11 +13259,11 @@ many199:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many199
+	JMP       many201
 
-one199:
+one201:
 	CMPQ      AX, $0x00000010
-	JLT       rest199
+	JLT       rest201
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -13143,11 +13277,11 @@ one199:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one199
+	JMP       one201
 
-rest199:
+rest201:
 	TESTQ     AX, AX
-	JZ        done199
+	JZ        done201
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13163,7 +13297,7 @@ rest199:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done199:
+done201:
 	VZEROUPPER
 	RET
 
@@ -13175,9 +13309,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many200:
+many202:
 	CMPQ    AX, $0x00000040
-	JLT     one200
+	JLT     one202
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13210,11 +13344,11 @@ many200:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many200
+	JMP     many202
 
-one200:
+one202:
 	CMPQ    AX, $0x00000010
-	JLT     rest200
+	JLT     rest202
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -13226,11 +13360,11 @@ one200:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one200
+	JMP     one202
 
-rest200:
+rest202:
 	TESTQ     AX, AX
-	JZ        done200
+	JZ        done202
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13244,7 +13378,7 @@ rest200:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done200:
+done202:
 	VZEROUPPER
 	RET
 
@@ -13256,9 +13390,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many201:
+many203:
 	CMPQ         AX, $0x00000040
-	JLT          one201
+	JLT          one203
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13287,11 +13421,11 @@ many201:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many201
+	JMP          many203
 
-one201:
+one203:
 	CMPQ         AX, $0x00000010
-	JLT          rest201
+	JLT          rest203
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -13302,11 +13436,11 @@ one201:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one201
+	JMP          one203
 
-rest201:
+rest203:
 	TESTQ        AX, AX
-	JZ           done201
+	JZ           done203
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13319,7 +13453,7 @@ rest201:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done201:
+done203:
 	VZEROUPPER
 	RET
 
@@ -13330,128 +13464,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many202:
-	CMPQ    AX, $0x00000040
-	JLT     one202
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many202
-
-one202:
-	CMPQ    AX, $0x00000010
-	JLT     rest202
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one202
-
-rest202:
-	TESTQ     AX, AX
-	JZ        done202
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done202:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many203:
-	CMPQ    AX, $0x00000040
-	JLT     one203
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many203
-
-one203:
-	CMPQ    AX, $0x00000010
-	JLT     rest203
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one203
-
-rest203:
-	TESTQ     AX, AX
-	JZ        done203
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done203:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many204:
 	CMPQ    AX, $0x00000040
 	JLT     one204
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13462,7 +13488,7 @@ one204:
 	CMPQ    AX, $0x00000010
 	JLT     rest204
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13478,16 +13504,16 @@ rest204:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done204:
 	VZEROUPPER
 	RET
 
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13496,16 +13522,16 @@ many205:
 	CMPQ    AX, $0x00000040
 	JLT     one205
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13516,7 +13542,7 @@ one205:
 	CMPQ    AX, $0x00000010
 	JLT     rest205
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13532,10 +13558,118 @@ rest205:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done205:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many206:
+	CMPQ    AX, $0x00000040
+	JLT     one206
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many206
+
+one206:
+	CMPQ    AX, $0x00000010
+	JLT     rest206
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one206
+
+rest206:
+	TESTQ     AX, AX
+	JZ        done206
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done206:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many207:
+	CMPQ    AX, $0x00000040
+	JLT     one207
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many207
+
+one207:
+	CMPQ    AX, $0x00000010
+	JLT     rest207
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one207
+
+rest207:
+	TESTQ     AX, AX
+	JZ        done207
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done207:
 	VZEROUPPER
 	RET
 
@@ -13546,9 +13680,9 @@ TEXT ·roundF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many206:
+many208:
 	CMPQ        AX, $0x00000040
-	JLT         one206
+	JLT         one208
 	VMOVUPS     (DX), Z0
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, (CX)
@@ -13564,22 +13698,22 @@ many206:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many206
+	JMP         many208
 
-one206:
+one208:
 	CMPQ        AX, $0x00000010
-	JLT         rest206
+	JLT         rest208
 	VMOVUPS     (DX), Z0
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, (CX)
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one206
+	JMP         one208
 
-rest206:
+rest208:
 	TESTQ       AX, AX
-	JZ          done206
+	JZ          done208
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13589,7 +13723,7 @@ rest206:
 	VRNDSCALEPS $0x08, Z0, Z0
 	VMOVUPS     Z0, K1, (CX)
 
-done206:
+done208:
 	VZEROUPPER
 	RET
 
@@ -13600,9 +13734,9 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many207:
+many209:
 	CMPQ    AX, $0x00000040
-	JLT     one207
+	JLT     one209
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -13626,11 +13760,11 @@ many207:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many207
+	JMP     many209
 
-one207:
+one209:
 	CMPQ    AX, $0x00000010
-	JLT     rest207
+	JLT     rest209
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -13639,11 +13773,11 @@ one207:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one207
+	JMP     one209
 
-rest207:
+rest209:
 	TESTQ     AX, AX
-	JZ        done207
+	JZ        done209
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13655,7 +13789,7 @@ rest207:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done207:
+done209:
 	VZEROUPPER
 	RET
 
@@ -13666,9 +13800,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many208:
+many210:
 	CMPQ    AX, $0x00000040
-	JLT     one208
+	JLT     one210
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13688,11 +13822,11 @@ many208:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many208
+	JMP     many210
 
-one208:
+one210:
 	CMPQ    AX, $0x00000010
-	JLT     rest208
+	JLT     rest210
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13700,11 +13834,11 @@ one208:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one208
+	JMP     one210
 
-rest208:
+rest210:
 	TESTQ     AX, AX
-	JZ        done208
+	JZ        done210
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13715,7 +13849,7 @@ rest208:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done208:
+done210:
 	VZEROUPPER
 	RET
 
@@ -13726,9 +13860,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many209:
+many211:
 	CMPQ    AX, $0x00000040
-	JLT     one209
+	JLT     one211
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13748,11 +13882,11 @@ many209:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many209
+	JMP     many211
 
-one209:
+one211:
 	CMPQ    AX, $0x00000010
-	JLT     rest209
+	JLT     rest211
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13760,11 +13894,11 @@ one209:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one209
+	JMP     one211
 
-rest209:
+rest211:
 	TESTQ     AX, AX
-	JZ        done209
+	JZ        done211
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13775,7 +13909,7 @@ rest209:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done209:
+done211:
 	VZEROUPPER
 	RET
 
@@ -13786,9 +13920,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many210:
+many212:
 	CMPQ    AX, $0x00000040
-	JLT     one210
+	JLT     one212
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13816,133 +13950,16 @@ many210:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many210
-
-one210:
-	CMPQ    AX, $0x00000010
-	JLT     rest210
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one210
-
-rest210:
-	TESTQ     AX, AX
-	JZ        done210
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done210:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many211:
-	CMPQ    AX, $0x00000040
-	JLT     one211
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many211
-
-one211:
-	CMPQ    AX, $0x00000010
-	JLT     rest211
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one211
-
-rest211:
-	TESTQ     AX, AX
-	JZ        done211
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done211:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many212:
-	CMPQ    AX, $0x00000040
-	JLT     one212
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many212
 
 one212:
 	CMPQ    AX, $0x00000010
 	JLT     rest212
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13957,17 +13974,20 @@ rest212:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done212:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13979,16 +13999,16 @@ many213:
 	CMPQ    AX, $0x00000040
 	JLT     one213
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13999,7 +14019,7 @@ one213:
 	CMPQ    AX, $0x00000010
 	JLT     rest213
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -14015,16 +14035,16 @@ rest213:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done213:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -14036,16 +14056,16 @@ many214:
 	CMPQ    AX, $0x00000040
 	JLT     one214
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -14056,7 +14076,7 @@ one214:
 	CMPQ    AX, $0x00000010
 	JLT     rest214
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -14072,10 +14092,262 @@ rest214:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done214:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many215:
+	CMPQ    AX, $0x00000040
+	JLT     one215
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many215
+
+one215:
+	CMPQ    AX, $0x00000010
+	JLT     rest215
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one215
+
+rest215:
+	TESTQ     AX, AX
+	JZ        done215
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done215:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many216:
+	CMPQ    AX, $0x00000040
+	JLT     one216
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many216
+
+one216:
+	CMPQ    AX, $0x00000010
+	JLT     rest216
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one216
+
+rest216:
+	TESTQ     AX, AX
+	JZ        done216
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done216:
+	VZEROUPPER
+	RET
+
+// func maxScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many217:
+	CMPQ      AX, $0x00000040
+	JLT       one217
+	VMOVUPS   (DX), Z7
+	VMAXPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z7
+	VMAXPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z2
+	VMOVUPS   Z2, 64(CX)
+	VMOVUPS   128(DX), Z7
+	VMAXPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z3
+	VMOVUPS   Z3, 128(CX)
+	VMOVUPS   192(DX), Z7
+	VMAXPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z4
+	VMOVUPS   Z4, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000040, AX
+	JMP       many217
+
+one217:
+	CMPQ      AX, $0x00000010
+	JLT       rest217
+	VMOVUPS   (DX), Z1
+	VMAXPS    Z0, Z1, Z2
+	VCMPPS    $0x03, Z1, Z1, K1
+	VBLENDMPS Z1, Z2, K1, Z5
+	VMOVUPS   Z5, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, AX
+	JMP       one217
+
+rest217:
+	TESTQ     AX, AX
+	JZ        done217
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K2
+	VBLENDMPS Z1, Z0, K2, Z6
+	VMOVUPS   Z6, K1, (CX)
+
+done217:
+	VZEROUPPER
+	RET
+
+// func minScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many218:
+	CMPQ      AX, $0x00000040
+	JLT       one218
+	VMOVUPS   (DX), Z7
+	VMINPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z1
+	VMOVUPS   Z1, (CX)
+	VMOVUPS   64(DX), Z7
+	VMINPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z2
+	VMOVUPS   Z2, 64(CX)
+	VMOVUPS   128(DX), Z7
+	VMINPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z3
+	VMOVUPS   Z3, 128(CX)
+	VMOVUPS   192(DX), Z7
+	VMINPS    Z0, Z7, Z8
+	VCMPPS    $0x03, Z7, Z7, K1
+	VBLENDMPS Z7, Z8, K1, Z4
+	VMOVUPS   Z4, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000040, AX
+	JMP       many218
+
+one218:
+	CMPQ      AX, $0x00000010
+	JLT       rest218
+	VMOVUPS   (DX), Z1
+	VMINPS    Z0, Z1, Z2
+	VCMPPS    $0x03, Z1, Z1, K1
+	VBLENDMPS Z1, Z2, K1, Z5
+	VMOVUPS   Z5, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, AX
+	JMP       one218
+
+rest218:
+	TESTQ     AX, AX
+	JZ        done218
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMINPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K2
+	VBLENDMPS Z1, Z0, K2, Z6
+	VMOVUPS   Z6, K1, (CX)
+
+done218:
 	VZEROUPPER
 	RET
 
@@ -14089,9 +14361,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many215:
+many219:
 	CMPQ        AX, $0x00000040
-	JLT         one215
+	JLT         one219
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14111,11 +14383,11 @@ many215:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many215
+	JMP         many219
 
-one215:
+one219:
 	CMPQ        AX, $0x00000010
-	JLT         rest215
+	JLT         rest219
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -14123,11 +14395,11 @@ one215:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one215
+	JMP         one219
 
-rest215:
+rest219:
 	TESTQ       AX, AX
-	JZ          done215
+	JZ          done219
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14138,7 +14410,7 @@ rest215:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done215:
+done219:
 	VZEROUPPER
 	RET
 
@@ -14152,9 +14424,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many216:
+many220:
 	CMPQ    AX, $0x00000040
-	JLT     one216
+	JLT     one220
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -14165,20 +14437,20 @@ many216:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many216
+	JMP     many220
 
-one216:
+one220:
 	CMPQ    AX, $0x00000010
-	JLT     rest216
+	JLT     rest220
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one216
+	JMP     one220
 
-rest216:
+rest220:
 	TESTQ     AX, AX
-	JZ        done216
+	JZ        done220
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14187,7 +14459,7 @@ rest216:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done216:
+done220:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14215,9 +14487,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many217:
+many221:
 	CMPQ        AX, $0x00000040
-	JLT         one217
+	JLT         one221
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -14233,22 +14505,22 @@ many217:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many217
+	JMP         many221
 
-one217:
+one221:
 	CMPQ        AX, $0x00000010
-	JLT         rest217
+	JLT         rest221
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one217
+	JMP         one221
 
-rest217:
+rest221:
 	TESTQ       AX, AX
-	JZ          done217
+	JZ          done221
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -14258,7 +14530,7 @@ rest217:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done217:
+done221:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -14285,9 +14557,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many218:
+many222:
 	CMPQ      AX, $0x00000020
-	JLT       one218
+	JLT       one222
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14300,11 +14572,11 @@ many218:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many218
+	JMP       many222
 
-one218:
+one222:
 	CMPQ      AX, $0x00000010
-	JLT       rest218
+	JLT       rest222
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14312,11 +14584,11 @@ one218:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one218
+	JMP       one222
 
-rest218:
+rest222:
 	TESTQ     AX, AX
-	JZ        done218
+	JZ        done222
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14329,7 +14601,7 @@ rest218:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done218:
+done222:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14365,9 +14637,9 @@ TEXT ·minOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_7f800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many219:
+many223:
 	CMPQ      AX, $0x00000020
-	JLT       one219
+	JLT       one223
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14380,11 +14652,11 @@ many219:
 	VMINPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many219
+	JMP       many223
 
-one219:
+one223:
 	CMPQ      AX, $0x00000010
-	JLT       rest219
+	JLT       rest223
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -14392,11 +14664,11 @@ one219:
 	VMINPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one219
+	JMP       one223
 
-rest219:
+rest223:
 	TESTQ     AX, AX
-	JZ        done219
+	JZ        done223
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -14409,7 +14681,7 @@ rest219:
 	VORPS     Z0, Z3, Z3
 	VMINPS    Z6, Z1, Z1
 
-done219:
+done223:
 	VMINPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -14452,7 +14724,7 @@ TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group220:
+group224:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -14468,9 +14740,9 @@ group220:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many221:
+many225:
 	CMPQ        R12, $0x00000020
-	JLT         one221
+	JLT         one225
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14501,11 +14773,11 @@ many221:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000020, R12
-	JMP         many221
+	JMP         many225
 
-one221:
+one225:
 	CMPQ        R12, $0x00000010
-	JLT         rest221
+	JLT         rest225
 	VMOVUPS     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPS     (R9), Z10
@@ -14523,11 +14795,11 @@ one221:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000010, R12
-	JMP         one221
+	JMP         one225
 
-rest221:
+rest225:
 	TESTQ       R12, R12
-	JZ          done221
+	JZ          done225
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -14547,7 +14819,7 @@ rest221:
 	VMOVUPS.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PS Z9, Z10, Z4
 
-done221:
+done225:
 	VADDPS        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPS        Y1, Y9, Y9
@@ -14590,13 +14862,13 @@ done221:
 	VMULSS        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh222
+	JZ            fresh226
 	VADDSS        (SI), X10, X10
 	VADDSS        4(SI), X11, X11
 	VADDSS        8(SI), X12, X12
 	VADDSS        12(SI), X13, X13
 
-fresh222:
+fresh226:
 	VMOVSS X10, (SI)
 	VMOVSS X11, 4(SI)
 	VMOVSS X12, 8(SI)
@@ -14606,7 +14878,7 @@ fresh222:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group220
+	JNZ    group224
 	VZEROUPPER
 	RET
 
@@ -14620,9 +14892,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide223:
+wide227:
 	CMPQ    CX, $0x00000040
-	JLT     narrow223
+	JLT     narrow227
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14630,7 +14902,7 @@ wide223:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row224:
+row228:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -14641,7 +14913,7 @@ row224:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row224
+	JNZ     row228
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -14649,30 +14921,30 @@ row224:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide223
+	JMP     wide227
 
-narrow223:
+narrow227:
 	CMPQ    CX, $0x00000010
-	JLT     edge223
+	JLT     edge227
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row225:
+row229:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row225
+	JNZ     row229
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow223
+	JMP     narrow227
 
-edge223:
+edge227:
 	TESTQ     CX, CX
-	JZ        end223
+	JZ        end227
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14681,15 +14953,15 @@ edge223:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row226:
+row230:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row226
+	JNZ       row230
 	VMOVUPS   Z0, K1, (DX)
 
-end223:
+end227:
 	VZEROUPPER
 	RET
 
@@ -14704,9 +14976,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide227:
+wide231:
 	CMPQ    CX, $0x00000040
-	JLT     narrow227
+	JLT     narrow231
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14718,7 +14990,7 @@ wide227:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row228:
+row232:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14733,7 +15005,7 @@ row228:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row228
+	JNZ         row232
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14742,33 +15014,33 @@ row228:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide227
+	JMP         wide231
 
-narrow227:
+narrow231:
 	CMPQ    CX, $0x00000010
-	JLT     edge227
+	JLT     edge231
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row229:
+row233:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row229
+	JNZ         row233
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow227
+	JMP         narrow231
 
-edge227:
+edge231:
 	TESTQ     CX, CX
-	JZ        end227
+	JZ        end231
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14778,16 +15050,16 @@ edge227:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row230:
+row234:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row230
+	JNZ         row234
 	VMOVUPS     Z0, K1, (DX)
 
-end227:
+end231:
 	VZEROUPPER
 	RET
 
@@ -14803,9 +15075,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide231:
+wide235:
 	CMPQ    CX, $0x00000040
-	JLT     narrow231
+	JLT     narrow235
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14818,7 +15090,7 @@ wide231:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row232:
+row236:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14838,7 +15110,7 @@ row232:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row232
+	JNZ         row236
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14848,18 +15120,18 @@ row232:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide231
+	JMP         wide235
 
-narrow231:
+narrow235:
 	CMPQ    CX, $0x00000010
-	JLT     edge231
+	JLT     edge235
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row233:
+row237:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14867,18 +15139,18 @@ row233:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row233
+	JNZ         row237
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow231
+	JMP         narrow235
 
-edge231:
+edge235:
 	TESTQ     CX, CX
-	JZ        end231
+	JZ        end235
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14889,7 +15161,7 @@ edge231:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row234:
+row238:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14897,107 +15169,16 @@ row234:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row234
+	JNZ         row238
 	VMOVUPS     Z0, K1, (DX)
 
-end231:
+end235:
 	VZEROUPPER
 	RET
 
 // func biasRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide235:
-	CMPQ    CX, $0x00000040
-	JLT     narrow235
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS 128(DI), Z2
-	VMOVUPS 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row236:
-	VMOVUPS (R10), Z4
-	VADDPS  Z0, Z4, Z4
-	VMOVUPS Z4, (R9)
-	VMOVUPS 64(R10), Z4
-	VADDPS  Z1, Z4, Z4
-	VMOVUPS Z4, 64(R9)
-	VMOVUPS 128(R10), Z4
-	VADDPS  Z2, Z4, Z4
-	VMOVUPS Z4, 128(R9)
-	VMOVUPS 192(R10), Z4
-	VADDPS  Z3, Z4, Z4
-	VMOVUPS Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row236
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000040, CX
-	JMP     wide235
-
-narrow235:
-	CMPQ    CX, $0x00000010
-	JLT     edge235
-	VMOVUPS (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row237:
-	VMOVUPS (R10), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row237
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, CX
-	JMP     narrow235
-
-edge235:
-	TESTQ     CX, CX
-	JZ        end235
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row238:
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row238
-
-end235:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -15019,24 +15200,16 @@ wide239:
 row240:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z4, Z5, Z5
-	VMOVUPS Z5, (R9)
+	VMOVUPS Z4, (R9)
 	VMOVUPS 64(R10), Z4
 	VADDPS  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z4, Z6, Z6
-	VMOVUPS Z6, 64(R9)
+	VMOVUPS Z4, 64(R9)
 	VMOVUPS 128(R10), Z4
 	VADDPS  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z4, Z7, Z7
-	VMOVUPS Z7, 128(R9)
+	VMOVUPS Z4, 128(R9)
 	VMOVUPS 192(R10), Z4
 	VADDPS  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPS  Z4, Z8, Z8
-	VMOVUPS Z8, 192(R9)
+	VMOVUPS Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -15058,9 +15231,7 @@ narrow239:
 row241:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z1, Z9, Z9
-	VMOVUPS Z9, (R9)
+	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -15086,9 +15257,7 @@ edge239:
 row242:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPS    Z1, Z10, Z10
-	VMOVUPS   Z10, K1, (CX)
+	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -15098,16 +15267,15 @@ end239:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide243:
 	CMPQ    CX, $0x00000040
@@ -15116,91 +15284,95 @@ wide243:
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
 	VMOVUPS 192(DI), Z3
-	VMOVUPS (R8), Z4
-	VMOVUPS 64(R8), Z5
-	VMOVUPS 128(R8), Z6
-	VMOVUPS 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row244:
-	VMOVUPS     (R11), Z8
-	VFMADD213PS Z0, Z4, Z8
-	VMOVUPS     Z8, (R10)
-	VMOVUPS     64(R11), Z8
-	VFMADD213PS Z1, Z5, Z8
-	VMOVUPS     Z8, 64(R10)
-	VMOVUPS     128(R11), Z8
-	VFMADD213PS Z2, Z6, Z8
-	VMOVUPS     Z8, 128(R10)
-	VMOVUPS     192(R11), Z8
-	VFMADD213PS Z3, Z7, Z8
-	VMOVUPS     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row244
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000040, CX
-	JMP         wide243
+	VMOVUPS (R10), Z4
+	VADDPS  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z4, Z5, Z5
+	VMOVUPS Z5, (R9)
+	VMOVUPS 64(R10), Z4
+	VADDPS  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z4, Z6, Z6
+	VMOVUPS Z6, 64(R9)
+	VMOVUPS 128(R10), Z4
+	VADDPS  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z4, Z7, Z7
+	VMOVUPS Z7, 128(R9)
+	VMOVUPS 192(R10), Z4
+	VADDPS  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPS  Z4, Z8, Z8
+	VMOVUPS Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row244
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000040, CX
+	JMP     wide243
 
 narrow243:
 	CMPQ    CX, $0x00000010
 	JLT     edge243
 	VMOVUPS (DI), Z0
-	VMOVUPS (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row245:
-	VMOVUPS     (R11), Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row245
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow243
+	VMOVUPS (R10), Z1
+	VADDPS  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z1, Z9, Z9
+	VMOVUPS Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row245
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, CX
+	JMP     narrow243
 
 edge243:
 	TESTQ     CX, CX
 	JZ        end243
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPS.Z (DI), K1, Z0
-	VMOVUPS.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row246:
-	VMOVUPS.Z   (BX), K1, Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row246
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPS    Z1, Z10, Z10
+	VMOVUPS   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row246
 
 end243:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -15227,24 +15399,16 @@ wide247:
 row248:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPS      Z8, Z9, Z9
-	VMOVUPS     Z9, (R10)
+	VMOVUPS     Z8, (R10)
 	VMOVUPS     64(R11), Z8
 	VFMADD213PS Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPS      Z8, Z10, Z10
-	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     Z8, 64(R10)
 	VMOVUPS     128(R11), Z8
 	VFMADD213PS Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPS      Z8, Z11, Z11
-	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     Z8, 128(R10)
 	VMOVUPS     192(R11), Z8
 	VFMADD213PS Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPS      Z8, Z12, Z12
-	VMOVUPS     Z12, 192(R10)
+	VMOVUPS     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -15268,9 +15432,7 @@ narrow247:
 row249:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPS      Z2, Z13, Z13
-	VMOVUPS     Z13, (R10)
+	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -15298,15 +15460,125 @@ edge247:
 row250:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPS      Z2, Z14, Z14
-	VMOVUPS     Z14, K1, (CX)
+	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row250
 
 end247:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide251:
+	CMPQ    CX, $0x00000040
+	JLT     narrow251
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS (R8), Z4
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z6
+	VMOVUPS 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row252:
+	VMOVUPS     (R11), Z8
+	VFMADD213PS Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z8, Z9, Z9
+	VMOVUPS     Z9, (R10)
+	VMOVUPS     64(R11), Z8
+	VFMADD213PS Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z8, Z10, Z10
+	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     128(R11), Z8
+	VFMADD213PS Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z8, Z11, Z11
+	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     192(R11), Z8
+	VFMADD213PS Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z8, Z12, Z12
+	VMOVUPS     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row252
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000040, CX
+	JMP         wide251
+
+narrow251:
+	CMPQ    CX, $0x00000010
+	JLT     edge251
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row253:
+	VMOVUPS     (R11), Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z2, Z13, Z13
+	VMOVUPS     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row253
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow251
+
+edge251:
+	TESTQ     CX, CX
+	JZ        end251
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row254:
+	VMOVUPS.Z   (BX), K1, Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z2, Z14, Z14
+	VMOVUPS     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row254
+
+end251:
 	VZEROUPPER
 	RET
 
@@ -15324,9 +15596,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide251:
+wide255:
 	CMPQ    CX, $0x00000040
-	JLT     narrow251
+	JLT     narrow255
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -15344,7 +15616,7 @@ wide251:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row252:
+row256:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -15369,7 +15641,7 @@ row252:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row252
+	JNZ         row256
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -15377,11 +15649,11 @@ row252:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide251
+	JMP         wide255
 
-narrow251:
+narrow255:
 	CMPQ    CX, $0x00000010
-	JLT     edge251
+	JLT     edge255
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -15390,7 +15662,7 @@ narrow251:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row253:
+row257:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15400,7 +15672,7 @@ row253:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row253
+	JNZ         row257
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -15408,11 +15680,11 @@ row253:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow251
+	JMP         narrow255
 
-edge251:
+edge255:
 	TESTQ     CX, CX
-	JZ        end251
+	JZ        end255
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -15425,7 +15697,7 @@ edge251:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row254:
+row258:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -15435,9 +15707,9 @@ row254:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row254
+	JNZ         row258
 
-end251:
+end255:
 	VZEROUPPER
 	RET
 
@@ -15452,9 +15724,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many255:
+many259:
 	CMPQ         AX, $0x00000020
-	JLT          one255
+	JLT          one259
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15473,11 +15745,11 @@ many255:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many255
+	JMP          many259
 
-one255:
+one259:
 	CMPQ         AX, $0x00000010
-	JLT          rest255
+	JLT          rest259
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15489,11 +15761,11 @@ one255:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one255
+	JMP          one259
 
-rest255:
+rest259:
 	TESTQ        AX, AX
-	JZ           done255
+	JZ           done259
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -15507,7 +15779,7 @@ rest255:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done255:
+done259:
 	VZEROUPPER
 	RET
 
@@ -15522,9 +15794,9 @@ TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many256:
+many260:
 	CMPQ    AX, $0x00000020
-	JLT     one256
+	JLT     one260
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15547,11 +15819,11 @@ many256:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many256
+	JMP     many260
 
-one256:
+one260:
 	CMPQ    AX, $0x00000010
-	JLT     rest256
+	JLT     rest260
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15565,11 +15837,11 @@ one256:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one256
+	JMP     one260
 
-rest256:
+rest260:
 	TESTQ     AX, AX
-	JZ        done256
+	JZ        done260
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -15585,7 +15857,7 @@ rest256:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done256:
+done260:
 	VZEROUPPER
 	RET
 
@@ -15600,9 +15872,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many257:
+many261:
 	CMPQ         AX, $0x00000020
-	JLT          one257
+	JLT          one261
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15623,11 +15895,11 @@ many257:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many257
+	JMP          many261
 
-one257:
+one261:
 	CMPQ         AX, $0x00000010
-	JLT          rest257
+	JLT          rest261
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -15640,11 +15912,11 @@ one257:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one257
+	JMP          one261
 
-rest257:
+rest261:
 	TESTQ        AX, AX
-	JZ           done257
+	JZ           done261
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -15659,7 +15931,7 @@ rest257:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done257:
+done261:
 	VZEROUPPER
 	RET
 
@@ -15674,9 +15946,9 @@ TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many258:
+many262:
 	CMPQ    AX, $0x00000020
-	JLT     one258
+	JLT     one262
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15703,11 +15975,11 @@ many258:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many258
+	JMP     many262
 
-one258:
+one262:
 	CMPQ    AX, $0x00000010
-	JLT     rest258
+	JLT     rest262
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15723,11 +15995,11 @@ one258:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one258
+	JMP     one262
 
-rest258:
+rest262:
 	TESTQ     AX, AX
-	JZ        done258
+	JZ        done262
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -15745,7 +16017,7 @@ rest258:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done258:
+done262:
 	VZEROUPPER
 	RET
 
@@ -15760,9 +16032,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many259:
+many263:
 	CMPQ        AX, $0x00000020
-	JLT         one259
+	JLT         one263
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15789,11 +16061,11 @@ many259:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many259
+	JMP         many263
 
-one259:
+one263:
 	CMPQ        AX, $0x00000010
-	JLT         rest259
+	JLT         rest263
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15809,11 +16081,11 @@ one259:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one259
+	JMP         one263
 
-rest259:
+rest263:
 	TESTQ       AX, AX
-	JZ          done259
+	JZ          done263
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15831,7 +16103,7 @@ rest259:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done259:
+done263:
 	VZEROUPPER
 	RET
 
@@ -15849,9 +16121,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one260:
+one264:
 	CMPQ        AX, $0x00000010
-	JLT         rest260
+	JLT         rest264
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15873,11 +16145,11 @@ one260:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one260
+	JMP         one264
 
-rest260:
+rest264:
 	TESTQ       AX, AX
-	JZ          done260
+	JZ          done264
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15900,7 +16172,7 @@ rest260:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done260:
+done264:
 	VZEROUPPER
 	RET
 
@@ -15919,9 +16191,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one261:
+one265:
 	CMPQ         AX, $0x00000010
-	JLT          rest261
+	JLT          rest265
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15949,11 +16221,11 @@ one261:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one261
+	JMP          one265
 
-rest261:
+rest265:
 	TESTQ        AX, AX
-	JZ           done261
+	JZ           done265
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15981,7 +16253,7 @@ rest261:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done261:
+done265:
 	VZEROUPPER
 	RET
 
@@ -15999,9 +16271,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one262:
+one266:
 	CMPQ         AX, $0x00000010
-	JLT          rest262
+	JLT          rest266
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -16034,11 +16306,11 @@ one262:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one262
+	JMP          one266
 
-rest262:
+rest266:
 	TESTQ        AX, AX
-	JZ           done262
+	JZ           done266
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -16072,7 +16344,7 @@ rest262:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done262:
+done266:
 	VZEROUPPER
 	RET
 
@@ -16092,9 +16364,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one263:
+one267:
 	CMPQ        AX, $0x00000010
-	JLT         rest263
+	JLT         rest267
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -16118,11 +16390,11 @@ one263:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one263
+	JMP         one267
 
-rest263:
+rest267:
 	TESTQ       AX, AX
-	JZ          done263
+	JZ          done267
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -16147,7 +16419,7 @@ rest263:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done263:
+done267:
 	VZEROUPPER
 	RET
 
@@ -16158,24 +16430,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide264:
+wide268:
 	CMPQ DX, $0x00000020
-	JLT  narrow264
+	JLT  narrow268
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel265:
+pixel269:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line265:
+line269:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap265:
+tap269:
 	VMOVUPS (R10), Z2
 	VMAXPS  Z0, Z2, Z0
 	VMOVUPS 64(R10), Z2
@@ -16183,11 +16455,11 @@ tap265:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap265
+	JNZ     tap269
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line265
+	JNZ     line269
 	VMOVUPS Z0, (SI)
 	VMOVUPS Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -16195,54 +16467,54 @@ tap265:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel265
+	JNZ     pixel269
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     wide264
+	JMP     wide268
 
-narrow264:
+narrow268:
 	CMPQ DX, $0x00000010
-	JLT  edge264
+	JLT  edge268
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel266:
+pixel270:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line266:
+line270:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap266:
+tap270:
 	VMOVUPS (R10), Z1
 	VMAXPS  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap266
+	JNZ     tap270
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line266
+	JNZ     line270
 	VMOVUPS Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel266
+	JNZ     pixel270
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     narrow264
+	JMP     narrow268
 
-edge264:
+edge268:
 	TESTQ DX, DX
-	JZ    end264
+	JZ    end268
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -16251,35 +16523,35 @@ edge264:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel267:
+pixel271:
 	VMOVUPS constF32_ff7fffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line267:
+line271:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap267:
+tap271:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap267
+	JNZ       tap271
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line267
+	JNZ       line271
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel267
+	JNZ       pixel271
 
-end264:
+end268:
 	VZEROUPPER
 	RET
 
@@ -16292,14 +16564,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide268:
+wide272:
 	CMPQ SI, $0x00000020
-	JLT  narrow268
+	JLT  narrow272
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel269:
+pixel273:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	VMOVUPS   64(BX)(R8*1), Z2
@@ -16322,13 +16594,13 @@ pixel269:
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	JMP       next269
+	JMP       next273
 
-line269:
+line273:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap269:
+tap273:
 	VMOVUPS   (CX)(R12*1), Z4
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z5
 	VMAXPS    Z4, Z5, Z5
@@ -16344,36 +16616,36 @@ tap269:
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
 
-next269:
+next273:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap269
+	JNZ  tap273
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line269
+	JNZ  line273
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel269
+	JNZ  pixel273
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000020, SI
-	JMP  wide268
+	JMP  wide272
 
-narrow268:
+narrow272:
 	CMPQ SI, $0x00000010
-	JLT  edge268
+	JLT  edge272
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel270:
+pixel274:
 	VMOVUPS   (BX)(R8*1), Z0
 	VMOVUPS   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -16387,13 +16659,13 @@ pixel270:
 	VMOVUPS.Z Z1, K1, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
-	JMP       next270
+	JMP       next274
 
-line270:
+line274:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap270:
+tap274:
 	VMOVUPS   (CX)(R12*1), Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16402,31 +16674,31 @@ tap270:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, (AX)(R12*1)
 
-next270:
+next274:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap270
+	JNZ  tap274
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line270
+	JNZ  line274
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel270
+	JNZ  pixel274
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000010, SI
-	JMP  narrow268
+	JMP  narrow272
 
-edge268:
+edge272:
 	TESTQ SI, SI
-	JZ    end268
+	JZ    end272
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -16436,7 +16708,7 @@ edge268:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel271:
+pixel275:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -16450,13 +16722,13 @@ pixel271:
 	VMOVUPS.Z Z1, K2, Z2
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
-	JMP       next271
+	JMP       next275
 
-line271:
+line275:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap271:
+tap275:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z3
 	VMAXPS    Z2, Z3, Z3
@@ -16465,23 +16737,23 @@ tap271:
 	VXORPS    Z2, Z1, Z1
 	VMOVUPS   Z2, K1, (AX)(R11*1)
 
-next271:
+next275:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap271
+	JNZ  tap275
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line271
+	JNZ  line275
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel271
+	JNZ  pixel275
 
-end268:
+end272:
 	VZEROUPPER
 	RET
 
@@ -16496,94 +16768,6 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide272:
-	CMPQ    CX, $0x00000020
-	JLT     narrow272
-	VMOVUPS (R8), Z0
-	VMOVUPS 64(R8), Z1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel273:
-	VMOVUPS     (R10), Z2
-	VMOVUPS     (R11), Z3
-	VFMADD231PS Z0, Z3, Z2
-	VMOVUPS     Z2, (R10)
-	VMOVUPS     64(R10), Z2
-	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z1, Z3, Z2
-	VMOVUPS     Z2, 64(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel273
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide272
-
-narrow272:
-	CMPQ    CX, $0x00000010
-	JLT     edge272
-	VMOVUPS (R8), Z0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel274:
-	VMOVUPS     (R10), Z1
-	VMOVUPS     (R11), Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel274
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow272
-
-edge272:
-	TESTQ     CX, CX
-	JZ        end272
-	MOVQ      CX, R9
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (R8), K1, Z0
-	MOVQ      SI, CX
-	MOVQ      DI, SI
-
-pixel275:
-	VMOVUPS.Z   (CX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel275
-
-end272:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
-
 wide276:
 	CMPQ    CX, $0x00000020
 	JLT     narrow276
@@ -16596,16 +16780,16 @@ wide276:
 pixel277:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
-	VFMADD231PS Z2, Z3, Z0
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS     Z2, (R10)
 	VMOVUPS     64(R10), Z2
 	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, 64(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel277
-	VMOVUPS     Z0, (R8)
-	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
@@ -16623,12 +16807,12 @@ narrow276:
 pixel278:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel278
-	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -16650,151 +16834,108 @@ edge276:
 pixel279:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel279
-	VMOVUPS     Z0, K1, (R8)
 
 end276:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide280:
+	CMPQ    CX, $0x00000020
+	JLT     narrow280
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel281:
+	VMOVUPS     (R10), Z2
+	VMOVUPS     (R11), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(R10), Z2
+	VMOVUPS     64(R11), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel281
+	VMOVUPS     Z0, (R8)
+	VMOVUPS     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide280
+
+narrow280:
+	CMPQ    CX, $0x00000010
+	JLT     edge280
+	VMOVUPS (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel282:
+	VMOVUPS     (R10), Z1
+	VMOVUPS     (R11), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel282
+	VMOVUPS     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow280
+
+edge280:
+	TESTQ     CX, CX
+	JZ        end280
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel283:
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel283
+	VMOVUPS     Z0, K1, (R8)
+
+end280:
 	VZEROUPPER
 	RET
 
 // func routePixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dx+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ left+48(FP), R8
-	MOVQ y+56(FP), R9
-
-wide280:
-	CMPQ CX, $0x00000020
-	JLT  narrow280
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel281:
-	VMOVUPS   (R11), Z0
-	VMOVUPS   (R12), Z1
-	VMOVUPS   (R13), Z2
-	VMOVUPS   (R14), Z3
-	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
-	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x00, Z3, Z4, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VXORPS    Z1, Z2, Z2
-	VMOVUPS   Z0, (R11)
-	VMOVUPS   Z2, (R13)
-	VMOVUPS   64(R11), Z0
-	VMOVUPS   64(R12), Z1
-	VMOVUPS   64(R13), Z2
-	VMOVUPS   64(R14), Z3
-	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
-	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x00, Z3, Z4, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VXORPS    Z1, Z2, Z2
-	VMOVUPS   Z0, 64(R11)
-	VMOVUPS   Z2, 64(R13)
-	ADDQ      DX, R11
-	ADDQ      DX, R12
-	ADDQ      BX, R13
-	ADDQ      BX, R14
-	DECQ      R10
-	JNZ       pixel281
-	ADDQ      $0x00000080, SI
-	ADDQ      $0x00000080, DI
-	ADDQ      $0x00000080, R8
-	ADDQ      $0x00000080, R9
-	SUBQ      $0x00000020, CX
-	JMP       wide280
-
-narrow280:
-	CMPQ CX, $0x00000010
-	JLT  edge280
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel282:
-	VMOVUPS   (R11), Z0
-	VMOVUPS   (R12), Z1
-	VMOVUPS   (R13), Z2
-	VMOVUPS   (R14), Z3
-	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
-	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x00, Z3, Z4, K1
-	VMOVUPS.Z Z2, K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VXORPS    Z1, Z2, Z2
-	VMOVUPS   Z0, (R11)
-	VMOVUPS   Z2, (R13)
-	ADDQ      DX, R11
-	ADDQ      DX, R12
-	ADDQ      BX, R13
-	ADDQ      BX, R14
-	DECQ      R10
-	JNZ       pixel282
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	ADDQ      $0x00000040, R8
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000010, CX
-	JMP       narrow280
-
-edge280:
-	TESTQ CX, CX
-	JZ    end280
-	MOVQ  CX, R10
-	MOVQ  $0x0000000000000001, CX
-	SHLXQ R10, CX, CX
-	DECQ  CX
-	KMOVW CX, K1
-	MOVQ  SI, CX
-	MOVQ  DI, SI
-	MOVQ  R8, DI
-	MOVQ  R9, R8
-
-pixel283:
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (SI), K1, Z1
-	VMOVUPS.Z (DI), K1, Z2
-	VMOVUPS.Z (R8), K1, Z3
-	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
-	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x00, Z3, Z4, K2
-	VMOVUPS.Z Z2, K2, Z1
-	VADDPS    Z1, Z0, Z0
-	VXORPS    Z1, Z2, Z2
-	VMOVUPS   Z0, K1, (CX)
-	VMOVUPS   Z2, K1, (DI)
-	ADDQ      DX, CX
-	ADDQ      DX, SI
-	ADDQ      BX, DI
-	ADDQ      BX, R8
-	DECQ      AX
-	JNZ       pixel283
-
-end280:
-	VZEROUPPER
-	RET
-
-// func routeFirstPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride0+16(FP), DX
@@ -16820,7 +16961,7 @@ pixel285:
 	VMOVUPS   (R14), Z3
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
 	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x08, Z3, Z4, K1
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16832,7 +16973,7 @@ pixel285:
 	VMOVUPS   64(R14), Z3
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
 	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x08, Z3, Z4, K1
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16867,7 +17008,7 @@ pixel286:
 	VMOVUPS   (R14), Z3
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
 	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x08, Z3, Z4, K1
+	VCMPPS    $0x00, Z3, Z4, K1
 	VMOVUPS.Z Z2, K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16906,7 +17047,7 @@ pixel287:
 	VMOVUPS.Z (R8), K1, Z3
 	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
 	VMAXPS    Z1, Z4, Z4
-	VCMPPS    $0x08, Z3, Z4, K2
+	VCMPPS    $0x00, Z3, Z4, K2
 	VMOVUPS.Z Z2, K2, Z1
 	VADDPS    Z1, Z0, Z0
 	VXORPS    Z1, Z2, Z2
@@ -16923,6 +17064,137 @@ end284:
 	VZEROUPPER
 	RET
 
+// func routeFirstPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeFirstPixelsF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide288:
+	CMPQ CX, $0x00000020
+	JLT  narrow288
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel289:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	VMOVUPS   64(R11), Z0
+	VMOVUPS   64(R12), Z1
+	VMOVUPS   64(R13), Z2
+	VMOVUPS   64(R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, 64(R11)
+	VMOVUPS   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel289
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000020, CX
+	JMP       wide288
+
+narrow288:
+	CMPQ CX, $0x00000010
+	JLT  edge288
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel290:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel290
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000010, CX
+	JMP       narrow288
+
+edge288:
+	TESTQ CX, CX
+	JZ    end288
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel291:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (DI), K1, Z2
+	VMOVUPS.Z (R8), K1, Z3
+	VMOVUPS   constF32_ff7fffff<>+0(SB), Z4
+	VMAXPS    Z1, Z4, Z4
+	VCMPPS    $0x08, Z3, Z4, K2
+	VMOVUPS.Z Z2, K2, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, K1, (CX)
+	VMOVUPS   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel291
+
+end288:
+	VZEROUPPER
+	RET
+
 // func copyRowsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
@@ -16933,14 +17205,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide288:
+wide292:
 	CMPQ CX, $0x00000020
-	JLT  narrow288
+	JLT  narrow292
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy289:
+copy293:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16950,35 +17222,35 @@ copy289:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy289
+	JNZ        copy293
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide288
+	JMP        wide292
 
-narrow288:
+narrow292:
 	CMPQ CX, $0x00000010
-	JLT  edge288
+	JLT  edge292
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy290:
+copy294:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy290
+	JNZ        copy294
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow288
+	JMP        narrow292
 
-edge288:
+edge292:
 	TESTQ CX, CX
-	JZ    end288
+	JZ    end292
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16987,16 +17259,16 @@ edge288:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy291:
+copy295:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy291
+	JNZ        copy295
 
-end288:
+end292:
 	VZEROUPPER
 	RET
 
@@ -17007,9 +17279,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many292:
+many296:
 	CMPQ         AX, $0x00000020
-	JLT          one292
+	JLT          one296
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -17053,11 +17325,11 @@ many292:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many292
+	JMP          many296
 
-one292:
+one296:
 	CMPQ         AX, $0x00000010
-	JLT          rest292
+	JLT          rest296
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -17081,11 +17353,11 @@ one292:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one292
+	JMP          one296
 
-rest292:
+rest296:
 	TESTQ        AX, AX
-	JZ           done292
+	JZ           done296
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17112,7 +17384,7 @@ rest292:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done292:
+done296:
 	VZEROUPPER
 	RET
 
@@ -17123,9 +17395,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one293:
+one297:
 	CMPQ         AX, $0x00000010
-	JLT          rest293
+	JLT          rest297
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -17155,11 +17427,11 @@ one293:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one293
+	JMP          one297
 
-rest293:
+rest297:
 	TESTQ        AX, AX
-	JZ           done293
+	JZ           done297
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17192,7 +17464,7 @@ rest293:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done293:
+done297:
 	VZEROUPPER
 	RET
 
@@ -17203,9 +17475,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one294:
+one298:
 	CMPQ         AX, $0x00000010
-	JLT          rest294
+	JLT          rest298
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -17248,11 +17520,11 @@ one294:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one294
+	JMP          one298
 
-rest294:
+rest298:
 	TESTQ        AX, AX
-	JZ           done294
+	JZ           done298
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17298,7 +17570,7 @@ rest294:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done294:
+done298:
 	VZEROUPPER
 	RET
 
@@ -17309,9 +17581,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one295:
+one299:
 	CMPQ         AX, $0x00000010
-	JLT          rest295
+	JLT          rest299
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -17361,11 +17633,11 @@ one295:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one295
+	JMP          one299
 
-rest295:
+rest299:
 	TESTQ        AX, AX
-	JZ           done295
+	JZ           done299
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17418,7 +17690,7 @@ rest295:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done295:
+done299:
 	VZEROUPPER
 	RET
 
@@ -17429,9 +17701,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one296:
+one300:
 	CMPQ         AX, $0x00000010
-	JLT          rest296
+	JLT          rest300
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -17490,11 +17762,11 @@ one296:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one296
+	JMP          one300
 
-rest296:
+rest300:
 	TESTQ        AX, AX
-	JZ           done296
+	JZ           done300
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17556,7 +17828,7 @@ rest296:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done296:
+done300:
 	VZEROUPPER
 	RET
 
@@ -17567,9 +17839,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one297:
+one301:
 	CMPQ         AX, $0x00000010
-	JLT          rest297
+	JLT          rest301
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -17650,11 +17922,11 @@ one297:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one297
+	JMP          one301
 
-rest297:
+rest301:
 	TESTQ        AX, AX
-	JZ           done297
+	JZ           done301
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17738,7 +18010,7 @@ rest297:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done297:
+done301:
 	VZEROUPPER
 	RET
 
@@ -17749,9 +18021,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one298:
+one302:
 	CMPQ         AX, $0x00000010
-	JLT          rest298
+	JLT          rest302
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -17802,11 +18074,11 @@ one298:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one298
+	JMP          one302
 
-rest298:
+rest302:
 	TESTQ        AX, AX
-	JZ           done298
+	JZ           done302
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17860,7 +18132,7 @@ rest298:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done298:
+done302:
 	VZEROUPPER
 	RET
 
@@ -17871,9 +18143,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one299:
+one303:
 	CMPQ         AX, $0x00000010
-	JLT          rest299
+	JLT          rest303
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17908,11 +18180,11 @@ one299:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one299
+	JMP          one303
 
-rest299:
+rest303:
 	TESTQ        AX, AX
-	JZ           done299
+	JZ           done303
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17950,7 +18222,7 @@ rest299:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done299:
+done303:
 	VZEROUPPER
 	RET
 
@@ -17961,9 +18233,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one300:
+one304:
 	CMPQ         AX, $0x00000010
-	JLT          rest300
+	JLT          rest304
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17999,11 +18271,11 @@ one300:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one300
+	JMP          one304
 
-rest300:
+rest304:
 	TESTQ        AX, AX
-	JZ           done300
+	JZ           done304
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -18042,7 +18314,7 @@ rest300:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done300:
+done304:
 	VZEROUPPER
 	RET
 
@@ -18059,14 +18331,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide301:
+wide305:
 	CMPQ BX, $0x00000010
-	JLT  narrow301
+	JLT  narrow305
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile302:
+tile306:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18480,20 +18752,20 @@ tile302:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile302
+	JNZ          tile306
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide301
+	JMP          wide305
 
-narrow301:
+narrow305:
 	CMPQ BX, $0x00000010
-	JLT  edge301
+	JLT  edge305
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile303:
+tile307:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18907,15 +19179,15 @@ tile303:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile303
+	JNZ          tile307
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow301
+	JMP          narrow305
 
-edge301:
+edge305:
 	TESTQ BX, BX
-	JZ    end301
+	JZ    end305
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18924,7 +19196,7 @@ edge301:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile304:
+tile308:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -19338,9 +19610,9 @@ tile304:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile304
+	JNZ          tile308
 
-end301:
+end305:
 	VZEROUPPER
 	RET
 
@@ -19361,15 +19633,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide305:
+wide309:
 	CMPQ BX, $0x00000010
-	JLT  narrow305
+	JLT  narrow309
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile306:
+tile310:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -19543,124 +19815,38 @@ tile306:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased308
+	JE          biased312
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased308:
+biased312:
 	CMPQ    88(AX), $0x00
-	JE      added308
+	JE      added312
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added308:
+added312:
 	CMPQ    96(AX), $0x00
-	JE      clipped308
+	JE      clipped312
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped308:
+clipped312:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row307
+	JLE         row311
 	CMPQ        80(AX), $0x00
-	JE          biased309
+	JE          biased313
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
-
-biased309:
-	CMPQ    88(AX), $0x00
-	JE      added309
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added309:
-	CMPQ    96(AX), $0x00
-	JE      clipped309
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped309:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row307
-	CMPQ        80(AX), $0x00
-	JE          biased310
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased310:
-	CMPQ    88(AX), $0x00
-	JE      added310
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
-
-added310:
-	CMPQ    96(AX), $0x00
-	JE      clipped310
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
-
-clipped310:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row307
-	CMPQ        80(AX), $0x00
-	JE          biased311
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
-
-biased311:
-	CMPQ    88(AX), $0x00
-	JE      added311
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
-
-added311:
-	CMPQ    96(AX), $0x00
-	JE      clipped311
-	VMOVUPS constF32_0<>+0(SB), Z6
-	VMAXPS  Z11, Z6, Z11
-
-clipped311:
-	VMOVUPS Z11, (R11)(R13*1)
-
-row307:
-	CMPQ    104(AX), $0x01
-	JLE     done306
-	ADDQ    40(AX), R11
-	LEAQ    (R12)(R12*2), R13
-	VMOVUPS 512(AX), Z6
-	VMOVUPS 576(AX), Z7
-	VMOVUPS 640(AX), Z8
-	VMOVUPS 704(AX), Z9
-	VMOVUPS 768(AX), Z10
-	VMOVUPS 832(AX), Z11
-	VADDPS  Z7, Z8, Z12
-	VSUBPS  Z8, Z7, Z7
-	VADDPS  Z9, Z10, Z8
-	VSUBPS  Z10, Z9, Z9
-	VADDPS  Z12, Z6, Z6
-	VADDPS  Z8, Z6, Z6
-	CMPQ    80(AX), $0x00
-	JE      biased313
-	VMOVUPS (SI), Z10
-	VADDPS  Z10, Z6, Z6
 
 biased313:
 	CMPQ    88(AX), $0x00
 	JE      added313
-	LEAQ    (R11), R14
+	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
@@ -19671,83 +19857,169 @@ added313:
 	VMAXPS  Z6, Z10, Z6
 
 clipped313:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row312
-	CMPQ        80(AX), $0x00
-	JE          biased314
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased314:
-	CMPQ    88(AX), $0x00
-	JE      added314
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added314:
-	CMPQ    96(AX), $0x00
-	JE      clipped314
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped314:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row312
+	JLE         row311
 	CMPQ        80(AX), $0x00
-	JE          biased315
+	JE          biased314
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased315:
+biased314:
 	CMPQ    88(AX), $0x00
-	JE      added315
+	JE      added314
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added315:
+added314:
 	CMPQ    96(AX), $0x00
-	JE      clipped315
+	JE      clipped314
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped315:
+clipped314:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row312
+	JLE         row311
 	CMPQ        80(AX), $0x00
-	JE          biased316
+	JE          biased315
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased316:
+biased315:
 	CMPQ    88(AX), $0x00
-	JE      added316
+	JE      added315
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added316:
+added315:
 	CMPQ    96(AX), $0x00
-	JE      clipped316
+	JE      clipped315
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped316:
+clipped315:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row312:
+row311:
+	CMPQ    104(AX), $0x01
+	JLE     done310
+	ADDQ    40(AX), R11
+	LEAQ    (R12)(R12*2), R13
+	VMOVUPS 512(AX), Z6
+	VMOVUPS 576(AX), Z7
+	VMOVUPS 640(AX), Z8
+	VMOVUPS 704(AX), Z9
+	VMOVUPS 768(AX), Z10
+	VMOVUPS 832(AX), Z11
+	VADDPS  Z7, Z8, Z12
+	VSUBPS  Z8, Z7, Z7
+	VADDPS  Z9, Z10, Z8
+	VSUBPS  Z10, Z9, Z9
+	VADDPS  Z12, Z6, Z6
+	VADDPS  Z8, Z6, Z6
+	CMPQ    80(AX), $0x00
+	JE      biased317
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
+
+biased317:
+	CMPQ    88(AX), $0x00
+	JE      added317
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added317:
+	CMPQ    96(AX), $0x00
+	JE      clipped317
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped317:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row316
+	CMPQ        80(AX), $0x00
+	JE          biased318
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased318:
+	CMPQ    88(AX), $0x00
+	JE      added318
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added318:
+	CMPQ    96(AX), $0x00
+	JE      clipped318
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped318:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row316
+	CMPQ        80(AX), $0x00
+	JE          biased319
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased319:
+	CMPQ    88(AX), $0x00
+	JE      added319
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added319:
+	CMPQ    96(AX), $0x00
+	JE      clipped319
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped319:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row316
+	CMPQ        80(AX), $0x00
+	JE          biased320
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased320:
+	CMPQ    88(AX), $0x00
+	JE      added320
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added320:
+	CMPQ    96(AX), $0x00
+	JE      clipped320
+	VMOVUPS constF32_0<>+0(SB), Z6
+	VMAXPS  Z11, Z6, Z11
+
+clipped320:
+	VMOVUPS Z11, (R11)(R13*1)
+
+row316:
 	CMPQ    104(AX), $0x02
-	JLE     done306
+	JLE     done310
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19763,101 +20035,101 @@ row312:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased318
+	JE      biased322
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased318:
+biased322:
 	CMPQ    88(AX), $0x00
-	JE      added318
+	JE      added322
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added318:
+added322:
 	CMPQ    96(AX), $0x00
-	JE      clipped318
+	JE      clipped322
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped318:
+clipped322:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row317
+	JLE         row321
 	CMPQ        80(AX), $0x00
-	JE          biased319
+	JE          biased323
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased319:
+biased323:
 	CMPQ    88(AX), $0x00
-	JE      added319
+	JE      added323
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added319:
+added323:
 	CMPQ    96(AX), $0x00
-	JE      clipped319
+	JE      clipped323
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped319:
+clipped323:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row317
+	JLE         row321
 	CMPQ        80(AX), $0x00
-	JE          biased320
+	JE          biased324
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased320:
+biased324:
 	CMPQ    88(AX), $0x00
-	JE      added320
+	JE      added324
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added320:
+added324:
 	CMPQ    96(AX), $0x00
-	JE      clipped320
+	JE      clipped324
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped320:
+clipped324:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row317
+	JLE         row321
 	CMPQ        80(AX), $0x00
-	JE          biased321
+	JE          biased325
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased321:
+biased325:
 	CMPQ    88(AX), $0x00
-	JE      added321
+	JE      added325
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added321:
+added325:
 	CMPQ    96(AX), $0x00
-	JE      clipped321
+	JE      clipped325
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped321:
+clipped325:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row317:
+row321:
 	CMPQ    104(AX), $0x03
-	JLE     done306
+	JLE     done310
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19873,122 +20145,122 @@ row317:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased323
+	JE      biased327
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased323:
+biased327:
 	CMPQ    88(AX), $0x00
-	JE      added323
+	JE      added327
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added323:
+added327:
 	CMPQ    96(AX), $0x00
-	JE      clipped323
+	JE      clipped327
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped323:
+clipped327:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row322
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased324
+	JE          biased328
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased324:
+biased328:
 	CMPQ    88(AX), $0x00
-	JE      added324
+	JE      added328
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added324:
+added328:
 	CMPQ    96(AX), $0x00
-	JE      clipped324
+	JE      clipped328
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped324:
+clipped328:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row322
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased325
+	JE          biased329
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased325:
+biased329:
 	CMPQ    88(AX), $0x00
-	JE      added325
+	JE      added329
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added325:
+added329:
 	CMPQ    96(AX), $0x00
-	JE      clipped325
+	JE      clipped329
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped325:
+clipped329:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row322
+	JLE         row326
 	CMPQ        80(AX), $0x00
-	JE          biased326
+	JE          biased330
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased326:
+biased330:
 	CMPQ    88(AX), $0x00
-	JE      added326
+	JE      added330
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added326:
+added330:
 	CMPQ    96(AX), $0x00
-	JE      clipped326
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped326:
+clipped330:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row322:
+row326:
 	CMPQ 104(AX), $0x04
-	JLE  done306
+	JLE  done310
 
-done306:
+done310:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile306
+	JG   tile310
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  wide305
+	JMP  wide309
 
-narrow305:
+narrow309:
 	CMPQ BX, $0x00000010
-	JLT  edge305
+	JLT  edge309
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile327:
+tile331:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -20162,101 +20434,101 @@ tile327:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased329
+	JE          biased333
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased329:
+biased333:
 	CMPQ    88(AX), $0x00
-	JE      added329
+	JE      added333
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added329:
+added333:
 	CMPQ    96(AX), $0x00
-	JE      clipped329
+	JE      clipped333
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped329:
+clipped333:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row328
+	JLE         row332
 	CMPQ        80(AX), $0x00
-	JE          biased330
+	JE          biased334
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased330:
+biased334:
 	CMPQ    88(AX), $0x00
-	JE      added330
+	JE      added334
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added330:
+added334:
 	CMPQ    96(AX), $0x00
-	JE      clipped330
+	JE      clipped334
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped330:
+clipped334:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row328
+	JLE         row332
 	CMPQ        80(AX), $0x00
-	JE          biased331
+	JE          biased335
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased331:
+biased335:
 	CMPQ    88(AX), $0x00
-	JE      added331
+	JE      added335
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added331:
+added335:
 	CMPQ    96(AX), $0x00
-	JE      clipped331
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped331:
+clipped335:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row328
+	JLE         row332
 	CMPQ        80(AX), $0x00
-	JE          biased332
+	JE          biased336
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased332:
+biased336:
 	CMPQ    88(AX), $0x00
-	JE      added332
+	JE      added336
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added332:
+added336:
 	CMPQ    96(AX), $0x00
-	JE      clipped332
+	JE      clipped336
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped332:
+clipped336:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row328:
+row332:
 	CMPQ    104(AX), $0x01
-	JLE     done327
+	JLE     done331
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -20272,101 +20544,101 @@ row328:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased334
+	JE      biased338
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased334:
+biased338:
 	CMPQ    88(AX), $0x00
-	JE      added334
+	JE      added338
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added334:
+added338:
 	CMPQ    96(AX), $0x00
-	JE      clipped334
+	JE      clipped338
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped334:
+clipped338:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row333
+	JLE         row337
 	CMPQ        80(AX), $0x00
-	JE          biased335
+	JE          biased339
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased335:
+biased339:
 	CMPQ    88(AX), $0x00
-	JE      added335
+	JE      added339
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added335:
+added339:
 	CMPQ    96(AX), $0x00
-	JE      clipped335
+	JE      clipped339
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped335:
+clipped339:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row333
+	JLE         row337
 	CMPQ        80(AX), $0x00
-	JE          biased336
+	JE          biased340
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased336:
+biased340:
 	CMPQ    88(AX), $0x00
-	JE      added336
+	JE      added340
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added336:
+added340:
 	CMPQ    96(AX), $0x00
-	JE      clipped336
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped336:
+clipped340:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row333
+	JLE         row337
 	CMPQ        80(AX), $0x00
-	JE          biased337
+	JE          biased341
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased337:
+biased341:
 	CMPQ    88(AX), $0x00
-	JE      added337
+	JE      added341
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added337:
+added341:
 	CMPQ    96(AX), $0x00
-	JE      clipped337
+	JE      clipped341
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped337:
+clipped341:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row333:
+row337:
 	CMPQ    104(AX), $0x02
-	JLE     done327
+	JLE     done331
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -20382,101 +20654,101 @@ row333:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased339
+	JE      biased343
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased339:
+biased343:
 	CMPQ    88(AX), $0x00
-	JE      added339
+	JE      added343
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added339:
+added343:
 	CMPQ    96(AX), $0x00
-	JE      clipped339
+	JE      clipped343
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped339:
+clipped343:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row338
+	JLE         row342
 	CMPQ        80(AX), $0x00
-	JE          biased340
+	JE          biased344
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased340:
+biased344:
 	CMPQ    88(AX), $0x00
-	JE      added340
+	JE      added344
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added340:
+added344:
 	CMPQ    96(AX), $0x00
-	JE      clipped340
+	JE      clipped344
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped340:
+clipped344:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row338
+	JLE         row342
 	CMPQ        80(AX), $0x00
-	JE          biased341
+	JE          biased345
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased341:
+biased345:
 	CMPQ    88(AX), $0x00
-	JE      added341
+	JE      added345
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added341:
+added345:
 	CMPQ    96(AX), $0x00
-	JE      clipped341
+	JE      clipped345
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped341:
+clipped345:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row338
+	JLE         row342
 	CMPQ        80(AX), $0x00
-	JE          biased342
+	JE          biased346
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased342:
+biased346:
 	CMPQ    88(AX), $0x00
-	JE      added342
+	JE      added346
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added342:
+added346:
 	CMPQ    96(AX), $0x00
-	JE      clipped342
+	JE      clipped346
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped342:
+clipped346:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row338:
+row342:
 	CMPQ    104(AX), $0x03
-	JLE     done327
+	JLE     done331
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -20492,116 +20764,116 @@ row338:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased344
+	JE      biased348
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased344:
+biased348:
 	CMPQ    88(AX), $0x00
-	JE      added344
+	JE      added348
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added344:
+added348:
 	CMPQ    96(AX), $0x00
-	JE      clipped344
+	JE      clipped348
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped344:
+clipped348:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row343
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased345
+	JE          biased349
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased345:
+biased349:
 	CMPQ    88(AX), $0x00
-	JE      added345
+	JE      added349
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added345:
+added349:
 	CMPQ    96(AX), $0x00
-	JE      clipped345
+	JE      clipped349
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped345:
+clipped349:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row343
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased346
+	JE          biased350
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased346:
+biased350:
 	CMPQ    88(AX), $0x00
-	JE      added346
+	JE      added350
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added346:
+added350:
 	CMPQ    96(AX), $0x00
-	JE      clipped346
+	JE      clipped350
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped346:
+clipped350:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row343
+	JLE         row347
 	CMPQ        80(AX), $0x00
-	JE          biased347
+	JE          biased351
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased347:
+biased351:
 	CMPQ    88(AX), $0x00
-	JE      added347
+	JE      added351
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added347:
+added351:
 	CMPQ    96(AX), $0x00
-	JE      clipped347
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped347:
+clipped351:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row343:
+row347:
 	CMPQ 104(AX), $0x04
-	JLE  done327
+	JLE  done331
 
-done327:
+done331:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile327
+	JG   tile331
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow305
+	JMP  narrow309
 
-edge305:
+edge309:
 	TESTQ BX, BX
-	JZ    end305
+	JZ    end309
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -20611,7 +20883,7 @@ edge305:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile348:
+tile352:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -20785,101 +21057,101 @@ tile348:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased350
+	JE          biased354
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased350:
+biased354:
 	CMPQ      88(AX), $0x00
-	JE        added350
+	JE        added354
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added350:
+added354:
 	CMPQ    96(AX), $0x00
-	JE      clipped350
+	JE      clipped354
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped350:
+clipped354:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row349
+	JLE         row353
 	CMPQ        80(AX), $0x00
-	JE          biased351
+	JE          biased355
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased351:
+biased355:
 	CMPQ      88(AX), $0x00
-	JE        added351
+	JE        added355
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added351:
+added355:
 	CMPQ    96(AX), $0x00
-	JE      clipped351
+	JE      clipped355
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped351:
+clipped355:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row349
+	JLE         row353
 	CMPQ        80(AX), $0x00
-	JE          biased352
+	JE          biased356
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased352:
+biased356:
 	CMPQ      88(AX), $0x00
-	JE        added352
+	JE        added356
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added352:
+added356:
 	CMPQ    96(AX), $0x00
-	JE      clipped352
+	JE      clipped356
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped352:
+clipped356:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row349
+	JLE         row353
 	CMPQ        80(AX), $0x00
-	JE          biased353
+	JE          biased357
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased353:
+biased357:
 	CMPQ      88(AX), $0x00
-	JE        added353
+	JE        added357
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added353:
+added357:
 	CMPQ    96(AX), $0x00
-	JE      clipped353
+	JE      clipped357
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped353:
+clipped357:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row349:
+row353:
 	CMPQ      104(AX), $0x01
-	JLE       done348
+	JLE       done352
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20895,101 +21167,101 @@ row349:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased355
+	JE        biased359
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased355:
+biased359:
 	CMPQ      88(AX), $0x00
-	JE        added355
+	JE        added359
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added355:
+added359:
 	CMPQ    96(AX), $0x00
-	JE      clipped355
+	JE      clipped359
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped355:
+clipped359:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row354
+	JLE         row358
 	CMPQ        80(AX), $0x00
-	JE          biased356
+	JE          biased360
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased356:
+biased360:
 	CMPQ      88(AX), $0x00
-	JE        added356
+	JE        added360
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added356:
+added360:
 	CMPQ    96(AX), $0x00
-	JE      clipped356
+	JE      clipped360
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped356:
+clipped360:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row354
+	JLE         row358
 	CMPQ        80(AX), $0x00
-	JE          biased357
+	JE          biased361
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased357:
+biased361:
 	CMPQ      88(AX), $0x00
-	JE        added357
+	JE        added361
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added357:
+added361:
 	CMPQ    96(AX), $0x00
-	JE      clipped357
+	JE      clipped361
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped357:
+clipped361:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row354
+	JLE         row358
 	CMPQ        80(AX), $0x00
-	JE          biased358
+	JE          biased362
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased358:
+biased362:
 	CMPQ      88(AX), $0x00
-	JE        added358
+	JE        added362
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added358:
+added362:
 	CMPQ    96(AX), $0x00
-	JE      clipped358
+	JE      clipped362
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped358:
+clipped362:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row354:
+row358:
 	CMPQ      104(AX), $0x02
-	JLE       done348
+	JLE       done352
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -21005,101 +21277,101 @@ row354:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased360
+	JE        biased364
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased360:
+biased364:
 	CMPQ      88(AX), $0x00
-	JE        added360
+	JE        added364
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added360:
+added364:
 	CMPQ    96(AX), $0x00
-	JE      clipped360
+	JE      clipped364
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped360:
+clipped364:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row359
+	JLE         row363
 	CMPQ        80(AX), $0x00
-	JE          biased361
+	JE          biased365
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased361:
+biased365:
 	CMPQ      88(AX), $0x00
-	JE        added361
+	JE        added365
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added361:
+added365:
 	CMPQ    96(AX), $0x00
-	JE      clipped361
+	JE      clipped365
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped361:
+clipped365:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row359
+	JLE         row363
 	CMPQ        80(AX), $0x00
-	JE          biased362
+	JE          biased366
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased362:
+biased366:
 	CMPQ      88(AX), $0x00
-	JE        added362
+	JE        added366
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added362:
+added366:
 	CMPQ    96(AX), $0x00
-	JE      clipped362
+	JE      clipped366
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped362:
+clipped366:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row359
+	JLE         row363
 	CMPQ        80(AX), $0x00
-	JE          biased363
+	JE          biased367
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased363:
+biased367:
 	CMPQ      88(AX), $0x00
-	JE        added363
+	JE        added367
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added363:
+added367:
 	CMPQ    96(AX), $0x00
-	JE      clipped363
+	JE      clipped367
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped363:
+clipped367:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row359:
+row363:
 	CMPQ      104(AX), $0x03
-	JLE       done348
+	JLE       done352
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -21115,109 +21387,109 @@ row359:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased365
+	JE        biased369
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased365:
+biased369:
 	CMPQ      88(AX), $0x00
-	JE        added365
+	JE        added369
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added365:
+added369:
 	CMPQ    96(AX), $0x00
-	JE      clipped365
+	JE      clipped369
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped365:
+clipped369:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row364
+	JLE         row368
 	CMPQ        80(AX), $0x00
-	JE          biased366
+	JE          biased370
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased366:
+biased370:
 	CMPQ      88(AX), $0x00
-	JE        added366
+	JE        added370
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added366:
+added370:
 	CMPQ    96(AX), $0x00
-	JE      clipped366
+	JE      clipped370
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped366:
+clipped370:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row364
+	JLE         row368
 	CMPQ        80(AX), $0x00
-	JE          biased367
+	JE          biased371
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased367:
+biased371:
 	CMPQ      88(AX), $0x00
-	JE        added367
+	JE        added371
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added367:
+added371:
 	CMPQ    96(AX), $0x00
-	JE      clipped367
+	JE      clipped371
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped367:
+clipped371:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row364
+	JLE         row368
 	CMPQ        80(AX), $0x00
-	JE          biased368
+	JE          biased372
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased368:
+biased372:
 	CMPQ      88(AX), $0x00
-	JE        added368
+	JE        added372
 	LEAQ      (R8)(R10*1), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added368:
+added372:
 	CMPQ    96(AX), $0x00
-	JE      clipped368
+	JE      clipped372
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped368:
+clipped372:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row364:
+row368:
 	CMPQ 104(AX), $0x04
-	JLE  done348
+	JLE  done352
 
-done348:
+done352:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile348
+	JG   tile352
 
-end305:
+end309:
 	VZEROUPPER
 	RET
 
@@ -21233,897 +21505,6 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide369:
-	CMPQ BX, $0x00000010
-	JLT  narrow369
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile370:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 128(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 384(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 640(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 896(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1152(AX)
-	VMOVUPS      Z7, 1408(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 192(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 448(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 704(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 960(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1216(AX)
-	VMOVUPS      Z7, 1472(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 256(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 512(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 768(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1024(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1280(AX)
-	VMOVUPS      Z7, 1536(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 320(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 576(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 832(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1088(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1344(AX)
-	VMOVUPS      Z7, 1600(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      320(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      384(AX), Z4
-	VMOVUPS      448(AX), Z5
-	VMOVUPS      512(AX), Z6
-	VMOVUPS      576(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      640(AX), Z4
-	VMOVUPS      704(AX), Z5
-	VMOVUPS      768(AX), Z6
-	VMOVUPS      832(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      896(AX), Z4
-	VMOVUPS      960(AX), Z5
-	VMOVUPS      1024(AX), Z6
-	VMOVUPS      1088(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1152(AX), Z4
-	VMOVUPS      1216(AX), Z5
-	VMOVUPS      1280(AX), Z6
-	VMOVUPS      1344(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1408(AX), Z4
-	VMOVUPS      1472(AX), Z5
-	VMOVUPS      1536(AX), Z6
-	VMOVUPS      1600(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile370
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, BX
-	JMP          wide369
-
-narrow369:
-	CMPQ BX, $0x00000010
-	JLT  edge369
-	MOVQ CX, SI
-	MOVQ DX, DI
-	MOVQ 16(AX), R8
-
-tile371:
-	MOVQ         64(AX), R10
-	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 128(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 384(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 640(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 896(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1152(AX)
-	VMOVUPS      Z7, 1408(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 192(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 448(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 704(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 960(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1216(AX)
-	VMOVUPS      Z7, 1472(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 256(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 512(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 768(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1024(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1280(AX)
-	VMOVUPS      Z7, 1536(AX)
-	ADDQ         72(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	VMOVUPS      (R9), Z4
-	VMOVUPS      (R9)(R10*1), Z5
-	VMOVUPS      (R9)(R10*2), Z6
-	VMOVUPS      (R9)(R11*1), Z7
-	VMOVUPS      Z4, 320(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 576(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 832(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1088(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1344(AX)
-	VMOVUPS      Z7, 1600(AX)
-	MOVQ         48(AX), R10
-	MOVQ         SI, R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      320(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      384(AX), Z4
-	VMOVUPS      448(AX), Z5
-	VMOVUPS      512(AX), Z6
-	VMOVUPS      576(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      640(AX), Z4
-	VMOVUPS      704(AX), Z5
-	VMOVUPS      768(AX), Z6
-	VMOVUPS      832(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      896(AX), Z4
-	VMOVUPS      960(AX), Z5
-	VMOVUPS      1024(AX), Z6
-	VMOVUPS      1088(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1152(AX), Z4
-	VMOVUPS      1216(AX), Z5
-	VMOVUPS      1280(AX), Z6
-	VMOVUPS      1344(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
-	VMOVUPS      1408(AX), Z4
-	VMOVUPS      1472(AX), Z5
-	VMOVUPS      1536(AX), Z6
-	VMOVUPS      1600(AX), Z7
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, (R9)(R10*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, (R9)(R10*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, (R9)(R11*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, (R9)(R10*4)
-	VMOVUPS      Z7, (R12)
-	ADDQ         32(AX), SI
-	ADDQ         56(AX), DI
-	DECQ         R8
-	JNZ          tile371
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, BX
-	JMP          narrow369
-
-edge369:
-	TESTQ BX, BX
-	JZ    end369
-	MOVQ  BX, SI
-	MOVQ  $0x0000000000000001, BX
-	SHLXQ SI, BX, BX
-	DECQ  BX
-	KMOVW BX, K1
-	MOVQ  DX, DX
-	MOVQ  16(AX), BX
-
-tile372:
-	MOVQ         64(AX), DI
-	MOVQ         DX, SI
-	LEAQ         (DI)(DI*2), R8
-	VMOVUPS.Z    (SI), K1, Z4
-	VMOVUPS.Z    (SI)(DI*1), K1, Z5
-	VMOVUPS.Z    (SI)(DI*2), K1, Z6
-	VMOVUPS.Z    (SI)(R8*1), K1, Z7
-	VMOVUPS      Z4, 128(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 384(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 640(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 896(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1152(AX)
-	VMOVUPS      Z7, 1408(AX)
-	ADDQ         72(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	VMOVUPS.Z    (SI), K1, Z4
-	VMOVUPS.Z    (SI)(DI*1), K1, Z5
-	VMOVUPS.Z    (SI)(DI*2), K1, Z6
-	VMOVUPS.Z    (SI)(R8*1), K1, Z7
-	VMOVUPS      Z4, 192(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 448(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 704(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 960(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1216(AX)
-	VMOVUPS      Z7, 1472(AX)
-	ADDQ         72(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	VMOVUPS.Z    (SI), K1, Z4
-	VMOVUPS.Z    (SI)(DI*1), K1, Z5
-	VMOVUPS.Z    (SI)(DI*2), K1, Z6
-	VMOVUPS.Z    (SI)(R8*1), K1, Z7
-	VMOVUPS      Z4, 256(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 512(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 768(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1024(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1280(AX)
-	VMOVUPS      Z7, 1536(AX)
-	ADDQ         72(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	VMOVUPS.Z    (SI), K1, Z4
-	VMOVUPS.Z    (SI)(DI*1), K1, Z5
-	VMOVUPS.Z    (SI)(DI*2), K1, Z6
-	VMOVUPS.Z    (SI)(R8*1), K1, Z7
-	VMOVUPS      Z4, 320(AX)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, 576(AX)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, 832(AX)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, 1088(AX)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, 1344(AX)
-	VMOVUPS      Z7, 1600(AX)
-	MOVQ         48(AX), DI
-	MOVQ         CX, SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      128(AX), Z4
-	VMOVUPS      192(AX), Z5
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      320(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         40(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      384(AX), Z4
-	VMOVUPS      448(AX), Z5
-	VMOVUPS      512(AX), Z6
-	VMOVUPS      576(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         40(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      640(AX), Z4
-	VMOVUPS      704(AX), Z5
-	VMOVUPS      768(AX), Z6
-	VMOVUPS      832(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         40(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      896(AX), Z4
-	VMOVUPS      960(AX), Z5
-	VMOVUPS      1024(AX), Z6
-	VMOVUPS      1088(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         40(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      1152(AX), Z4
-	VMOVUPS      1216(AX), Z5
-	VMOVUPS      1280(AX), Z6
-	VMOVUPS      1344(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         40(AX), SI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (SI)(DI*4), R9
-	ADDQ         DI, R9
-	VMOVUPS      1408(AX), Z4
-	VMOVUPS      1472(AX), Z5
-	VMOVUPS      1536(AX), Z6
-	VMOVUPS      1600(AX), Z7
-	VMOVUPS      Z4, K1, (SI)
-	VMOVUPS      Z4, Z8
-	VMOVUPS      Z5, Z9
-	VFMADD231PS  Z6, Z2, Z8
-	VFMADD231PS  Z7, Z2, Z9
-	VMOVUPS      Z8, Z10
-	VFMADD231PS  Z9, Z0, Z10
-	VMOVUPS      Z10, K1, (SI)(DI*1)
-	VFNMADD231PS Z9, Z0, Z8
-	VMOVUPS      Z8, K1, (SI)(DI*2)
-	VMOVUPS      Z4, Z4
-	VMOVUPS      Z5, Z5
-	VFMADD231PS  Z6, Z3, Z4
-	VFMADD231PS  Z7, Z3, Z5
-	VMOVUPS      Z4, Z6
-	VFMADD231PS  Z5, Z1, Z6
-	VMOVUPS      Z6, K1, (SI)(R8*1)
-	VFNMADD231PS Z5, Z1, Z4
-	VMOVUPS      Z4, K1, (SI)(DI*4)
-	VMOVUPS      Z7, K1, (R9)
-	ADDQ         32(AX), CX
-	ADDQ         56(AX), DX
-	DECQ         BX
-	JNZ          tile372
-
-end369:
-	VZEROUPPER
-	RET
-
-// func winogradFilterF32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	VMOVUPS constF32_3f3504f3<>+0(SB), Z0
-	VMOVUPS constF32_3fb504f3<>+0(SB), Z1
-	VMOVUPS constF32_3f000000<>+0(SB), Z2
-	VMOVUPS constF32_40000000<>+0(SB), Z3
-	VMOVUPS constF32_bf2aaaab<>+0(SB), Z4
-	VMOVUPS constF32_3e2aaaab<>+0(SB), Z5
-	MOVQ    (AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    24(AX), BX
-
 wide373:
 	CMPQ BX, $0x00000010
 	JLT  narrow373
@@ -22134,240 +21515,278 @@ wide373:
 tile374:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 128(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 320(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 512(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 704(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 384(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 640(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 896(AX)
-	VMOVUPS      Z8, 1088(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1152(AX)
+	VMOVUPS      Z7, 1408(AX)
 	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 192(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 384(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 576(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 768(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 192(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 448(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 704(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 960(AX)
-	VMOVUPS      Z8, 1152(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1216(AX)
+	VMOVUPS      Z7, 1472(AX)
 	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 256(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 448(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 640(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 832(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 512(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 768(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 1024(AX)
-	VMOVUPS      Z8, 1216(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1280(AX)
+	VMOVUPS      Z7, 1536(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 320(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 576(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 832(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 1088(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1344(AX)
+	VMOVUPS      Z7, 1600(AX)
 	MOVQ         48(AX), R10
 	MOVQ         SI, R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      192(AX), Z7
-	VMOVUPS      256(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      192(AX), Z5
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      320(AX), Z6
-	VMOVUPS      384(AX), Z7
-	VMOVUPS      448(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
+	VMOVUPS      384(AX), Z4
+	VMOVUPS      448(AX), Z5
 	VMOVUPS      512(AX), Z6
 	VMOVUPS      576(AX), Z7
-	VMOVUPS      640(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      704(AX), Z6
-	VMOVUPS      768(AX), Z7
-	VMOVUPS      832(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      640(AX), Z4
+	VMOVUPS      704(AX), Z5
+	VMOVUPS      768(AX), Z6
+	VMOVUPS      832(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      896(AX), Z6
-	VMOVUPS      960(AX), Z7
-	VMOVUPS      1024(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      896(AX), Z4
+	VMOVUPS      960(AX), Z5
+	VMOVUPS      1024(AX), Z6
+	VMOVUPS      1088(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      1088(AX), Z6
-	VMOVUPS      1152(AX), Z7
-	VMOVUPS      1216(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      1152(AX), Z4
+	VMOVUPS      1216(AX), Z5
+	VMOVUPS      1280(AX), Z6
+	VMOVUPS      1344(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1408(AX), Z4
+	VMOVUPS      1472(AX), Z5
+	VMOVUPS      1536(AX), Z6
+	VMOVUPS      1600(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
@@ -22387,240 +21806,278 @@ narrow373:
 tile375:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 128(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 320(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 512(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 704(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 384(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 640(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 896(AX)
-	VMOVUPS      Z8, 1088(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1152(AX)
+	VMOVUPS      Z7, 1408(AX)
 	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 192(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 384(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 576(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 768(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 192(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 448(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 704(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 960(AX)
-	VMOVUPS      Z8, 1152(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1216(AX)
+	VMOVUPS      Z7, 1472(AX)
 	ADDQ         72(AX), R9
-	VMOVUPS      (R9), Z6
-	VMOVUPS      (R9)(R10*1), Z7
-	VMOVUPS      (R9)(R10*2), Z8
-	VMOVUPS      Z6, 256(AX)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, 448(AX)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, 640(AX)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, 832(AX)
-	VFNMADD231PS Z7, Z1, Z6
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 512(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 768(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
 	VMOVUPS      Z6, 1024(AX)
-	VMOVUPS      Z8, 1216(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1280(AX)
+	VMOVUPS      Z7, 1536(AX)
+	ADDQ         72(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	VMOVUPS      (R9), Z4
+	VMOVUPS      (R9)(R10*1), Z5
+	VMOVUPS      (R9)(R10*2), Z6
+	VMOVUPS      (R9)(R11*1), Z7
+	VMOVUPS      Z4, 320(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 576(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 832(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 1088(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1344(AX)
+	VMOVUPS      Z7, 1600(AX)
 	MOVQ         48(AX), R10
 	MOVQ         SI, R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      192(AX), Z7
-	VMOVUPS      256(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      192(AX), Z5
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      320(AX), Z6
-	VMOVUPS      384(AX), Z7
-	VMOVUPS      448(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
-	ADDQ         40(AX), R9
-	LEAQ         (R10)(R10*2), R11
-	LEAQ         (R9)(R10*4), R12
-	ADDQ         R10, R12
+	VMOVUPS      384(AX), Z4
+	VMOVUPS      448(AX), Z5
 	VMOVUPS      512(AX), Z6
 	VMOVUPS      576(AX), Z7
-	VMOVUPS      640(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      704(AX), Z6
-	VMOVUPS      768(AX), Z7
-	VMOVUPS      832(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      640(AX), Z4
+	VMOVUPS      704(AX), Z5
+	VMOVUPS      768(AX), Z6
+	VMOVUPS      832(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      896(AX), Z6
-	VMOVUPS      960(AX), Z7
-	VMOVUPS      1024(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      896(AX), Z4
+	VMOVUPS      960(AX), Z5
+	VMOVUPS      1024(AX), Z6
+	VMOVUPS      1088(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         40(AX), R9
 	LEAQ         (R10)(R10*2), R11
 	LEAQ         (R9)(R10*4), R12
 	ADDQ         R10, R12
-	VMOVUPS      1088(AX), Z6
-	VMOVUPS      1152(AX), Z7
-	VMOVUPS      1216(AX), Z8
-	VMOVUPS      Z6, (R9)
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z8, Z2, Z9
-	VMULPS       Z4, Z9, Z9
-	VMULPS       Z4, Z7, Z10
-	VMOVUPS      Z9, Z11
-	VFMADD231PS  Z10, Z0, Z11
-	VMOVUPS      Z11, (R9)(R10*1)
-	VFNMADD231PS Z10, Z0, Z9
-	VMOVUPS      Z9, (R9)(R10*2)
-	VMOVUPS      Z6, Z6
-	VFMADD231PS  Z8, Z3, Z6
-	VMULPS       Z5, Z6, Z6
-	VMULPS       Z5, Z7, Z7
-	VMOVUPS      Z6, Z9
-	VFMADD231PS  Z7, Z1, Z9
-	VMOVUPS      Z9, (R9)(R11*1)
-	VFNMADD231PS Z7, Z1, Z6
-	VMOVUPS      Z6, (R9)(R10*4)
-	VMOVUPS      Z8, (R12)
+	VMOVUPS      1152(AX), Z4
+	VMOVUPS      1216(AX), Z5
+	VMOVUPS      1280(AX), Z6
+	VMOVUPS      1344(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1408(AX), Z4
+	VMOVUPS      1472(AX), Z5
+	VMOVUPS      1536(AX), Z6
+	VMOVUPS      1600(AX), Z7
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, (R9)(R10*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, (R9)(R10*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, (R9)(R11*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, (R9)(R10*4)
+	VMOVUPS      Z7, (R12)
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
@@ -22644,6 +22101,821 @@ edge373:
 tile376:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS.Z    (SI), K1, Z4
+	VMOVUPS.Z    (SI)(DI*1), K1, Z5
+	VMOVUPS.Z    (SI)(DI*2), K1, Z6
+	VMOVUPS.Z    (SI)(R8*1), K1, Z7
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 384(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 640(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 896(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1152(AX)
+	VMOVUPS      Z7, 1408(AX)
+	ADDQ         72(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS.Z    (SI), K1, Z4
+	VMOVUPS.Z    (SI)(DI*1), K1, Z5
+	VMOVUPS.Z    (SI)(DI*2), K1, Z6
+	VMOVUPS.Z    (SI)(R8*1), K1, Z7
+	VMOVUPS      Z4, 192(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 448(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 704(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 960(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1216(AX)
+	VMOVUPS      Z7, 1472(AX)
+	ADDQ         72(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS.Z    (SI), K1, Z4
+	VMOVUPS.Z    (SI)(DI*1), K1, Z5
+	VMOVUPS.Z    (SI)(DI*2), K1, Z6
+	VMOVUPS.Z    (SI)(R8*1), K1, Z7
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 512(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 768(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 1024(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1280(AX)
+	VMOVUPS      Z7, 1536(AX)
+	ADDQ         72(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS.Z    (SI), K1, Z4
+	VMOVUPS.Z    (SI)(DI*1), K1, Z5
+	VMOVUPS.Z    (SI)(DI*2), K1, Z6
+	VMOVUPS.Z    (SI)(R8*1), K1, Z7
+	VMOVUPS      Z4, 320(AX)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, 576(AX)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, 832(AX)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, 1088(AX)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, 1344(AX)
+	VMOVUPS      Z7, 1600(AX)
+	MOVQ         48(AX), DI
+	MOVQ         CX, SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      192(AX), Z5
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         40(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      384(AX), Z4
+	VMOVUPS      448(AX), Z5
+	VMOVUPS      512(AX), Z6
+	VMOVUPS      576(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         40(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      640(AX), Z4
+	VMOVUPS      704(AX), Z5
+	VMOVUPS      768(AX), Z6
+	VMOVUPS      832(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         40(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      896(AX), Z4
+	VMOVUPS      960(AX), Z5
+	VMOVUPS      1024(AX), Z6
+	VMOVUPS      1088(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         40(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      1152(AX), Z4
+	VMOVUPS      1216(AX), Z5
+	VMOVUPS      1280(AX), Z6
+	VMOVUPS      1344(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         40(AX), SI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (SI)(DI*4), R9
+	ADDQ         DI, R9
+	VMOVUPS      1408(AX), Z4
+	VMOVUPS      1472(AX), Z5
+	VMOVUPS      1536(AX), Z6
+	VMOVUPS      1600(AX), Z7
+	VMOVUPS      Z4, K1, (SI)
+	VMOVUPS      Z4, Z8
+	VMOVUPS      Z5, Z9
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z7, Z2, Z9
+	VMOVUPS      Z8, Z10
+	VFMADD231PS  Z9, Z0, Z10
+	VMOVUPS      Z10, K1, (SI)(DI*1)
+	VFNMADD231PS Z9, Z0, Z8
+	VMOVUPS      Z8, K1, (SI)(DI*2)
+	VMOVUPS      Z4, Z4
+	VMOVUPS      Z5, Z5
+	VFMADD231PS  Z6, Z3, Z4
+	VFMADD231PS  Z7, Z3, Z5
+	VMOVUPS      Z4, Z6
+	VFMADD231PS  Z5, Z1, Z6
+	VMOVUPS      Z6, K1, (SI)(R8*1)
+	VFNMADD231PS Z5, Z1, Z4
+	VMOVUPS      Z4, K1, (SI)(DI*4)
+	VMOVUPS      Z7, K1, (R9)
+	ADDQ         32(AX), CX
+	ADDQ         56(AX), DX
+	DECQ         BX
+	JNZ          tile376
+
+end373:
+	VZEROUPPER
+	RET
+
+// func winogradFilterF32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
+	MOVQ    t+0(FP), AX
+	VMOVUPS constF32_3f3504f3<>+0(SB), Z0
+	VMOVUPS constF32_3fb504f3<>+0(SB), Z1
+	VMOVUPS constF32_3f000000<>+0(SB), Z2
+	VMOVUPS constF32_40000000<>+0(SB), Z3
+	VMOVUPS constF32_bf2aaaab<>+0(SB), Z4
+	VMOVUPS constF32_3e2aaaab<>+0(SB), Z5
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    24(AX), BX
+
+wide377:
+	CMPQ BX, $0x00000010
+	JLT  narrow377
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile378:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 320(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 512(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 704(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 896(AX)
+	VMOVUPS      Z8, 1088(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 192(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 384(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 576(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 768(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 960(AX)
+	VMOVUPS      Z8, 1152(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 256(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 448(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 640(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 832(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 1024(AX)
+	VMOVUPS      Z8, 1216(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      256(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Z6
+	VMOVUPS      384(AX), Z7
+	VMOVUPS      448(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Z6
+	VMOVUPS      576(AX), Z7
+	VMOVUPS      640(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      704(AX), Z6
+	VMOVUPS      768(AX), Z7
+	VMOVUPS      832(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      896(AX), Z6
+	VMOVUPS      960(AX), Z7
+	VMOVUPS      1024(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1088(AX), Z6
+	VMOVUPS      1152(AX), Z7
+	VMOVUPS      1216(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile378
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, BX
+	JMP          wide377
+
+narrow377:
+	CMPQ BX, $0x00000010
+	JLT  edge377
+	MOVQ CX, SI
+	MOVQ DX, DI
+	MOVQ 16(AX), R8
+
+tile379:
+	MOVQ         64(AX), R10
+	MOVQ         DI, R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 320(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 512(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 704(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 896(AX)
+	VMOVUPS      Z8, 1088(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 192(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 384(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 576(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 768(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 960(AX)
+	VMOVUPS      Z8, 1152(AX)
+	ADDQ         72(AX), R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      (R9)(R10*1), Z7
+	VMOVUPS      (R9)(R10*2), Z8
+	VMOVUPS      Z6, 256(AX)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, 448(AX)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, 640(AX)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, 832(AX)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, 1024(AX)
+	VMOVUPS      Z8, 1216(AX)
+	MOVQ         48(AX), R10
+	MOVQ         SI, R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      256(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      320(AX), Z6
+	VMOVUPS      384(AX), Z7
+	VMOVUPS      448(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      512(AX), Z6
+	VMOVUPS      576(AX), Z7
+	VMOVUPS      640(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      704(AX), Z6
+	VMOVUPS      768(AX), Z7
+	VMOVUPS      832(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      896(AX), Z6
+	VMOVUPS      960(AX), Z7
+	VMOVUPS      1024(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         40(AX), R9
+	LEAQ         (R10)(R10*2), R11
+	LEAQ         (R9)(R10*4), R12
+	ADDQ         R10, R12
+	VMOVUPS      1088(AX), Z6
+	VMOVUPS      1152(AX), Z7
+	VMOVUPS      1216(AX), Z8
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z8, Z2, Z9
+	VMULPS       Z4, Z9, Z9
+	VMULPS       Z4, Z7, Z10
+	VMOVUPS      Z9, Z11
+	VFMADD231PS  Z10, Z0, Z11
+	VMOVUPS      Z11, (R9)(R10*1)
+	VFNMADD231PS Z10, Z0, Z9
+	VMOVUPS      Z9, (R9)(R10*2)
+	VMOVUPS      Z6, Z6
+	VFMADD231PS  Z8, Z3, Z6
+	VMULPS       Z5, Z6, Z6
+	VMULPS       Z5, Z7, Z7
+	VMOVUPS      Z6, Z9
+	VFMADD231PS  Z7, Z1, Z9
+	VMOVUPS      Z9, (R9)(R11*1)
+	VFNMADD231PS Z7, Z1, Z6
+	VMOVUPS      Z6, (R9)(R10*4)
+	VMOVUPS      Z8, (R12)
+	ADDQ         32(AX), SI
+	ADDQ         56(AX), DI
+	DECQ         R8
+	JNZ          tile379
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, BX
+	JMP          narrow377
+
+edge377:
+	TESTQ BX, BX
+	JZ    end377
+	MOVQ  BX, SI
+	MOVQ  $0x0000000000000001, BX
+	SHLXQ SI, BX, BX
+	DECQ  BX
+	KMOVW BX, K1
+	MOVQ  DX, DX
+	MOVQ  16(AX), BX
+
+tile380:
+	MOVQ         64(AX), DI
+	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
 	VMOVUPS.Z    (SI)(DI*1), K1, Z7
 	VMOVUPS.Z    (SI)(DI*2), K1, Z8
@@ -22881,9 +23153,9 @@ tile376:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile376
+	JNZ          tile380
 
-end373:
+end377:
 	VZEROUPPER
 	RET
 
@@ -22901,14 +23173,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide377:
+wide381:
 	CMPQ BX, $0x00000010
-	JLT  narrow377
+	JLT  narrow381
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile378:
+tile382:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23148,20 +23420,20 @@ tile378:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile378
+	JNZ         tile382
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide377
+	JMP         wide381
 
-narrow377:
+narrow381:
 	CMPQ BX, $0x00000010
-	JLT  edge377
+	JLT  edge381
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile379:
+tile383:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -23401,15 +23673,15 @@ tile379:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile379
+	JNZ         tile383
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow377
+	JMP         narrow381
 
-edge377:
+edge381:
 	TESTQ BX, BX
-	JZ    end377
+	JZ    end381
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -23418,7 +23690,7 @@ edge377:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile380:
+tile384:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -23658,9 +23930,9 @@ tile380:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile380
+	JNZ         tile384
 
-end377:
+end381:
 	VZEROUPPER
 	RET
 

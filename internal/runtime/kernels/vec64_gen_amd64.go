@@ -124,6 +124,16 @@ func mulScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func divScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
 
+// maxScalarF64AVX2 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func maxScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+
+// minScalarF64AVX2 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func minScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+
 // axpyF64AVX2 adds k*x to y.
 //
 //go:noescape
@@ -393,6 +403,16 @@ func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 //
 //go:noescape
 func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+
+// maxScalarF64AVX512 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func maxScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+
+// minScalarF64AVX512 is an elementwise kernel with a scalar.
+//
+//go:noescape
+func minScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 
 // axpyF64AVX512 adds k*x to y.
 //

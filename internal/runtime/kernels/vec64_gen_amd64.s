@@ -1573,6 +1573,140 @@ done24:
 	VZEROUPPER
 	RET
 
+// func maxScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·maxScalarF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+
+many25:
+	CMPQ      AX, $0x00000010
+	JLT       one25
+	VMOVUPD   (DX), Y1
+	VMAXPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, (CX)
+	VMOVUPD   32(DX), Y1
+	VMAXPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 32(CX)
+	VMOVUPD   64(DX), Y1
+	VMAXPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 64(CX)
+	VMOVUPD   96(DX), Y1
+	VMAXPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 96(CX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000010, AX
+	JMP       many25
+
+one25:
+	CMPQ      AX, $0x00000004
+	JLT       rest25
+	VMOVUPD   (DX), Y1
+	VMAXPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, (CX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000004, AX
+	JMP       one25
+
+rest25:
+	TESTQ        AX, AX
+	JZ           done25
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
+	VMASKMOVPD   (DX), Y1, Y2
+	VMAXPD       Y0, Y2, Y0
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y2, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (CX)
+
+done25:
+	VZEROUPPER
+	RET
+
+// func minScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX2
+TEXT ·minScalarF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+
+many26:
+	CMPQ      AX, $0x00000010
+	JLT       one26
+	VMOVUPD   (DX), Y1
+	VMINPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, (CX)
+	VMOVUPD   32(DX), Y1
+	VMINPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 32(CX)
+	VMOVUPD   64(DX), Y1
+	VMINPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 64(CX)
+	VMOVUPD   96(DX), Y1
+	VMINPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, 96(CX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000010, AX
+	JMP       many26
+
+one26:
+	CMPQ      AX, $0x00000004
+	JLT       rest26
+	VMOVUPD   (DX), Y1
+	VMINPD    Y0, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, (CX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000004, AX
+	JMP       one26
+
+rest26:
+	TESTQ        AX, AX
+	JZ           done26
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
+	VMASKMOVPD   (DX), Y1, Y2
+	VMINPD       Y0, Y2, Y0
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y2, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (CX)
+
+done26:
+	VZEROUPPER
+	RET
+
 // func axpyF64AVX2(n int, y *byte, x *byte, k uint64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·axpyF64AVX2(SB), NOSPLIT, $0-32
@@ -1583,9 +1717,9 @@ TEXT ·axpyF64AVX2(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Y0
 
-many25:
+many27:
 	CMPQ        AX, $0x00000010
-	JLT         one25
+	JLT         one27
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y1
 	VFMADD231PD Y1, Y0, Y2
@@ -1605,11 +1739,11 @@ many25:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many25
+	JMP         many27
 
-one25:
+one27:
 	CMPQ        AX, $0x00000004
-	JLT         rest25
+	JLT         rest27
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y1
 	VFMADD231PD Y1, Y0, Y2
@@ -1617,11 +1751,11 @@ one25:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one25
+	JMP         one27
 
-rest25:
+rest27:
 	TESTQ        AX, AX
-	JZ           done25
+	JZ           done27
 	VMOVQ        AX, X1
 	VPBROADCASTQ X1, Y1
 	VPCMPGTQ     iotaF64<>+0(SB), Y1, Y1
@@ -1630,7 +1764,7 @@ rest25:
 	VFMADD231PD  Y2, Y0, Y3
 	VMASKMOVPD   Y3, Y1, (CX)
 
-done25:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1644,9 +1778,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many26:
+many28:
 	CMPQ    AX, $0x00000010
-	JLT     one26
+	JLT     one28
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1657,27 +1791,27 @@ many26:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many26
+	JMP     many28
 
-one26:
+one28:
 	CMPQ    AX, $0x00000004
-	JLT     rest26
+	JLT     rest28
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one26
+	JMP     one28
 
-rest26:
+rest28:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done26:
+done28:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1701,9 +1835,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many29:
 	CMPQ        AX, $0x00000010
-	JLT         one27
+	JLT         one29
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1719,22 +1853,22 @@ many27:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many27
+	JMP         many29
 
-one27:
+one29:
 	CMPQ        AX, $0x00000004
-	JLT         rest27
+	JLT         rest29
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one27
+	JMP         one29
 
-rest27:
+rest29:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1742,7 +1876,7 @@ rest27:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done27:
+done29:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1765,9 +1899,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many28:
+many30:
 	CMPQ    AX, $0x00000008
-	JLT     one28
+	JLT     one30
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1780,11 +1914,11 @@ many28:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many28
+	JMP     many30
 
-one28:
+one30:
 	CMPQ    AX, $0x00000004
-	JLT     rest28
+	JLT     rest30
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1792,11 +1926,11 @@ one28:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one28
+	JMP     one30
 
-rest28:
+rest30:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done30
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1807,7 +1941,7 @@ rest28:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done28:
+done30:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1845,9 +1979,9 @@ TEXT ·minOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_7ff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many31:
 	CMPQ    AX, $0x00000008
-	JLT     one29
+	JLT     one31
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1860,11 +1994,11 @@ many29:
 	VMINPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many29
+	JMP     many31
 
-one29:
+one31:
 	CMPQ    AX, $0x00000004
-	JLT     rest29
+	JLT     rest31
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1872,11 +2006,11 @@ one29:
 	VMINPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one29
+	JMP     one31
 
-rest29:
+rest31:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done31
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1887,7 +2021,7 @@ rest29:
 	VORPD        Y4, Y3, Y3
 	VMINPD       Y0, Y1, Y1
 
-done29:
+done31:
 	VMINPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1932,7 +2066,7 @@ TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group30:
+group32:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -1948,9 +2082,9 @@ group30:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many31:
+many33:
 	CMPQ        R12, $0x00000008
-	JLT         one31
+	JLT         one33
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1977,11 +2111,11 @@ many31:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         many31
+	JMP         many33
 
-one31:
+one33:
 	CMPQ        R12, $0x00000004
-	JLT         rest31
+	JLT         rest33
 	VMOVUPD     (R11), Y9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Y10
@@ -1999,11 +2133,11 @@ one31:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000004, R12
-	JMP         one31
+	JMP         one33
 
-rest31:
+rest33:
 	TESTQ        R12, R12
-	JZ           done31
+	JZ           done33
 	VMOVQ        R12, X9
 	VPBROADCASTQ X9, Y9
 	VPCMPGTQ     iotaF64<>+0(SB), Y9, Y9
@@ -2021,7 +2155,7 @@ rest31:
 	VMASKMOVPD   (R9)(R13*1), Y9, Y9
 	VFMADD231PD  Y10, Y9, Y4
 
-done31:
+done33:
 	VADDPD       Y5, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X5
 	VADDPD       X1, X5, X5
@@ -2048,13 +2182,13 @@ done31:
 	VMULSD       X0, X3, X3
 	MOVQ         keep+64(FP), R9
 	TESTQ        R9, R9
-	JZ           fresh32
+	JZ           fresh34
 	VADDSD       (SI), X5, X5
 	VADDSD       8(SI), X1, X1
 	VADDSD       16(SI), X2, X2
 	VADDSD       24(SI), X3, X3
 
-fresh32:
+fresh34:
 	VMOVSD X5, (SI)
 	VMOVSD X1, 8(SI)
 	VMOVSD X2, 16(SI)
@@ -2064,7 +2198,7 @@ fresh32:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group30
+	JNZ    group32
 	VZEROUPPER
 	RET
 
@@ -2078,9 +2212,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide33:
+wide35:
 	CMPQ    CX, $0x00000010
-	JLT     narrow33
+	JLT     narrow35
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2088,7 +2222,7 @@ wide33:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row34:
+row36:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -2099,7 +2233,7 @@ row34:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row34
+	JNZ     row36
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -2107,45 +2241,45 @@ row34:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide33
+	JMP     wide35
 
-narrow33:
+narrow35:
 	CMPQ    CX, $0x00000004
-	JLT     edge33
+	JLT     edge35
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row35:
+row37:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row35
+	JNZ     row37
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow33
+	JMP     narrow35
 
-edge33:
+edge35:
 	TESTQ        CX, CX
-	JZ           end33
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row36:
+row38:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row36
+	JNZ        row38
 	VMASKMOVPD Y1, Y0, (DX)
 
-end33:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2160,9 +2294,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide37:
+wide39:
 	CMPQ    CX, $0x00000010
-	JLT     narrow37
+	JLT     narrow39
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2174,7 +2308,7 @@ wide37:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row38:
+row40:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2189,7 +2323,7 @@ row38:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row38
+	JNZ         row40
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2198,33 +2332,33 @@ row38:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide37
+	JMP         wide39
 
-narrow37:
+narrow39:
 	CMPQ    CX, $0x00000004
-	JLT     edge37
+	JLT     edge39
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row39:
+row41:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row39
+	JNZ         row41
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow37
+	JMP         narrow39
 
-edge37:
+edge39:
 	TESTQ        CX, CX
-	JZ           end37
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2232,16 +2366,16 @@ edge37:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row40:
+row42:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row40
+	JNZ         row42
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end37:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2257,9 +2391,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide41:
+wide43:
 	CMPQ    CX, $0x00000010
-	JLT     narrow41
+	JLT     narrow43
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2272,7 +2406,7 @@ wide41:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row42:
+row44:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2292,7 +2426,7 @@ row42:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row42
+	JNZ         row44
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2302,18 +2436,18 @@ row42:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide41
+	JMP         wide43
 
-narrow41:
+narrow43:
 	CMPQ    CX, $0x00000004
-	JLT     edge41
+	JLT     edge43
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row43:
+row45:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2321,18 +2455,18 @@ row43:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row43
+	JNZ         row45
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow41
+	JMP         narrow43
 
-edge41:
+edge43:
 	TESTQ        CX, CX
-	JZ           end41
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2341,7 +2475,7 @@ edge41:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row44:
+row46:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2349,10 +2483,10 @@ row44:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row44
+	JNZ         row46
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end41:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2366,9 +2500,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide45:
+wide47:
 	CMPQ    CX, $0x00000010
-	JLT     narrow45
+	JLT     narrow47
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2377,7 +2511,7 @@ wide45:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row48:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2393,38 +2527,38 @@ row46:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide45
+	JMP     wide47
 
-narrow45:
+narrow47:
 	CMPQ    CX, $0x00000004
-	JLT     edge45
+	JLT     edge47
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row49:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow45
+	JMP     narrow47
 
-edge45:
+edge47:
 	TESTQ        CX, CX
-	JZ           end45
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2432,16 +2566,16 @@ edge45:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row48:
+row50:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row48
+	JNZ        row50
 
-end45:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2455,9 +2589,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide49:
+wide51:
 	CMPQ    CX, $0x00000010
-	JLT     narrow49
+	JLT     narrow51
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2466,7 +2600,7 @@ wide49:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row50:
+row52:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2490,22 +2624,22 @@ row50:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row50
+	JNZ     row52
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide49
+	JMP     wide51
 
-narrow49:
+narrow51:
 	CMPQ    CX, $0x00000004
-	JLT     edge49
+	JLT     edge51
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row51:
+row53:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2514,16 +2648,16 @@ row51:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row51
+	JNZ     row53
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow49
+	JMP     narrow51
 
-edge49:
+edge51:
 	TESTQ        CX, CX
-	JZ           end49
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2531,7 +2665,7 @@ edge49:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row52:
+row54:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2540,9 +2674,9 @@ row52:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row52
+	JNZ        row54
 
-end49:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2557,9 +2691,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide53:
+wide55:
 	CMPQ    CX, $0x00000010
-	JLT     narrow53
+	JLT     narrow55
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2572,7 +2706,7 @@ wide53:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row56:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2588,41 +2722,41 @@ row54:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide53
+	JMP         wide55
 
-narrow53:
+narrow55:
 	CMPQ    CX, $0x00000004
-	JLT     edge53
+	JLT     edge55
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row57:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow53
+	JMP         narrow55
 
-edge53:
+edge55:
 	TESTQ        CX, CX
-	JZ           end53
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2631,16 +2765,16 @@ edge53:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row56:
+row58:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row56
+	JNZ         row58
 
-end53:
+end55:
 	VZEROUPPER
 	RET
 
@@ -2655,9 +2789,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide57:
+wide59:
 	CMPQ    CX, $0x00000010
-	JLT     narrow57
+	JLT     narrow59
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2670,7 +2804,7 @@ wide57:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row58:
+row60:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2694,24 +2828,24 @@ row58:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row58
+	JNZ         row60
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide57
+	JMP         wide59
 
-narrow57:
+narrow59:
 	CMPQ    CX, $0x00000004
-	JLT     edge57
+	JLT     edge59
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row59:
+row61:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2720,17 +2854,17 @@ row59:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row59
+	JNZ         row61
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow57
+	JMP         narrow59
 
-edge57:
+edge59:
 	TESTQ        CX, CX
-	JZ           end57
+	JZ           end59
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2739,7 +2873,7 @@ edge57:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row60:
+row62:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2748,9 +2882,9 @@ row60:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row60
+	JNZ         row62
 
-end57:
+end59:
 	VZEROUPPER
 	RET
 
@@ -2768,9 +2902,9 @@ TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide61:
+wide63:
 	CMPQ    CX, $0x00000010
-	JLT     narrow61
+	JLT     narrow63
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2788,7 +2922,7 @@ wide61:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row62:
+row64:
 	VMOVUPD     (R13), Y12
 	VMOVUPD     (R14), Y13
 	VFMADD213PD Y8, Y4, Y13
@@ -2813,7 +2947,7 @@ row62:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row62
+	JNZ         row64
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2821,11 +2955,11 @@ row62:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000010, CX
-	JMP         wide61
+	JMP         wide63
 
-narrow61:
+narrow63:
 	CMPQ    CX, $0x00000004
-	JLT     edge61
+	JLT     edge63
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	VMOVUPD (R9), Y2
@@ -2834,7 +2968,7 @@ narrow61:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row63:
+row65:
 	VMOVUPD     (R13), Y3
 	VMOVUPD     (R14), Y4
 	VFMADD213PD Y2, Y1, Y4
@@ -2844,7 +2978,7 @@ row63:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row63
+	JNZ         row65
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2852,11 +2986,11 @@ row63:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000004, CX
-	JMP         narrow61
+	JMP         narrow63
 
-edge61:
+edge63:
 	TESTQ        CX, CX
-	JZ           end61
+	JZ           end63
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2867,7 +3001,7 @@ edge61:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row64:
+row66:
 	VMASKMOVPD  (DX), Y0, Y4
 	VMASKMOVPD  (BX), Y0, Y5
 	VFMADD213PD Y3, Y2, Y5
@@ -2877,159 +3011,15 @@ row64:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row64
+	JNZ         row66
 
-end61:
+end63:
 	VZEROUPPER
 	RET
 
 // func momentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-
-many65:
-	CMPQ         AX, $0x00000008
-	JLT          one65
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, (CX)
-	VMOVUPD      32(CX), Y2
-	VMOVUPD      32(DX), Y3
-	VMOVUPD      32(BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, 32(DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          many65
-
-one65:
-	CMPQ         AX, $0x00000004
-	JLT          rest65
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000004, AX
-	JMP          one65
-
-rest65:
-	TESTQ        AX, AX
-	JZ           done65
-	VMOVQ        AX, X2
-	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y2, Y3
-	VMASKMOVPD   (DX), Y2, Y4
-	VMASKMOVPD   (BX), Y2, Y5
-	VFMADD213PD  Y5, Y1, Y4
-	VMASKMOVPD   Y4, Y2, (DX)
-	VFNMADD231PD Y0, Y4, Y3
-	VMASKMOVPD   Y3, Y2, (CX)
-
-done65:
-	VZEROUPPER
-	RET
-
-// func kerasMomentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2
-TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-
-many66:
-	CMPQ    AX, $0x00000008
-	JLT     one66
-	VMOVUPD (CX), Y2
-	VMOVUPD (DX), Y3
-	VMOVUPD (BX), Y4
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD Y2, (CX)
-	VMOVUPD 32(CX), Y2
-	VMOVUPD 32(DX), Y3
-	VMOVUPD 32(BX), Y4
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
-	VMOVUPD Y3, 32(DX)
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD Y2, 32(CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     many66
-
-one66:
-	CMPQ    AX, $0x00000004
-	JLT     rest66
-	VMOVUPD (CX), Y2
-	VMOVUPD (DX), Y3
-	VMOVUPD (BX), Y4
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD Y2, (CX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000004, AX
-	JMP     one66
-
-rest66:
-	TESTQ        AX, AX
-	JZ           done66
-	VMOVQ        AX, X2
-	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y2, Y3
-	VMASKMOVPD   (DX), Y2, Y4
-	VMASKMOVPD   (BX), Y2, Y5
-	VMULPD       Y0, Y5, Y5
-	VMULPD       Y1, Y4, Y4
-	VSUBPD       Y5, Y4, Y4
-	VMASKMOVPD   Y4, Y2, (DX)
-	VADDPD       Y4, Y3, Y3
-	VMASKMOVPD   Y3, Y2, (CX)
-
-done66:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -3046,16 +3036,14 @@ many67:
 	VMOVUPD      (BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, (CX)
 	VMOVUPD      32(CX), Y2
 	VMOVUPD      32(DX), Y3
 	VMOVUPD      32(BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, 32(DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, 32(CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -3071,8 +3059,7 @@ one67:
 	VMOVUPD      (BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -3091,17 +3078,16 @@ rest67:
 	VMASKMOVPD   (BX), Y2, Y5
 	VFMADD213PD  Y5, Y1, Y4
 	VMASKMOVPD   Y4, Y2, (DX)
-	VFMADD231PD  Y1, Y4, Y5
-	VFNMADD231PD Y0, Y5, Y3
+	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
 done67:
 	VZEROUPPER
 	RET
 
-// func kerasNesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// func kerasMomentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2
-TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
+TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -3120,8 +3106,6 @@ many68:
 	VMULPD  Y1, Y3, Y3
 	VSUBPD  Y4, Y3, Y3
 	VMOVUPD Y3, (DX)
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
 	VADDPD  Y3, Y2, Y2
 	VMOVUPD Y2, (CX)
 	VMOVUPD 32(CX), Y2
@@ -3131,8 +3115,6 @@ many68:
 	VMULPD  Y1, Y3, Y3
 	VSUBPD  Y4, Y3, Y3
 	VMOVUPD Y3, 32(DX)
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
 	VADDPD  Y3, Y2, Y2
 	VMOVUPD Y2, 32(CX)
 	ADDQ    $0x00000040, CX
@@ -3151,8 +3133,6 @@ one68:
 	VMULPD  Y1, Y3, Y3
 	VSUBPD  Y4, Y3, Y3
 	VMOVUPD Y3, (DX)
-	VMULPD  Y1, Y3, Y3
-	VSUBPD  Y4, Y3, Y3
 	VADDPD  Y3, Y2, Y2
 	VMOVUPD Y2, (CX)
 	ADDQ    $0x00000020, CX
@@ -3174,12 +3154,166 @@ rest68:
 	VMULPD       Y1, Y4, Y4
 	VSUBPD       Y5, Y4, Y4
 	VMASKMOVPD   Y4, Y2, (DX)
+	VADDPD       Y4, Y3, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done68:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many69:
+	CMPQ         AX, $0x00000008
+	JLT          one69
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, (CX)
+	VMOVUPD      32(CX), Y2
+	VMOVUPD      32(DX), Y3
+	VMOVUPD      32(BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, 32(DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          many69
+
+one69:
+	CMPQ         AX, $0x00000004
+	JLT          rest69
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000004, AX
+	JMP          one69
+
+rest69:
+	TESTQ        AX, AX
+	JZ           done69
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
+	VFMADD231PD  Y1, Y4, Y5
+	VFNMADD231PD Y0, Y5, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done69:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many70:
+	CMPQ    AX, $0x00000008
+	JLT     one70
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	VMOVUPD 32(CX), Y2
+	VMOVUPD 32(DX), Y3
+	VMOVUPD 32(BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, 32(DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     many70
+
+one70:
+	CMPQ    AX, $0x00000004
+	JLT     rest70
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, AX
+	JMP     one70
+
+rest70:
+	TESTQ        AX, AX
+	JZ           done70
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y1, Y4, Y4
+	VSUBPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
 	VMULPD       Y1, Y4, Y4
 	VSUBPD       Y5, Y4, Y4
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done68:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3194,9 +3328,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many69:
+many71:
 	CMPQ        AX, $0x00000008
-	JLT         one69
+	JLT         one71
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3223,11 +3357,11 @@ many69:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many69
+	JMP         many71
 
-one69:
+one71:
 	CMPQ        AX, $0x00000004
-	JLT         rest69
+	JLT         rest71
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3243,11 +3377,11 @@ one69:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one69
+	JMP         one71
 
-rest69:
+rest71:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done71
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3263,7 +3397,7 @@ rest69:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done69:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3281,9 +3415,9 @@ TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one70:
+one72:
 	CMPQ        AX, $0x00000004
-	JLT         rest70
+	JLT         rest72
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VMOVUPD     (BX), Y6
@@ -3305,11 +3439,11 @@ one70:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one70
+	JMP         one72
 
-rest70:
+rest72:
 	TESTQ        AX, AX
-	JZ           done70
+	JZ           done72
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3330,7 +3464,7 @@ rest70:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done70:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3349,9 +3483,9 @@ TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Y2
 	VBROADCASTSD 24(R8), Y3
 
-one71:
+one73:
 	CMPQ         AX, $0x00000004
-	JLT          rest71
+	JLT          rest73
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3379,11 +3513,11 @@ one71:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000004, AX
-	JMP          one71
+	JMP          one73
 
-rest71:
+rest73:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done73
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3409,7 +3543,7 @@ rest71:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done71:
+done73:
 	VZEROUPPER
 	RET
 
@@ -3427,9 +3561,9 @@ TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one72:
+one74:
 	CMPQ         AX, $0x00000004
-	JLT          rest72
+	JLT          rest74
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3462,11 +3596,11 @@ one72:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000004, AX
-	JMP          one72
+	JMP          one74
 
-rest72:
+rest74:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done74
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3498,7 +3632,7 @@ rest72:
 	VANDPD       Y8, Y0, Y0
 	VMASKMOVPD   Y0, Y4, (CX)
 
-done72:
+done74:
 	VZEROUPPER
 	RET
 
@@ -3518,9 +3652,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one73:
+one75:
 	CMPQ        AX, $0x00000004
-	JLT         rest73
+	JLT         rest75
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -3544,11 +3678,11 @@ one73:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one73
+	JMP         one75
 
-rest73:
+rest75:
 	TESTQ        AX, AX
-	JZ           done73
+	JZ           done75
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -3571,7 +3705,7 @@ rest73:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done73:
+done75:
 	VZEROUPPER
 	RET
 
@@ -3582,24 +3716,24 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide74:
+wide76:
 	CMPQ DX, $0x00000008
-	JLT  narrow74
+	JLT  narrow76
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel75:
+pixel77:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line75:
+line77:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap75:
+tap77:
 	VMOVUPD (R10), Y2
 	VMAXPD  Y0, Y2, Y0
 	VMOVUPD 32(R10), Y2
@@ -3607,11 +3741,11 @@ tap75:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap75
+	JNZ     tap77
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line75
+	JNZ     line77
 	VMOVUPD Y0, (SI)
 	VMOVUPD Y1, 32(SI)
 	MOVQ    stride0+16(FP), R8
@@ -3619,89 +3753,89 @@ tap75:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel75
+	JNZ     pixel77
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, DX
-	JMP     wide74
+	JMP     wide76
 
-narrow74:
+narrow76:
 	CMPQ DX, $0x00000004
-	JLT  edge74
+	JLT  edge76
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel76:
+pixel78:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line76:
+line78:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap76:
+tap78:
 	VMOVUPD (R10), Y1
 	VMAXPD  Y0, Y1, Y0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap76
+	JNZ     tap78
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line76
+	JNZ     line78
 	VMOVUPD Y0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel76
+	JNZ     pixel78
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, DX
-	JMP     narrow74
+	JMP     narrow76
 
-edge74:
+edge76:
 	TESTQ        DX, DX
-	JZ           end74
+	JZ           end76
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel77:
+pixel79:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line77:
+line79:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap77:
+tap79:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y1, Y2, Y1
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap77
+	JNZ        tap79
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line77
+	JNZ        line79
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel77
+	JNZ        pixel79
 
-end74:
+end76:
 	VZEROUPPER
 	RET
 
@@ -3724,14 +3858,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide78:
+wide80:
 	CMPQ SI, $0x00000008
-	JLT  narrow78
+	JLT  narrow80
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel79:
+pixel81:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3754,13 +3888,13 @@ pixel79:
 	VANDPD  Y3, Y4, Y4
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
-	JMP     next79
+	JMP     next81
 
-line79:
+line81:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap79:
+tap81:
 	VMOVUPD (CX)(R12*1), Y4
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y5
 	VMAXPD  Y4, Y5, Y5
@@ -3776,36 +3910,36 @@ tap79:
 	VXORPD  Y4, Y3, Y3
 	VMOVUPD Y4, 32(AX)(R12*1)
 
-next79:
+next81:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap79
+	JNZ  tap81
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line79
+	JNZ  line81
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel79
+	JNZ  pixel81
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000008, SI
-	JMP  wide78
+	JMP  wide80
 
-narrow78:
+narrow80:
 	CMPQ SI, $0x00000004
-	JLT  edge78
+	JLT  edge80
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel80:
+pixel82:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
@@ -3819,13 +3953,13 @@ pixel80:
 	VANDPD  Y1, Y2, Y2
 	VXORPD  Y2, Y1, Y1
 	VMOVUPD Y2, (AX)(R12*1)
-	JMP     next80
+	JMP     next82
 
-line80:
+line82:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap80:
+tap82:
 	VMOVUPD (CX)(R12*1), Y2
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Y3
 	VMAXPD  Y2, Y3, Y3
@@ -3834,31 +3968,31 @@ tap80:
 	VXORPD  Y2, Y1, Y1
 	VMOVUPD Y2, (AX)(R12*1)
 
-next80:
+next82:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap80
+	JNZ  tap82
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line80
+	JNZ  line82
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel80
+	JNZ  pixel82
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, BX
 	SUBQ $0x00000004, SI
-	JMP  narrow78
+	JMP  narrow80
 
-edge78:
+edge80:
 	TESTQ        SI, SI
-	JZ           end78
+	JZ           end80
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3866,7 +4000,7 @@ edge78:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel81:
+pixel83:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
@@ -3880,13 +4014,13 @@ pixel81:
 	VANDPD     Y2, Y3, Y3
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
-	JMP        next81
+	JMP        next83
 
-line81:
+line83:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap81:
+tap83:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VMOVUPD    constF64_ffefffffffffffff<>+0(SB), Y4
 	VMAXPD     Y3, Y4, Y4
@@ -3895,23 +4029,23 @@ tap81:
 	VXORPD     Y3, Y2, Y2
 	VMASKMOVPD Y3, Y0, (AX)(R11*1)
 
-next81:
+next83:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap81
+	JNZ  tap83
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line81
+	JNZ  line83
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel81
+	JNZ  pixel83
 
-end78:
+end80:
 	VZEROUPPER
 	RET
 
@@ -3926,16 +4060,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide82:
+wide84:
 	CMPQ    CX, $0x00000008
-	JLT     narrow82
+	JLT     narrow84
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel85:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3947,22 +4081,22 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel85
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide82
+	JMP         wide84
 
-narrow82:
+narrow84:
 	CMPQ    CX, $0x00000004
-	JLT     edge82
+	JLT     edge84
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel84:
+pixel86:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3970,16 +4104,16 @@ pixel84:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel84
+	JNZ         pixel86
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow82
+	JMP         narrow84
 
-edge82:
+edge84:
 	TESTQ        CX, CX
-	JZ           end82
+	JZ           end84
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3987,7 +4121,7 @@ edge82:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel85:
+pixel87:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3995,9 +4129,9 @@ pixel85:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel85
+	JNZ         pixel87
 
-end82:
+end84:
 	VZEROUPPER
 	RET
 
@@ -4012,16 +4146,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide86:
+wide88:
 	CMPQ    CX, $0x00000008
-	JLT     narrow86
+	JLT     narrow88
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel87:
+pixel89:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -4031,41 +4165,41 @@ pixel87:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel87
+	JNZ         pixel89
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide86
+	JMP         wide88
 
-narrow86:
+narrow88:
 	CMPQ    CX, $0x00000004
-	JLT     edge86
+	JLT     edge88
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel88:
+pixel90:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel88
+	JNZ         pixel90
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow86
+	JMP         narrow88
 
-edge86:
+edge88:
 	TESTQ        CX, CX
-	JZ           end86
+	JZ           end88
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4073,17 +4207,17 @@ edge86:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel89:
+pixel91:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel89
+	JNZ         pixel91
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end86:
+end88:
 	VZEROUPPER
 	RET
 
@@ -4099,16 +4233,16 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide90:
+wide92:
 	CMPQ CX, $0x00000008
-	JLT  narrow90
+	JLT  narrow92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel91:
+pixel93:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4138,24 +4272,24 @@ pixel91:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel91
+	JNZ     pixel93
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide90
+	JMP     wide92
 
-narrow90:
+narrow92:
 	CMPQ CX, $0x00000004
-	JLT  edge90
+	JLT  edge92
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel92:
+pixel94:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4173,17 +4307,17 @@ pixel92:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel92
+	JNZ     pixel94
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow90
+	JMP     narrow92
 
-edge90:
+edge92:
 	TESTQ        CX, CX
-	JZ           end90
+	JZ           end92
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4192,7 +4326,7 @@ edge90:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel93:
+pixel95:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4210,9 +4344,9 @@ pixel93:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel93
+	JNZ        pixel95
 
-end90:
+end92:
 	VZEROUPPER
 	RET
 
@@ -4228,16 +4362,16 @@ TEXT ·routeFirstPixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide94:
+wide96:
 	CMPQ CX, $0x00000008
-	JLT  narrow94
+	JLT  narrow96
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel95:
+pixel97:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4267,24 +4401,24 @@ pixel95:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel95
+	JNZ     pixel97
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide94
+	JMP     wide96
 
-narrow94:
+narrow96:
 	CMPQ CX, $0x00000004
-	JLT  edge94
+	JLT  edge96
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel96:
+pixel98:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -4302,17 +4436,17 @@ pixel96:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel96
+	JNZ     pixel98
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow94
+	JMP     narrow96
 
-edge94:
+edge96:
 	TESTQ        CX, CX
-	JZ           end94
+	JZ           end96
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -4321,7 +4455,7 @@ edge94:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel97:
+pixel99:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -4339,9 +4473,9 @@ pixel97:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel97
+	JNZ        pixel99
 
-end94:
+end96:
 	VZEROUPPER
 	RET
 
@@ -4355,14 +4489,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide98:
+wide100:
 	CMPQ CX, $0x00000008
-	JLT  narrow98
+	JLT  narrow100
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy99:
+copy101:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -4372,51 +4506,51 @@ copy99:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy99
+	JNZ        copy101
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide98
+	JMP        wide100
 
-narrow98:
+narrow100:
 	CMPQ CX, $0x00000004
-	JLT  edge98
+	JLT  edge100
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy100:
+copy102:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy100
+	JNZ        copy102
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow98
+	JMP        narrow100
 
-edge98:
+edge100:
 	TESTQ        CX, CX
-	JZ           end98
+	JZ           end100
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy101:
+copy103:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy101
+	JNZ        copy103
 
-end98:
+end100:
 	VZEROUPPER
 	RET
 
@@ -4428,150 +4562,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many102:
-	CMPQ    AX, $0x00000020
-	JLT     one102
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many102
-
-one102:
-	CMPQ    AX, $0x00000008
-	JLT     rest102
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one102
-
-rest102:
-	TESTQ     AX, AX
-	JZ        done102
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done102:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many103:
-	CMPQ    AX, $0x00000020
-	JLT     one103
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many103
-
-one103:
-	CMPQ    AX, $0x00000008
-	JLT     rest103
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one103
-
-rest103:
-	TESTQ     AX, AX
-	JZ        done103
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many104:
 	CMPQ    AX, $0x00000020
 	JLT     one104
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4584,7 +4592,7 @@ one104:
 	JLT     rest104
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4602,16 +4610,16 @@ rest104:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done104:
 	VZEROUPPER
 	RET
 
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4622,19 +4630,19 @@ many105:
 	JLT     one105
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4647,7 +4655,7 @@ one105:
 	JLT     rest105
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4665,68 +4673,58 @@ rest105:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done105:
 	VZEROUPPER
 	RET
 
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many106:
-	CMPQ      AX, $0x00000020
-	JLT       one106
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many106
+	CMPQ    AX, $0x00000020
+	JLT     one106
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many106
 
 one106:
-	CMPQ      AX, $0x00000008
-	JLT       rest106
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one106
+	CMPQ    AX, $0x00000008
+	JLT     rest106
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one106
 
 rest106:
 	TESTQ     AX, AX
@@ -4738,12 +4736,148 @@ rest106:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many107:
+	CMPQ    AX, $0x00000020
+	JLT     one107
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many107
+
+one107:
+	CMPQ    AX, $0x00000008
+	JLT     rest107
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many108:
+	CMPQ      AX, $0x00000020
+	JLT       one108
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many108
+
+one108:
+	CMPQ      AX, $0x00000008
+	JLT       rest108
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
-done106:
+done108:
 	VZEROUPPER
 	RET
 
@@ -4755,9 +4889,9 @@ TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many107:
+many109:
 	CMPQ      AX, $0x00000020
-	JLT       one107
+	JLT       one109
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMINPD    Z1, Z0, Z1
@@ -4786,154 +4920,6 @@ many107:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many107
-
-one107:
-	CMPQ      AX, $0x00000008
-	JLT       rest107
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one107
-
-rest107:
-	TESTQ     AX, AX
-	JZ        done107
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
-
-done107:
-	VZEROUPPER
-	RET
-
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many108:
-	CMPQ    AX, $0x00000020
-	JLT     one108
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many108
-
-one108:
-	CMPQ    AX, $0x00000008
-	JLT     rest108
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one108
-
-rest108:
-	TESTQ     AX, AX
-	JZ        done108
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done108:
-	VZEROUPPER
-	RET
-
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many109:
-	CMPQ      AX, $0x00000020
-	JLT       one109
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
 	JMP       many109
 
 one109:
@@ -4941,11 +4927,10 @@ one109:
 	JLT       rest109
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VMOVUPD.Z Z1, K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, (CX)
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4962,13 +4947,162 @@ rest109:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many110:
+	CMPQ    AX, $0x00000020
+	JLT     one110
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many110
+
+one110:
+	CMPQ    AX, $0x00000008
+	JLT     rest110
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done110:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many111:
+	CMPQ      AX, $0x00000020
+	JLT       one111
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many111
+
+one111:
+	CMPQ      AX, $0x00000008
+	JLT       rest111
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VMOVUPD.Z Z1, K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one111
+
+rest111:
+	TESTQ     AX, AX
+	JZ        done111
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VMOVUPD.Z Z1, K2, Z1
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done109:
+done111:
 	VZEROUPPER
 	RET
 
@@ -4980,9 +5114,9 @@ TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many110:
+many112:
 	CMPQ      AX, $0x00000020
-	JLT       one110
+	JLT       one112
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -5023,11 +5157,11 @@ many110:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many110
+	JMP       many112
 
-one110:
+one112:
 	CMPQ      AX, $0x00000008
-	JLT       rest110
+	JLT       rest112
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -5041,11 +5175,11 @@ one110:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one110
+	JMP       one112
 
-rest110:
+rest112:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done112
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5061,7 +5195,7 @@ rest110:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done110:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5073,9 +5207,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many111:
+many113:
 	CMPQ    AX, $0x00000020
-	JLT     one111
+	JLT     one113
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5108,11 +5242,11 @@ many111:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many111
+	JMP     many113
 
-one111:
+one113:
 	CMPQ    AX, $0x00000008
-	JLT     rest111
+	JLT     rest113
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -5124,11 +5258,11 @@ one111:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one111
+	JMP     one113
 
-rest111:
+rest113:
 	TESTQ     AX, AX
-	JZ        done111
+	JZ        done113
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5142,7 +5276,7 @@ rest111:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done111:
+done113:
 	VZEROUPPER
 	RET
 
@@ -5154,9 +5288,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many112:
+many114:
 	CMPQ         AX, $0x00000020
-	JLT          one112
+	JLT          one114
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5185,11 +5319,11 @@ many112:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many112
+	JMP          many114
 
-one112:
+one114:
 	CMPQ         AX, $0x00000008
-	JLT          rest112
+	JLT          rest114
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -5200,11 +5334,11 @@ one112:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one112
+	JMP          one114
 
-rest112:
+rest114:
 	TESTQ        AX, AX
-	JZ           done112
+	JZ           done114
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5217,7 +5351,7 @@ rest112:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done112:
+done114:
 	VZEROUPPER
 	RET
 
@@ -5228,128 +5362,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many113:
-	CMPQ    AX, $0x00000020
-	JLT     one113
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many113
-
-one113:
-	CMPQ    AX, $0x00000008
-	JLT     rest113
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one113
-
-rest113:
-	TESTQ     AX, AX
-	JZ        done113
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done113:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many114:
-	CMPQ    AX, $0x00000020
-	JLT     one114
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many114
-
-one114:
-	CMPQ    AX, $0x00000008
-	JLT     rest114
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one114
-
-rest114:
-	TESTQ     AX, AX
-	JZ        done114
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done114:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many115:
 	CMPQ    AX, $0x00000020
 	JLT     one115
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5360,7 +5386,7 @@ one115:
 	CMPQ    AX, $0x00000008
 	JLT     rest115
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5376,16 +5402,16 @@ rest115:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done115:
 	VZEROUPPER
 	RET
 
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5394,16 +5420,16 @@ many116:
 	CMPQ    AX, $0x00000020
 	JLT     one116
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5414,7 +5440,7 @@ one116:
 	CMPQ    AX, $0x00000008
 	JLT     rest116
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5430,10 +5456,118 @@ rest116:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done116:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many117:
+	CMPQ    AX, $0x00000020
+	JLT     one117
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many117
+
+one117:
+	CMPQ    AX, $0x00000008
+	JLT     rest117
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one117
+
+rest117:
+	TESTQ     AX, AX
+	JZ        done117
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done117:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many118:
+	CMPQ    AX, $0x00000020
+	JLT     one118
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many118
+
+one118:
+	CMPQ    AX, $0x00000008
+	JLT     rest118
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one118
+
+rest118:
+	TESTQ     AX, AX
+	JZ        done118
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done118:
 	VZEROUPPER
 	RET
 
@@ -5444,9 +5578,9 @@ TEXT ·roundF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many117:
+many119:
 	CMPQ        AX, $0x00000020
-	JLT         one117
+	JLT         one119
 	VMOVUPD     (DX), Z0
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, (CX)
@@ -5462,22 +5596,22 @@ many117:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many117
+	JMP         many119
 
-one117:
+one119:
 	CMPQ        AX, $0x00000008
-	JLT         rest117
+	JLT         rest119
 	VMOVUPD     (DX), Z0
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, (CX)
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one117
+	JMP         one119
 
-rest117:
+rest119:
 	TESTQ       AX, AX
-	JZ          done117
+	JZ          done119
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5487,7 +5621,7 @@ rest117:
 	VRNDSCALEPD $0x08, Z0, Z0
 	VMOVUPD     Z0, K1, (CX)
 
-done117:
+done119:
 	VZEROUPPER
 	RET
 
@@ -5498,9 +5632,9 @@ TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many118:
+many120:
 	CMPQ    AX, $0x00000020
-	JLT     one118
+	JLT     one120
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
@@ -5524,11 +5658,11 @@ many118:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many118
+	JMP     many120
 
-one118:
+one120:
 	CMPQ    AX, $0x00000008
-	JLT     rest118
+	JLT     rest120
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
@@ -5537,11 +5671,11 @@ one118:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one118
+	JMP     one120
 
-rest118:
+rest120:
 	TESTQ     AX, AX
-	JZ        done118
+	JZ        done120
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5553,7 +5687,7 @@ rest118:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done118:
+done120:
 	VZEROUPPER
 	RET
 
@@ -5564,9 +5698,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many119:
+many121:
 	CMPQ    AX, $0x00000020
-	JLT     one119
+	JLT     one121
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5586,11 +5720,11 @@ many119:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many119
+	JMP     many121
 
-one119:
+one121:
 	CMPQ    AX, $0x00000008
-	JLT     rest119
+	JLT     rest121
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5598,11 +5732,11 @@ one119:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one119
+	JMP     one121
 
-rest119:
+rest121:
 	TESTQ     AX, AX
-	JZ        done119
+	JZ        done121
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5613,7 +5747,7 @@ rest119:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done119:
+done121:
 	VZEROUPPER
 	RET
 
@@ -5624,9 +5758,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many120:
+many122:
 	CMPQ    AX, $0x00000020
-	JLT     one120
+	JLT     one122
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5646,11 +5780,11 @@ many120:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many120
+	JMP     many122
 
-one120:
+one122:
 	CMPQ    AX, $0x00000008
-	JLT     rest120
+	JLT     rest122
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5658,11 +5792,11 @@ one120:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one120
+	JMP     one122
 
-rest120:
+rest122:
 	TESTQ     AX, AX
-	JZ        done120
+	JZ        done122
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5673,7 +5807,7 @@ rest120:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done120:
+done122:
 	VZEROUPPER
 	RET
 
@@ -5684,9 +5818,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many121:
+many123:
 	CMPQ    AX, $0x00000020
-	JLT     one121
+	JLT     one123
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5714,133 +5848,16 @@ many121:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many121
-
-one121:
-	CMPQ    AX, $0x00000008
-	JLT     rest121
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one121
-
-rest121:
-	TESTQ     AX, AX
-	JZ        done121
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done121:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many122:
-	CMPQ    AX, $0x00000020
-	JLT     one122
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many122
-
-one122:
-	CMPQ    AX, $0x00000008
-	JLT     rest122
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one122
-
-rest122:
-	TESTQ     AX, AX
-	JZ        done122
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done122:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many123:
-	CMPQ    AX, $0x00000020
-	JLT     one123
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many123
 
 one123:
 	CMPQ    AX, $0x00000008
 	JLT     rest123
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5855,17 +5872,20 @@ rest123:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done123:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5877,16 +5897,16 @@ many124:
 	CMPQ    AX, $0x00000020
 	JLT     one124
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5897,7 +5917,7 @@ one124:
 	CMPQ    AX, $0x00000008
 	JLT     rest124
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5913,16 +5933,16 @@ rest124:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done124:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5934,16 +5954,16 @@ many125:
 	CMPQ    AX, $0x00000020
 	JLT     one125
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5954,7 +5974,7 @@ one125:
 	CMPQ    AX, $0x00000008
 	JLT     rest125
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5970,10 +5990,262 @@ rest125:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done125:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many126:
+	CMPQ    AX, $0x00000020
+	JLT     one126
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many126
+
+one126:
+	CMPQ    AX, $0x00000008
+	JLT     rest126
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one126
+
+rest126:
+	TESTQ     AX, AX
+	JZ        done126
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done126:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many127:
+	CMPQ    AX, $0x00000020
+	JLT     one127
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many127
+
+one127:
+	CMPQ    AX, $0x00000008
+	JLT     rest127
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one127
+
+rest127:
+	TESTQ     AX, AX
+	JZ        done127
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done127:
+	VZEROUPPER
+	RET
+
+// func maxScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many128:
+	CMPQ      AX, $0x00000020
+	JLT       one128
+	VMOVUPD   (DX), Z7
+	VMAXPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z7
+	VMAXPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z2
+	VMOVUPD   Z2, 64(CX)
+	VMOVUPD   128(DX), Z7
+	VMAXPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z3
+	VMOVUPD   Z3, 128(CX)
+	VMOVUPD   192(DX), Z7
+	VMAXPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z4
+	VMOVUPD   Z4, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000020, AX
+	JMP       many128
+
+one128:
+	CMPQ      AX, $0x00000008
+	JLT       rest128
+	VMOVUPD   (DX), Z1
+	VMAXPD    Z0, Z1, Z2
+	VCMPPD    $0x03, Z1, Z1, K1
+	VBLENDMPD Z1, Z2, K1, Z5
+	VMOVUPD   Z5, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000008, AX
+	JMP       one128
+
+rest128:
+	TESTQ     AX, AX
+	JZ        done128
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMAXPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K2
+	VBLENDMPD Z1, Z0, K2, Z6
+	VMOVUPD   Z6, K1, (CX)
+
+done128:
+	VZEROUPPER
+	RET
+
+// func minScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many129:
+	CMPQ      AX, $0x00000020
+	JLT       one129
+	VMOVUPD   (DX), Z7
+	VMINPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z1
+	VMOVUPD   Z1, (CX)
+	VMOVUPD   64(DX), Z7
+	VMINPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z2
+	VMOVUPD   Z2, 64(CX)
+	VMOVUPD   128(DX), Z7
+	VMINPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z3
+	VMOVUPD   Z3, 128(CX)
+	VMOVUPD   192(DX), Z7
+	VMINPD    Z0, Z7, Z8
+	VCMPPD    $0x03, Z7, Z7, K1
+	VBLENDMPD Z7, Z8, K1, Z4
+	VMOVUPD   Z4, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	SUBQ      $0x00000020, AX
+	JMP       many129
+
+one129:
+	CMPQ      AX, $0x00000008
+	JLT       rest129
+	VMOVUPD   (DX), Z1
+	VMINPD    Z0, Z1, Z2
+	VCMPPD    $0x03, Z1, Z1, K1
+	VBLENDMPD Z1, Z2, K1, Z5
+	VMOVUPD   Z5, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000008, AX
+	JMP       one129
+
+rest129:
+	TESTQ     AX, AX
+	JZ        done129
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMINPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K2
+	VBLENDMPD Z1, Z0, K2, Z6
+	VMOVUPD   Z6, K1, (CX)
+
+done129:
 	VZEROUPPER
 	RET
 
@@ -5987,9 +6259,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many126:
+many130:
 	CMPQ        AX, $0x00000020
-	JLT         one126
+	JLT         one130
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -6009,11 +6281,11 @@ many126:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many126
+	JMP         many130
 
-one126:
+one130:
 	CMPQ        AX, $0x00000008
-	JLT         rest126
+	JLT         rest130
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -6021,11 +6293,11 @@ one126:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one126
+	JMP         one130
 
-rest126:
+rest130:
 	TESTQ       AX, AX
-	JZ          done126
+	JZ          done130
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -6036,7 +6308,7 @@ rest126:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done126:
+done130:
 	VZEROUPPER
 	RET
 
@@ -6050,9 +6322,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many127:
+many131:
 	CMPQ    AX, $0x00000020
-	JLT     one127
+	JLT     one131
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -6063,20 +6335,20 @@ many127:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many127
+	JMP     many131
 
-one127:
+one131:
 	CMPQ    AX, $0x00000008
-	JLT     rest127
+	JLT     rest131
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one127
+	JMP     one131
 
-rest127:
+rest131:
 	TESTQ     AX, AX
-	JZ        done127
+	JZ        done131
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6085,7 +6357,7 @@ rest127:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done127:
+done131:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6111,9 +6383,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many128:
+many132:
 	CMPQ        AX, $0x00000020
-	JLT         one128
+	JLT         one132
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -6129,22 +6401,22 @@ many128:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many128
+	JMP         many132
 
-one128:
+one132:
 	CMPQ        AX, $0x00000008
-	JLT         rest128
+	JLT         rest132
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one128
+	JMP         one132
 
-rest128:
+rest132:
 	TESTQ       AX, AX
-	JZ          done128
+	JZ          done132
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -6154,7 +6426,7 @@ rest128:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done128:
+done132:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -6179,9 +6451,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many129:
+many133:
 	CMPQ      AX, $0x00000010
-	JLT       one129
+	JLT       one133
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6194,11 +6466,11 @@ many129:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many129
+	JMP       many133
 
-one129:
+one133:
 	CMPQ      AX, $0x00000008
-	JLT       rest129
+	JLT       rest133
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6206,11 +6478,11 @@ one129:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one129
+	JMP       one133
 
-rest129:
+rest133:
 	TESTQ     AX, AX
-	JZ        done129
+	JZ        done133
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6223,7 +6495,7 @@ rest129:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done129:
+done133:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6255,9 +6527,9 @@ TEXT ·minOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_7ff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many130:
+many134:
 	CMPQ      AX, $0x00000010
-	JLT       one130
+	JLT       one134
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6270,11 +6542,11 @@ many130:
 	VMINPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many130
+	JMP       many134
 
-one130:
+one134:
 	CMPQ      AX, $0x00000008
-	JLT       rest130
+	JLT       rest134
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -6282,11 +6554,11 @@ one130:
 	VMINPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one130
+	JMP       one134
 
-rest130:
+rest134:
 	TESTQ     AX, AX
-	JZ        done130
+	JZ        done134
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6299,7 +6571,7 @@ rest130:
 	VORPD     Z0, Z3, Z3
 	VMINPD    Z6, Z1, Z1
 
-done130:
+done134:
 	VMINPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -6338,7 +6610,7 @@ TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
 	CMPQ         DX, $0x00001000
 	CMOVQGT      R9, BX
 
-group131:
+group135:
 	MOVQ   DI, R9
 	LEAQ   (DI)(BX*1), R10
 	MOVQ   R8, R11
@@ -6354,9 +6626,9 @@ group131:
 	LEAQ   (DX)(DX*2), R13
 	LEAQ   (DX)(DX*2), R14
 
-many132:
+many136:
 	CMPQ        R12, $0x00000010
-	JLT         one132
+	JLT         one136
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6387,11 +6659,11 @@ many132:
 	ADDQ        $0x00000080, R10
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
-	JMP         many132
+	JMP         many136
 
-one132:
+one136:
 	CMPQ        R12, $0x00000008
-	JLT         rest132
+	JLT         rest136
 	VMOVUPD     (R11), Z9
 	PREFETCHT0  (R10)
 	VMOVUPD     (R9), Z10
@@ -6409,11 +6681,11 @@ one132:
 	ADDQ        $0x00000040, R10
 	ADDQ        $0x00000040, R11
 	SUBQ        $0x00000008, R12
-	JMP         one132
+	JMP         one136
 
-rest132:
+rest136:
 	TESTQ       R12, R12
-	JZ          done132
+	JZ          done136
 	MOVQ        R12, R15
 	MOVQ        $0x0000000000000001, R12
 	SHLXQ       R15, R12, R12
@@ -6433,7 +6705,7 @@ rest132:
 	VMOVUPD.Z   (R9)(R13*1), K1, Z10
 	VFMADD231PD Z9, Z10, Z4
 
-done132:
+done136:
 	VADDPD        Z5, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y9
 	VADDPD        Y1, Y9, Y9
@@ -6468,13 +6740,13 @@ done132:
 	VMULSD        X0, X13, X13
 	MOVQ          keep+64(FP), R9
 	TESTQ         R9, R9
-	JZ            fresh133
+	JZ            fresh137
 	VADDSD        (SI), X10, X10
 	VADDSD        8(SI), X11, X11
 	VADDSD        16(SI), X12, X12
 	VADDSD        24(SI), X13, X13
 
-fresh133:
+fresh137:
 	VMOVSD X10, (SI)
 	VMOVSD X11, 8(SI)
 	VMOVSD X12, 16(SI)
@@ -6484,7 +6756,7 @@ fresh133:
 	MOVQ   step+24(FP), R9
 	ADDQ   R9, DI
 	DECQ   CX
-	JNZ    group131
+	JNZ    group135
 	VZEROUPPER
 	RET
 
@@ -6498,9 +6770,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide134:
+wide138:
 	CMPQ    CX, $0x00000020
-	JLT     narrow134
+	JLT     narrow138
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6508,7 +6780,7 @@ wide134:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row135:
+row139:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -6519,7 +6791,7 @@ row135:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row135
+	JNZ     row139
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -6527,30 +6799,30 @@ row135:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide134
+	JMP     wide138
 
-narrow134:
+narrow138:
 	CMPQ    CX, $0x00000008
-	JLT     edge134
+	JLT     edge138
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row136:
+row140:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row136
+	JNZ     row140
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow134
+	JMP     narrow138
 
-edge134:
+edge138:
 	TESTQ     CX, CX
-	JZ        end134
+	JZ        end138
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6559,15 +6831,15 @@ edge134:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row137:
+row141:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row137
+	JNZ       row141
 	VMOVUPD   Z0, K1, (DX)
 
-end134:
+end138:
 	VZEROUPPER
 	RET
 
@@ -6582,9 +6854,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide138:
+wide142:
 	CMPQ    CX, $0x00000020
-	JLT     narrow138
+	JLT     narrow142
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6596,7 +6868,7 @@ wide138:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row139:
+row143:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -6611,7 +6883,7 @@ row139:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row139
+	JNZ         row143
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6620,33 +6892,33 @@ row139:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide138
+	JMP         wide142
 
-narrow138:
+narrow142:
 	CMPQ    CX, $0x00000008
-	JLT     edge138
+	JLT     edge142
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row140:
+row144:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row140
+	JNZ         row144
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow138
+	JMP         narrow142
 
-edge138:
+edge142:
 	TESTQ     CX, CX
-	JZ        end138
+	JZ        end142
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6656,16 +6928,16 @@ edge138:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row141:
+row145:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row141
+	JNZ         row145
 	VMOVUPD     Z0, K1, (DX)
 
-end138:
+end142:
 	VZEROUPPER
 	RET
 
@@ -6681,9 +6953,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide142:
+wide146:
 	CMPQ    CX, $0x00000020
-	JLT     narrow142
+	JLT     narrow146
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6696,7 +6968,7 @@ wide142:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row143:
+row147:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6716,7 +6988,7 @@ row143:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row143
+	JNZ         row147
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6726,18 +6998,18 @@ row143:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide142
+	JMP         wide146
 
-narrow142:
+narrow146:
 	CMPQ    CX, $0x00000008
-	JLT     edge142
+	JLT     edge146
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row144:
+row148:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6745,18 +7017,18 @@ row144:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row144
+	JNZ         row148
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow142
+	JMP         narrow146
 
-edge142:
+edge146:
 	TESTQ     CX, CX
-	JZ        end142
+	JZ        end146
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6767,7 +7039,7 @@ edge142:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row145:
+row149:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6775,107 +7047,16 @@ row145:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row145
+	JNZ         row149
 	VMOVUPD     Z0, K1, (DX)
 
-end142:
+end146:
 	VZEROUPPER
 	RET
 
 // func biasRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide146:
-	CMPQ    CX, $0x00000020
-	JLT     narrow146
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 128(DI), Z2
-	VMOVUPD 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row147:
-	VMOVUPD (R10), Z4
-	VADDPD  Z0, Z4, Z4
-	VMOVUPD Z4, (R9)
-	VMOVUPD 64(R10), Z4
-	VADDPD  Z1, Z4, Z4
-	VMOVUPD Z4, 64(R9)
-	VMOVUPD 128(R10), Z4
-	VADDPD  Z2, Z4, Z4
-	VMOVUPD Z4, 128(R9)
-	VMOVUPD 192(R10), Z4
-	VADDPD  Z3, Z4, Z4
-	VMOVUPD Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row147
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000020, CX
-	JMP     wide146
-
-narrow146:
-	CMPQ    CX, $0x00000008
-	JLT     edge146
-	VMOVUPD (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row148:
-	VMOVUPD (R10), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row148
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000008, CX
-	JMP     narrow146
-
-edge146:
-	TESTQ     CX, CX
-	JZ        end146
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPD.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row149:
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row149
-
-end146:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6897,24 +7078,16 @@ wide150:
 row151:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPD  Z4, Z5, Z5
-	VMOVUPD Z5, (R9)
+	VMOVUPD Z4, (R9)
 	VMOVUPD 64(R10), Z4
 	VADDPD  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z4, Z6, Z6
-	VMOVUPD Z6, 64(R9)
+	VMOVUPD Z4, 64(R9)
 	VMOVUPD 128(R10), Z4
 	VADDPD  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPD  Z4, Z7, Z7
-	VMOVUPD Z7, 128(R9)
+	VMOVUPD Z4, 128(R9)
 	VMOVUPD 192(R10), Z4
 	VADDPD  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPD  Z4, Z8, Z8
-	VMOVUPD Z8, 192(R9)
+	VMOVUPD Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6936,9 +7109,7 @@ narrow150:
 row152:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPD  Z1, Z9, Z9
-	VMOVUPD Z9, (R9)
+	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6964,9 +7135,7 @@ edge150:
 row153:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPD    Z1, Z10, Z10
-	VMOVUPD   Z10, K1, (CX)
+	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -6976,16 +7145,15 @@ end150:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide154:
 	CMPQ    CX, $0x00000020
@@ -6994,91 +7162,95 @@ wide154:
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
 	VMOVUPD 192(DI), Z3
-	VMOVUPD (R8), Z4
-	VMOVUPD 64(R8), Z5
-	VMOVUPD 128(R8), Z6
-	VMOVUPD 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row155:
-	VMOVUPD     (R11), Z8
-	VFMADD213PD Z0, Z4, Z8
-	VMOVUPD     Z8, (R10)
-	VMOVUPD     64(R11), Z8
-	VFMADD213PD Z1, Z5, Z8
-	VMOVUPD     Z8, 64(R10)
-	VMOVUPD     128(R11), Z8
-	VFMADD213PD Z2, Z6, Z8
-	VMOVUPD     Z8, 128(R10)
-	VMOVUPD     192(R11), Z8
-	VFMADD213PD Z3, Z7, Z8
-	VMOVUPD     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row155
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide154
+	VMOVUPD (R10), Z4
+	VADDPD  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPD  Z4, Z5, Z5
+	VMOVUPD Z5, (R9)
+	VMOVUPD 64(R10), Z4
+	VADDPD  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z4, Z6, Z6
+	VMOVUPD Z6, 64(R9)
+	VMOVUPD 128(R10), Z4
+	VADDPD  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPD  Z4, Z7, Z7
+	VMOVUPD Z7, 128(R9)
+	VMOVUPD 192(R10), Z4
+	VADDPD  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPD  Z4, Z8, Z8
+	VMOVUPD Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row155
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000020, CX
+	JMP     wide154
 
 narrow154:
 	CMPQ    CX, $0x00000008
 	JLT     edge154
 	VMOVUPD (DI), Z0
-	VMOVUPD (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row156:
-	VMOVUPD     (R11), Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row156
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow154
+	VMOVUPD (R10), Z1
+	VADDPD  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPD  Z1, Z9, Z9
+	VMOVUPD Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row156
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, CX
+	JMP     narrow154
 
 edge154:
 	TESTQ     CX, CX
 	JZ        end154
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPD.Z (DI), K1, Z0
-	VMOVUPD.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row157:
-	VMOVUPD.Z   (BX), K1, Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row157
+	VMOVUPD.Z (BX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPD    Z1, Z10, Z10
+	VMOVUPD   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row157
 
 end154:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -7105,24 +7277,16 @@ wide158:
 row159:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPD      Z8, Z9, Z9
-	VMOVUPD     Z9, (R10)
+	VMOVUPD     Z8, (R10)
 	VMOVUPD     64(R11), Z8
 	VFMADD213PD Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPD      Z8, Z10, Z10
-	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     Z8, 64(R10)
 	VMOVUPD     128(R11), Z8
 	VFMADD213PD Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPD      Z8, Z11, Z11
-	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     Z8, 128(R10)
 	VMOVUPD     192(R11), Z8
 	VFMADD213PD Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPD      Z8, Z12, Z12
-	VMOVUPD     Z12, 192(R10)
+	VMOVUPD     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -7146,9 +7310,7 @@ narrow158:
 row160:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPD      Z2, Z13, Z13
-	VMOVUPD     Z13, (R10)
+	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -7176,15 +7338,125 @@ edge158:
 row161:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPD      Z2, Z14, Z14
-	VMOVUPD     Z14, K1, (CX)
+	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row161
 
 end158:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide162:
+	CMPQ    CX, $0x00000020
+	JLT     narrow162
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVUPD 128(DI), Z2
+	VMOVUPD 192(DI), Z3
+	VMOVUPD (R8), Z4
+	VMOVUPD 64(R8), Z5
+	VMOVUPD 128(R8), Z6
+	VMOVUPD 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row163:
+	VMOVUPD     (R11), Z8
+	VFMADD213PD Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPD      Z8, Z9, Z9
+	VMOVUPD     Z9, (R10)
+	VMOVUPD     64(R11), Z8
+	VFMADD213PD Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPD      Z8, Z10, Z10
+	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     128(R11), Z8
+	VFMADD213PD Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPD      Z8, Z11, Z11
+	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     192(R11), Z8
+	VFMADD213PD Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPD      Z8, Z12, Z12
+	VMOVUPD     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row163
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide162
+
+narrow162:
+	CMPQ    CX, $0x00000008
+	JLT     edge162
+	VMOVUPD (DI), Z0
+	VMOVUPD (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row164:
+	VMOVUPD     (R11), Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPD      Z2, Z13, Z13
+	VMOVUPD     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row164
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow162
+
+edge162:
+	TESTQ     CX, CX
+	JZ        end162
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (DI), K1, Z0
+	VMOVUPD.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row165:
+	VMOVUPD.Z   (BX), K1, Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPD      Z2, Z14, Z14
+	VMOVUPD     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row165
+
+end162:
 	VZEROUPPER
 	RET
 
@@ -7202,9 +7474,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide162:
+wide166:
 	CMPQ    CX, $0x00000020
-	JLT     narrow162
+	JLT     narrow166
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -7222,7 +7494,7 @@ wide162:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row163:
+row167:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -7247,7 +7519,7 @@ row163:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row163
+	JNZ         row167
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -7255,11 +7527,11 @@ row163:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide162
+	JMP         wide166
 
-narrow162:
+narrow166:
 	CMPQ    CX, $0x00000008
-	JLT     edge162
+	JLT     edge166
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -7268,7 +7540,7 @@ narrow162:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row164:
+row168:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7278,7 +7550,7 @@ row164:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row164
+	JNZ         row168
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -7286,11 +7558,11 @@ row164:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow162
+	JMP         narrow166
 
-edge162:
+edge166:
 	TESTQ     CX, CX
-	JZ        end162
+	JZ        end166
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -7303,7 +7575,7 @@ edge162:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row165:
+row169:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -7313,9 +7585,9 @@ row165:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row165
+	JNZ         row169
 
-end162:
+end166:
 	VZEROUPPER
 	RET
 
@@ -7330,9 +7602,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many166:
+many170:
 	CMPQ         AX, $0x00000010
-	JLT          one166
+	JLT          one170
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7351,11 +7623,11 @@ many166:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many166
+	JMP          many170
 
-one166:
+one170:
 	CMPQ         AX, $0x00000008
-	JLT          rest166
+	JLT          rest170
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7367,11 +7639,11 @@ one166:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one166
+	JMP          one170
 
-rest166:
+rest170:
 	TESTQ        AX, AX
-	JZ           done166
+	JZ           done170
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7385,7 +7657,7 @@ rest166:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done166:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7400,9 +7672,9 @@ TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many167:
+many171:
 	CMPQ    AX, $0x00000010
-	JLT     one167
+	JLT     one171
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7425,11 +7697,11 @@ many167:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many167
+	JMP     many171
 
-one167:
+one171:
 	CMPQ    AX, $0x00000008
-	JLT     rest167
+	JLT     rest171
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7443,11 +7715,11 @@ one167:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one167
+	JMP     one171
 
-rest167:
+rest171:
 	TESTQ     AX, AX
-	JZ        done167
+	JZ        done171
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -7463,7 +7735,7 @@ rest167:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done167:
+done171:
 	VZEROUPPER
 	RET
 
@@ -7478,9 +7750,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many168:
+many172:
 	CMPQ         AX, $0x00000010
-	JLT          one168
+	JLT          one172
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7501,11 +7773,11 @@ many168:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many168
+	JMP          many172
 
-one168:
+one172:
 	CMPQ         AX, $0x00000008
-	JLT          rest168
+	JLT          rest172
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -7518,11 +7790,11 @@ one168:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one168
+	JMP          one172
 
-rest168:
+rest172:
 	TESTQ        AX, AX
-	JZ           done168
+	JZ           done172
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7537,7 +7809,7 @@ rest168:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done168:
+done172:
 	VZEROUPPER
 	RET
 
@@ -7552,9 +7824,9 @@ TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many169:
+many173:
 	CMPQ    AX, $0x00000010
-	JLT     one169
+	JLT     one173
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7581,11 +7853,11 @@ many169:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many169
+	JMP     many173
 
-one169:
+one173:
 	CMPQ    AX, $0x00000008
-	JLT     rest169
+	JLT     rest173
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -7601,11 +7873,11 @@ one169:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one169
+	JMP     one173
 
-rest169:
+rest173:
 	TESTQ     AX, AX
-	JZ        done169
+	JZ        done173
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -7623,7 +7895,7 @@ rest169:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done169:
+done173:
 	VZEROUPPER
 	RET
 
@@ -7638,9 +7910,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many170:
+many174:
 	CMPQ        AX, $0x00000010
-	JLT         one170
+	JLT         one174
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7667,11 +7939,11 @@ many170:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many170
+	JMP         many174
 
-one170:
+one174:
 	CMPQ        AX, $0x00000008
-	JLT         rest170
+	JLT         rest174
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7687,11 +7959,11 @@ one170:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one170
+	JMP         one174
 
-rest170:
+rest174:
 	TESTQ       AX, AX
-	JZ          done170
+	JZ          done174
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7709,7 +7981,7 @@ rest170:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done170:
+done174:
 	VZEROUPPER
 	RET
 
@@ -7727,9 +7999,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one171:
+one175:
 	CMPQ        AX, $0x00000008
-	JLT         rest171
+	JLT         rest175
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7751,11 +8023,11 @@ one171:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one171
+	JMP         one175
 
-rest171:
+rest175:
 	TESTQ       AX, AX
-	JZ          done171
+	JZ          done175
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7778,7 +8050,7 @@ rest171:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done171:
+done175:
 	VZEROUPPER
 	RET
 
@@ -7797,9 +8069,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one172:
+one176:
 	CMPQ         AX, $0x00000008
-	JLT          rest172
+	JLT          rest176
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7827,11 +8099,11 @@ one172:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one172
+	JMP          one176
 
-rest172:
+rest176:
 	TESTQ        AX, AX
-	JZ           done172
+	JZ           done176
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7859,7 +8131,7 @@ rest172:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done172:
+done176:
 	VZEROUPPER
 	RET
 
@@ -7877,9 +8149,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one173:
+one177:
 	CMPQ         AX, $0x00000008
-	JLT          rest173
+	JLT          rest177
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7912,11 +8184,11 @@ one173:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one173
+	JMP          one177
 
-rest173:
+rest177:
 	TESTQ        AX, AX
-	JZ           done173
+	JZ           done177
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7950,7 +8222,7 @@ rest173:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done173:
+done177:
 	VZEROUPPER
 	RET
 
@@ -7970,9 +8242,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one174:
+one178:
 	CMPQ        AX, $0x00000008
-	JLT         rest174
+	JLT         rest178
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7996,11 +8268,11 @@ one174:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one174
+	JMP         one178
 
-rest174:
+rest178:
 	TESTQ       AX, AX
-	JZ          done174
+	JZ          done178
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -8025,7 +8297,7 @@ rest174:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done174:
+done178:
 	VZEROUPPER
 	RET
 
@@ -8036,24 +8308,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide175:
+wide179:
 	CMPQ DX, $0x00000010
-	JLT  narrow175
+	JLT  narrow179
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel176:
+pixel180:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line176:
+line180:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap176:
+tap180:
 	VMOVUPD (R10), Z2
 	VMAXPD  Z0, Z2, Z0
 	VMOVUPD 64(R10), Z2
@@ -8061,11 +8333,11 @@ tap176:
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap176
+	JNZ     tap180
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line176
+	JNZ     line180
 	VMOVUPD Z0, (SI)
 	VMOVUPD Z1, 64(SI)
 	MOVQ    stride0+16(FP), R8
@@ -8073,54 +8345,54 @@ tap176:
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel176
+	JNZ     pixel180
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, DX
-	JMP     wide175
+	JMP     wide179
 
-narrow175:
+narrow179:
 	CMPQ DX, $0x00000008
-	JLT  edge175
+	JLT  edge179
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel177:
+pixel181:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line177:
+line181:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap177:
+tap181:
 	VMOVUPD (R10), Z1
 	VMAXPD  Z0, Z1, Z0
 	MOVQ    tapStep+56(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     tap177
+	JNZ     tap181
 	MOVQ    lineStep+40(FP), R10
 	ADDQ    R10, R8
 	DECQ    R9
-	JNZ     line177
+	JNZ     line181
 	VMOVUPD Z0, (SI)
 	MOVQ    stride0+16(FP), R8
 	ADDQ    R8, SI
 	MOVQ    stride1+24(FP), R8
 	ADDQ    R8, DI
 	DECQ    BX
-	JNZ     pixel177
+	JNZ     pixel181
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, DX
-	JMP     narrow175
+	JMP     narrow179
 
-edge175:
+edge179:
 	TESTQ DX, DX
-	JZ    end175
+	JZ    end179
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -8129,35 +8401,35 @@ edge175:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel178:
+pixel182:
 	VMOVUPD constF64_ffefffffffffffff<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line178:
+line182:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap178:
+tap182:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z0, Z1, Z0
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap178
+	JNZ       tap182
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line178
+	JNZ       line182
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel178
+	JNZ       pixel182
 
-end175:
+end179:
 	VZEROUPPER
 	RET
 
@@ -8170,14 +8442,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide179:
+wide183:
 	CMPQ SI, $0x00000010
-	JLT  narrow179
+	JLT  narrow183
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel180:
+pixel184:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	VMOVUPD   64(BX)(R8*1), Z2
@@ -8200,13 +8472,13 @@ pixel180:
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	JMP       next180
+	JMP       next184
 
-line180:
+line184:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap180:
+tap184:
 	VMOVUPD   (CX)(R12*1), Z4
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z5
 	VMAXPD    Z4, Z5, Z5
@@ -8222,36 +8494,36 @@ tap180:
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
 
-next180:
+next184:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap180
+	JNZ  tap184
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line180
+	JNZ  line184
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel180
+	JNZ  pixel184
 	ADDQ $0x00000080, AX
 	ADDQ $0x00000080, CX
 	ADDQ $0x00000080, DX
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000010, SI
-	JMP  wide179
+	JMP  wide183
 
-narrow179:
+narrow183:
 	CMPQ SI, $0x00000008
-	JLT  edge179
+	JLT  edge183
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel181:
+pixel185:
 	VMOVUPD   (BX)(R8*1), Z0
 	VMOVUPD   (DX)(R8*1), Z1
 	MOVQ      lines+32(FP), R11
@@ -8265,13 +8537,13 @@ pixel181:
 	VMOVUPD.Z Z1, K1, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
-	JMP       next181
+	JMP       next185
 
-line181:
+line185:
 	MOVQ R10, R12
 	MOVQ taps+48(FP), R13
 
-tap181:
+tap185:
 	VMOVUPD   (CX)(R12*1), Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8280,31 +8552,31 @@ tap181:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, (AX)(R12*1)
 
-next181:
+next185:
 	MOVQ tapStep+56(FP), R14
 	ADDQ R14, R12
 	DECQ R13
-	JNZ  tap181
+	JNZ  tap185
 	MOVQ lineStep+40(FP), R12
 	ADDQ R12, R10
 	DECQ R11
-	JNZ  line181
+	JNZ  line185
 	MOVQ stride0+16(FP), R10
 	ADDQ R10, R8
 	MOVQ stride1+24(FP), R10
 	ADDQ R10, R9
 	DECQ DI
-	JNZ  pixel181
+	JNZ  pixel185
 	ADDQ $0x00000040, AX
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, BX
 	SUBQ $0x00000008, SI
-	JMP  narrow179
+	JMP  narrow183
 
-edge179:
+edge183:
 	TESTQ SI, SI
-	JZ    end179
+	JZ    end183
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -8314,7 +8586,7 @@ edge179:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel182:
+pixel186:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
@@ -8328,13 +8600,13 @@ pixel182:
 	VMOVUPD.Z Z1, K2, Z2
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
-	JMP       next182
+	JMP       next186
 
-line182:
+line186:
 	MOVQ R9, R11
 	MOVQ taps+48(FP), R12
 
-tap182:
+tap186:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z3
 	VMAXPD    Z2, Z3, Z3
@@ -8343,23 +8615,23 @@ tap182:
 	VXORPD    Z2, Z1, Z1
 	VMOVUPD   Z2, K1, (AX)(R11*1)
 
-next182:
+next186:
 	MOVQ tapStep+56(FP), R13
 	ADDQ R13, R11
 	DECQ R12
-	JNZ  tap182
+	JNZ  tap186
 	MOVQ lineStep+40(FP), R11
 	ADDQ R11, R9
 	DECQ R10
-	JNZ  line182
+	JNZ  line186
 	MOVQ stride0+16(FP), R9
 	ADDQ R9, DI
 	MOVQ stride1+24(FP), R9
 	ADDQ R9, R8
 	DECQ SI
-	JNZ  pixel182
+	JNZ  pixel186
 
-end179:
+end183:
 	VZEROUPPER
 	RET
 
@@ -8374,94 +8646,6 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide183:
-	CMPQ    CX, $0x00000010
-	JLT     narrow183
-	VMOVUPD (R8), Z0
-	VMOVUPD 64(R8), Z1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel184:
-	VMOVUPD     (R10), Z2
-	VMOVUPD     (R11), Z3
-	VFMADD231PD Z0, Z3, Z2
-	VMOVUPD     Z2, (R10)
-	VMOVUPD     64(R10), Z2
-	VMOVUPD     64(R11), Z3
-	VFMADD231PD Z1, Z3, Z2
-	VMOVUPD     Z2, 64(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel184
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000010, CX
-	JMP         wide183
-
-narrow183:
-	CMPQ    CX, $0x00000008
-	JLT     edge183
-	VMOVUPD (R8), Z0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel185:
-	VMOVUPD     (R10), Z1
-	VMOVUPD     (R11), Z2
-	VFMADD231PD Z0, Z2, Z1
-	VMOVUPD     Z1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel185
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow183
-
-edge183:
-	TESTQ     CX, CX
-	JZ        end183
-	MOVQ      CX, R9
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPD.Z (R8), K1, Z0
-	MOVQ      SI, CX
-	MOVQ      DI, SI
-
-pixel186:
-	VMOVUPD.Z   (CX), K1, Z1
-	VMOVUPD.Z   (SI), K1, Z2
-	VFMADD231PD Z0, Z2, Z1
-	VMOVUPD     Z1, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel186
-
-end183:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
-
 wide187:
 	CMPQ    CX, $0x00000010
 	JLT     narrow187
@@ -8474,16 +8658,16 @@ wide187:
 pixel188:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
-	VFMADD231PD Z2, Z3, Z0
+	VFMADD231PD Z0, Z3, Z2
+	VMOVUPD     Z2, (R10)
 	VMOVUPD     64(R10), Z2
 	VMOVUPD     64(R11), Z3
-	VFMADD231PD Z2, Z3, Z1
+	VFMADD231PD Z1, Z3, Z2
+	VMOVUPD     Z2, 64(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel188
-	VMOVUPD     Z0, (R8)
-	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
@@ -8501,12 +8685,12 @@ narrow187:
 pixel189:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
-	VFMADD231PD Z1, Z2, Z0
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel189
-	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -8528,151 +8712,108 @@ edge187:
 pixel190:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
-	VFMADD231PD Z1, Z2, Z0
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel190
-	VMOVUPD     Z0, K1, (R8)
 
 end187:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide191:
+	CMPQ    CX, $0x00000010
+	JLT     narrow191
+	VMOVUPD (R8), Z0
+	VMOVUPD 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel192:
+	VMOVUPD     (R10), Z2
+	VMOVUPD     (R11), Z3
+	VFMADD231PD Z2, Z3, Z0
+	VMOVUPD     64(R10), Z2
+	VMOVUPD     64(R11), Z3
+	VFMADD231PD Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel192
+	VMOVUPD     Z0, (R8)
+	VMOVUPD     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide191
+
+narrow191:
+	CMPQ    CX, $0x00000008
+	JLT     edge191
+	VMOVUPD (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel193:
+	VMOVUPD     (R10), Z1
+	VMOVUPD     (R11), Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel193
+	VMOVUPD     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow191
+
+edge191:
+	TESTQ     CX, CX
+	JZ        end191
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel194:
+	VMOVUPD.Z   (CX), K1, Z1
+	VMOVUPD.Z   (SI), K1, Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel194
+	VMOVUPD     Z0, K1, (R8)
+
+end191:
 	VZEROUPPER
 	RET
 
 // func routePixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dx+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ left+48(FP), R8
-	MOVQ y+56(FP), R9
-
-wide191:
-	CMPQ CX, $0x00000010
-	JLT  narrow191
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel192:
-	VMOVUPD   (R11), Z0
-	VMOVUPD   (R12), Z1
-	VMOVUPD   (R13), Z2
-	VMOVUPD   (R14), Z3
-	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
-	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x00, Z3, Z4, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VXORPD    Z1, Z2, Z2
-	VMOVUPD   Z0, (R11)
-	VMOVUPD   Z2, (R13)
-	VMOVUPD   64(R11), Z0
-	VMOVUPD   64(R12), Z1
-	VMOVUPD   64(R13), Z2
-	VMOVUPD   64(R14), Z3
-	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
-	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x00, Z3, Z4, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VXORPD    Z1, Z2, Z2
-	VMOVUPD   Z0, 64(R11)
-	VMOVUPD   Z2, 64(R13)
-	ADDQ      DX, R11
-	ADDQ      DX, R12
-	ADDQ      BX, R13
-	ADDQ      BX, R14
-	DECQ      R10
-	JNZ       pixel192
-	ADDQ      $0x00000080, SI
-	ADDQ      $0x00000080, DI
-	ADDQ      $0x00000080, R8
-	ADDQ      $0x00000080, R9
-	SUBQ      $0x00000010, CX
-	JMP       wide191
-
-narrow191:
-	CMPQ CX, $0x00000008
-	JLT  edge191
-	MOVQ AX, R10
-	MOVQ SI, R11
-	MOVQ DI, R12
-	MOVQ R8, R13
-	MOVQ R9, R14
-
-pixel193:
-	VMOVUPD   (R11), Z0
-	VMOVUPD   (R12), Z1
-	VMOVUPD   (R13), Z2
-	VMOVUPD   (R14), Z3
-	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
-	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x00, Z3, Z4, K1
-	VMOVUPD.Z Z2, K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VXORPD    Z1, Z2, Z2
-	VMOVUPD   Z0, (R11)
-	VMOVUPD   Z2, (R13)
-	ADDQ      DX, R11
-	ADDQ      DX, R12
-	ADDQ      BX, R13
-	ADDQ      BX, R14
-	DECQ      R10
-	JNZ       pixel193
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	ADDQ      $0x00000040, R8
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000008, CX
-	JMP       narrow191
-
-edge191:
-	TESTQ CX, CX
-	JZ    end191
-	MOVQ  CX, R10
-	MOVQ  $0x0000000000000001, CX
-	SHLXQ R10, CX, CX
-	DECQ  CX
-	KMOVW CX, K1
-	MOVQ  SI, CX
-	MOVQ  DI, SI
-	MOVQ  R8, DI
-	MOVQ  R9, R8
-
-pixel194:
-	VMOVUPD.Z (CX), K1, Z0
-	VMOVUPD.Z (SI), K1, Z1
-	VMOVUPD.Z (DI), K1, Z2
-	VMOVUPD.Z (R8), K1, Z3
-	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
-	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x00, Z3, Z4, K2
-	VMOVUPD.Z Z2, K2, Z1
-	VADDPD    Z1, Z0, Z0
-	VXORPD    Z1, Z2, Z2
-	VMOVUPD   Z0, K1, (CX)
-	VMOVUPD   Z2, K1, (DI)
-	ADDQ      DX, CX
-	ADDQ      DX, SI
-	ADDQ      BX, DI
-	ADDQ      BX, R8
-	DECQ      AX
-	JNZ       pixel194
-
-end191:
-	VZEROUPPER
-	RET
-
-// func routeFirstPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride0+16(FP), DX
@@ -8698,7 +8839,7 @@ pixel196:
 	VMOVUPD   (R14), Z3
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
 	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x08, Z3, Z4, K1
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8710,7 +8851,7 @@ pixel196:
 	VMOVUPD   64(R14), Z3
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
 	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x08, Z3, Z4, K1
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8745,7 +8886,7 @@ pixel197:
 	VMOVUPD   (R14), Z3
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
 	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x08, Z3, Z4, K1
+	VCMPPD    $0x00, Z3, Z4, K1
 	VMOVUPD.Z Z2, K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8784,7 +8925,7 @@ pixel198:
 	VMOVUPD.Z (R8), K1, Z3
 	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
 	VMAXPD    Z1, Z4, Z4
-	VCMPPD    $0x08, Z3, Z4, K2
+	VCMPPD    $0x00, Z3, Z4, K2
 	VMOVUPD.Z Z2, K2, Z1
 	VADDPD    Z1, Z0, Z0
 	VXORPD    Z1, Z2, Z2
@@ -8801,6 +8942,137 @@ end195:
 	VZEROUPPER
 	RET
 
+// func routeFirstPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeFirstPixelsF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide199:
+	CMPQ CX, $0x00000010
+	JLT  narrow199
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel200:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	VMOVUPD   64(R11), Z0
+	VMOVUPD   64(R12), Z1
+	VMOVUPD   64(R13), Z2
+	VMOVUPD   64(R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, 64(R11)
+	VMOVUPD   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel200
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000010, CX
+	JMP       wide199
+
+narrow199:
+	CMPQ CX, $0x00000008
+	JLT  edge199
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel201:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel201
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000008, CX
+	JMP       narrow199
+
+edge199:
+	TESTQ CX, CX
+	JZ    end199
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel202:
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD.Z (SI), K1, Z1
+	VMOVUPD.Z (DI), K1, Z2
+	VMOVUPD.Z (R8), K1, Z3
+	VMOVUPD   constF64_ffefffffffffffff<>+0(SB), Z4
+	VMAXPD    Z1, Z4, Z4
+	VCMPPD    $0x08, Z3, Z4, K2
+	VMOVUPD.Z Z2, K2, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, K1, (CX)
+	VMOVUPD   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel202
+
+end199:
+	VZEROUPPER
+	RET
+
 // func copyRowsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
@@ -8811,14 +9083,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide199:
+wide203:
 	CMPQ CX, $0x00000010
-	JLT  narrow199
+	JLT  narrow203
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy200:
+copy204:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -8828,35 +9100,35 @@ copy200:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy200
+	JNZ        copy204
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide199
+	JMP        wide203
 
-narrow199:
+narrow203:
 	CMPQ CX, $0x00000008
-	JLT  edge199
+	JLT  edge203
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy201:
+copy205:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy201
+	JNZ        copy205
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow199
+	JMP        narrow203
 
-edge199:
+edge203:
 	TESTQ CX, CX
-	JZ    end199
+	JZ    end203
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8865,15 +9137,15 @@ edge199:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy202:
+copy206:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy202
+	JNZ        copy206
 
-end199:
+end203:
 	VZEROUPPER
 	RET

@@ -124,17 +124,28 @@ func (m *machine) unaries() {
 
 // withScalar writes dst = op(a, k) and y += k*x.
 func (m *machine) withScalar() {
+	simple := func(op func(...Op)) func(v, k reg.VecVirtual) reg.VecVirtual {
+		return func(v, k reg.VecVirtual) reg.VecVirtual { op(k, v, v); return v }
+	}
+	// VMAX and VMIN give the scalar where v is NaN.
+	extreme := func(op func(...Op)) func(v, k reg.VecVirtual) reg.VecVirtual {
+		return func(v, k reg.VecVirtual) reg.VecVirtual {
+			better := m.vec()
+			op(k, v, better)
+			return m.compare(unordered, v, v).pick(v, better)
+		}
+	}
 	for _, s := range []struct {
 		name string
-		op   func(...Op)
-	}{{"addScalar", m.add}, {"subScalar", m.sub}, {"mulScalar", m.mul}, {"divScalar", m.div}} {
+		op   func(v, k reg.VecVirtual) reg.VecVirtual
+	}{{"addScalar", simple(m.add)}, {"subScalar", simple(m.sub)}, {"mulScalar", simple(m.mul)}, {"divScalar", simple(m.div)},
+		{"maxScalar", extreme(m.max)}, {"minScalar", extreme(m.min)}} {
 		n, p := m.function(s.name, "is an elementwise kernel with a scalar.", []string{"n"}, []string{"dst", "a"}, "k")
 		scalar := m.scalar("k")
 		m.each(n[0], p, unroll, func(disp int, k *mask) {
 			v := m.vec()
 			m.load(Mem{Base: p[1], Disp: disp}, v, k)
-			s.op(scalar, v, v)
-			m.store(v, Mem{Base: p[0], Disp: disp}, k)
+			m.store(s.op(v, scalar), Mem{Base: p[0], Disp: disp}, k)
 		})
 		end()
 	}
