@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/internal/runtime/engine"
+	"github.com/goestimator/goestimator/internal/runtime/kernels"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -293,12 +294,16 @@ func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
 	return outs, x.b.Err()
 }
 
-// productOfHalves is one of matrices of bfloat16, which TensorFlow cuts off. It rounds each step of those of float16.
+// productOfHalves is one of matrices of bfloat16. Where the CPU multiplies these, TensorFlow uses oneDNN, which rounds to nearest; elsewhere it
+// cuts off. It rounds each step of those of float16.
 func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v: rounds in steps", d)
 	}
 	x.attrs[engine.OperandsType] = d
+	if kernels.MultipliesBrain() {
+		return x.roundedBy(ops.NearestBFloat16)
+	}
 	return x.roundedBy(ops.TruncatedBFloat16)
 }
 

@@ -25,6 +25,9 @@ type HalfMatrix struct {
 	Exact bool
 }
 
+// MultipliesBrain reports whether the CPU multiplies bfloat16 (AVX512_BF16), at the level in use.
+func MultipliesBrain() bool { return pairProducts(ActiveLevel()) }
+
 // PackHalves is PackB of 16-bit numbers, which stay so.
 func PackHalves(m HalfMatrix, k, n int) *PackedB[float32] {
 	if m.Trans {
@@ -32,7 +35,7 @@ func PackHalves(m HalfMatrix, k, n int) *PackedB[float32] {
 	} else {
 		checkMatrix(m.Bits, k, n, m.LD)
 	}
-	pairs := m.Exact && m.Half == Brain && pairProducts(ActiveLevel())
+	pairs := m.Exact && m.Half == Brain && MultipliesBrain()
 	p := &PackedB[float32]{k: k, n: n, trans: m.Trans, halves: &halfStrips{half: m.Half, pairs: pairs}}
 	if pairs {
 		p.tiles = &setPairs
