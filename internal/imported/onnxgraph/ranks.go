@@ -12,7 +12,8 @@ import (
 var ranked = map[*ops.Def]func(in []*value) int{
 	ops.ConcatV2: firstRank, ops.Transpose: firstRank, ops.StridedSlice: firstRank, ops.Slice: firstRank, ops.PadV2: firstRank, ops.Tile: firstRank,
 	ops.BatchMatMulV2: widest, ops.ReverseV2: firstRank, ops.Cumsum: firstRank, ops.Softmax: firstRank, ops.SelectV2: widest,
-	ops.Fill:        func(in []*value) int { return in[0].length() },
+	ops.Range: func([]*value) int { return 1 }, ops.RandomStandardNormal: shapeLength, ops.RandomUniform: shapeLength,
+	ops.Fill:        shapeLength,
 	ops.BroadcastTo: func(in []*value) int { return in[1].length() },
 	ops.Reshape:     func(in []*value) int { return in[1].length() },
 	ops.ExpandDims:  func(in []*value) int { return oneMore(in[0].rank()) },
@@ -49,6 +50,8 @@ func einsumRank(attrs graph.Attrs) int {
 	}
 	return len(result)
 }
+
+func shapeLength(in []*value) int { return in[0].length() }
 
 func firstRank(in []*value) int { return in[0].rank() }
 

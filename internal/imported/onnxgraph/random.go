@@ -1,0 +1,78 @@
+package onnxgraph
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// randomOperators draw numbers, by TensorFlow's generator: the numbers are others than ONNX Runtime's.
+var randomOperators = operators{
+	"RandomNormal": one(randomNormal), "RandomNormalLike": one(randomNormal), "RandomUniform": one(randomUniform), "RandomUniformLike": one(randomUniform),
+	"Bernoulli": one(bernoulli), "Multinomial": one(multinomial),
+}
+
+// seeds are the attributes of an op that draws. A node without a seed gives others in each process.
+func (x *site) seeds() graph.Attrs {
+	seed, ok := x.attr("seed").(float32)
+	if !ok {
+		return graph.Attrs{}
+	}
+	return graph.Attrs{"seed": int64(math.Float32bits(seed)), "seed2": int64(1)} // two zeros would mean no seed
+}
+
+// drawn are numbers of a shape, drawn in float32 or float64, and the type that they are to have: dtype's or that of input 0.
+func (x *site) drawn(op *ops.Def) (*value, tensor.DType) {
+	to := tensor.Float32
+	var shape *value
+	if len(x.in) == 0 {
+		shape = x.ints(x.intList("shape", nil)...)
+	} else {
+		shape = x.shape(x.at(0))
+		to = x.at(0).dtype
+	}
+	to = x.dtype("dtype", to)
+	if !to.Float() {
+		refuse("dtype %v: expected floats", to)
+	}
+	attrs := x.seeds()
+	attrs["dtype"] = sampled(to)
+	return x.op(op, attrs, shape), to
+}
+
+// spread is offset + u*scale.
+func (x *site) spread(u *value, scale, offset float64) *value {
+	return x.op(ops.AddV2, nil, x.times(u, scale), x.scalar(u.dtype, offset))
+}
+
+func randomNormal(x *site) *value {
+	u, to := x.drawn(ops.RandomStandardNormal)
+	return x.cast(x.spread(u, x.float("scale", 1), x.float("mean", 0)), to)
+}
+
+func randomUniform(x *site) *value {
+	u, to := x.drawn(ops.RandomUniform)
+	low := x.float("low", 0)
+	return x.cast(x.spread(u, x.float("high", 1)-low, low), to)
+}
+
+// bernoulli is 1 with the probability that input 0 has there.
+func bernoulli(x *site) *value {
+	p := x.at(0)
+	d := sampled(p.dtype)
+	attrs := x.seeds()
+	attrs["dtype"] = d
+	u := x.op(ops.RandomUniform, attrs, x.shape(p))
+	return x.cast(x.op(ops.Less, nil, u, x.cast(p, d)), x.dtype("dtype", p.dtype))
+}
+
+// multinomial draws classes for each row of logarithms of probabilities.
+func multinomial(x *site) *value {
+	u := x.at(0)
+	attrs := x.seeds()
+	attrs["output_dtype"] = tensor.Int64
+	y := x.op(ops.Multinomial, attrs, x.cast(u, sampled(u.dtype)), x.i32(x.int("sample_size", 1)))
+	return x.cast(y, x.dtype("dtype", tensor.Int32))
+}
