@@ -1,9 +1,14 @@
 package session_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
+	"github.com/goestimator/goestimator/internal/imported/session"
+	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -111,6 +116,44 @@ func TestProductsOfCodedValues(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestLargeBiasBesideTheHost: a device that has integers of 8 bits as floats adds a bias of 32 bits exactly too.
+func TestLargeBiasBesideTheHost(t *testing.T) {
+	bias, err := tensor.FromSlice([]int32{1<<24 + 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := tensor.Scalar(float32(1))
+	m := onnx.Model{Opsets: map[string]int{"": 17, "com.microsoft": 1}, Graph: onnx.Graph{
+		Inputs:       []onnx.Value{{Name: "a", DType: tensor.Uint8, Dims: []onnx.Dim{{Size: 1}, {Size: 1}}}},
+		Outputs:      []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+		Initializers: []onnx.Initializer{{Name: "one", Tensor: one}, {Name: "zero", Tensor: tensor.New(tensor.Uint8)}, {Name: "b", Tensor: &tensor.Tensor{DType: tensor.Uint8, Shape: []int{1, 1}, Bytes: []byte{1}}}, {Name: "bias", Tensor: bias}},
+		Nodes:        []onnx.Node{{Domain: "com.microsoft", Op: "QGemm", Inputs: []string{"a", "one", "zero", "b", "one", "zero", "bias"}, Outputs: []string{"y"}}}}}
+	data, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, onnx.File), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range map[string]device.Device{"host": nil, "other": device.NewFake()} {
+		s, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1, Device: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		sig := s.Signatures()[savedmodel.DefaultSignature]
+		a := &tensor.Tensor{DType: tensor.Uint8, Shape: []int{1, 1}, Bytes: []byte{1}}
+		got, err := s.Run(t.Context(), map[string]*tensor.Tensor{sig.GetInputs()["a"].GetName(): a}, []string{sig.GetOutputs()["y"].GetName()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := got[0].Float(0); v != 1<<24+2 {
+			t.Errorf("%s: got %v, expected %v", name, v, 1<<24+2)
 		}
 	}
 }
