@@ -24,7 +24,8 @@ func ofBytes(all ...*value) bool {
 	})
 }
 
-// inputs returns what follows the operands of an op with n columns, nil where it has no form for that, as for zero points of rows.
+// inputs returns what follows the operands of an op with n columns, nil where it has no form for that, as for zero points of rows
+// or of other types.
 func (p *integerProduct) inputs(x *site, n int) []*value {
 	ok := true
 	// scalars and vectors of columns; nil stands for a number that changes nothing
@@ -40,15 +41,19 @@ func (p *integerProduct) inputs(x *site, n int) []*value {
 		}
 		return v
 	}
+	point := func(v *value, columns bool) *value {
+		ok = ok && (v == nil || ofBytes(v))
+		return factor(v, tensor.Int32, 0, columns)
+	}
 	addend := func(v *value, d tensor.DType) *value {
 		if v == nil {
 			return constant(tensor.New(d, 0))
 		}
-		ok = ok && v.rank() == 1 && v.dims()[0] == n && n > 0
+		ok = ok && v.dtype == d && v.rank() == 1 && v.dims()[0] == n && n > 0
 		return v
 	}
-	in := []*value{factor(p.zeroA, tensor.Int32, 0, false), factor(p.zeroB, tensor.Int32, 0, true), addend(p.bias, tensor.Int32),
-		factor(p.scale, tensor.Float32, 1, true), addend(p.add, tensor.Float32), factor(p.zero, tensor.Int32, 0, false)}
+	in := []*value{point(p.zeroA, false), point(p.zeroB, true), addend(p.bias, tensor.Int32),
+		factor(p.scale, tensor.Float32, 1, true), addend(p.add, tensor.Float32), point(p.zero, false)}
 	if !ok {
 		return nil
 	}

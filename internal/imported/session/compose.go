@@ -107,7 +107,7 @@ func einsum(x *emission) ([]graph.Output, error) {
 	if len(batch) == 0 {
 		var attrs graph.Attrs
 		if x.operands != tensor.Invalid {
-			attrs = graph.Attrs{engine.OperandsType: x.operands}
+			attrs = graph.Attrs{engine.OperandsType: engine.HalfType(x.operands)}
 		}
 		y = x.op("MatMul", shapeOfDims(p[1], p[3]), attrs, x.reshape(u, p[1], p[2]), x.reshape(v, p[2], p[3]))
 	} else {

@@ -62,8 +62,8 @@ func (e *integerExpansion) sums() graph.Output {
 	default:
 		y = e.typed(ops.BatchMatMulV2, d, out, nil, a, b)
 	}
-	if e.given(4) {
-		y = e.typed(ops.AddV2, d, out, nil, y, e.cast(e.in[4], d))
+	if e.given(4) { // of 32 bits, which float32 does not hold
+		y = e.typed(ops.AddV2, tensor.Float64, out, nil, e.cast(y, tensor.Float64), e.cast(e.in[4], tensor.Float64))
 	}
 	return y
 }

@@ -260,7 +260,7 @@ func roundedOnce(x *emission, d tensor.DType) ([]graph.Output, error) {
 // unrounded leaves the rounding to what follows, and says of a product what its operands are.
 func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if x.n.Op == ops.MatMul.Name {
-		x.attrs[engine.OperandsType] = d
+		x.attrs[engine.OperandsType] = engine.HalfType(d)
 	}
 	return x.ofFloat32()
 }
@@ -298,7 +298,7 @@ func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v: rounds in steps", d)
 	}
-	x.attrs[engine.OperandsType] = d
+	x.attrs[engine.OperandsType] = engine.HalfType(d)
 	if eager.CutsProducts() {
 		return x.roundedBy(ops.TruncatedBFloat16)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -199,6 +200,48 @@ func TestWeightsOfBytes(t *testing.T) {
 	}
 	check(p)
 	check(q)
+}
+
+// TestWeightsOfBytesInTwoShapes: a variable is the weights of one product, and in another shape those of another one.
+func TestWeightsOfBytesInTwoShapes(t *testing.T) {
+	vars := ok(NewVariables(device.NewHost()))
+	w := tensor.New(tensor.Int8, 4, 6)
+	for i := range w.Bytes {
+		w.Bytes[i] = byte(i - 9)
+	}
+	if err := vars.Create("w", w); err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewBuilder(graph.New())
+	read := b.Read(b.Variable("w", ty(tensor.Int8, "4,6")), ty(tensor.Int8, "4,6"))
+	turned := b.Op("Reshape", "turned", ty(tensor.Int8, "6,4"), nil, read, b.Const("shape", ok(tensor.FromSlice([]int32{6, 4}, 2))))
+	product := func(name, rows, out string, w graph.Output) (x, y graph.Output) {
+		x = b.Placeholder(name+"x", ty(tensor.Uint8, rows))
+		in := []graph.Output{x, w}
+		for i, v := range []*tensor.Tensor{tensor.New(tensor.Int32, 1), tensor.New(tensor.Int32, 1), tensor.New(tensor.Int32, 0), tensor.New(tensor.Float32, 1), tensor.New(tensor.Float32, 0), tensor.New(tensor.Int32, 1)} {
+			in = append(in, b.Const(name+string(rune('a'+i)), v))
+		}
+		return x, b.Op(ops.IntegerMatMul.Name, name, ty(tensor.Int32, out), graph.Attrs{"Tout": tensor.Int32}, in...)
+	}
+	x, y := product("wide", "B,4", "B,6", read)
+	u, z := product("high", "B,6", "B,4", turned)
+	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x, u}, Fetches: []graph.Output{y, z}}, vars.dev, vars, Options{Capacity: 2}))
+	feeds := []*tensor.Tensor{tensor.New(tensor.Uint8, 2, 4), tensor.New(tensor.Uint8, 2, 6)}
+	for _, f := range feeds {
+		for i := range f.Bytes {
+			f.Bytes[i] = byte(i + 1)
+		}
+	}
+	if err := p.Run(context.Background(), 2, feeds); err != nil {
+		t.Fatal(err)
+	}
+	for i, shape := range [][]int{{4, 6}, {6, 4}} {
+		w.Shape = shape
+		want := matrixSums(toND(feeds[i]), toND(w), []int{2, shape[1]})
+		if got := toND(p.Value(i)).data; !slices.Equal(got, want.data) {
+			t.Errorf("weights %v: got %v, want %v", shape, got, want.data)
+		}
+	}
 }
 
 // TestFusedIntegers sees that a scale and an addend that follow a product are made with it, where nothing else reads what is

@@ -124,7 +124,7 @@ type bytePacker struct {
 // packBytes returns a packer of input 1, which is nil where that is not steady.
 func packBytes(c *binding) *bytePacker {
 	v, ok := steady(c.op.in[1], c.changing)
-	if !ok {
+	if !ok || !columnsKnown(c.in[1].typ.Shape) {
 		return nil
 	}
 	p := &bytePacker{shared: c.shared, source: v, w: c.in[1]}
@@ -133,7 +133,7 @@ func packBytes(c *binding) *bytePacker {
 		c.own = append(c.own, p.byteWeights)
 		return p
 	}
-	key := weightsKey{w: v}
+	key := weightsKey{w: v, columns: weightColumns(p.w)}
 	p.byteWeights = c.shared.acquire(key, func() packed { return &byteWeights{} }).(*byteWeights)
 	c.weights, c.packed = append(c.weights, key), append(c.packed, 1)
 	return p

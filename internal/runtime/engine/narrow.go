@@ -21,6 +21,10 @@ func roundingOp(op kernels.UnaryOp) opDef {
 	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: kernelUnary[float32](op)}, out0)}
 }
 
+// HalfType is a type of 16 bits as the value of the attributes weightsType and OperandsType. Attributes that come with a model have no such
+// values.
+type HalfType tensor.DType
+
 // weightsType is the attribute of a product or convolution whose weights, input 1, are to be taken as a type of 16 bits: they are of that
 // type, or float32 and rounded to it.
 const weightsType = "weights_type"
@@ -52,7 +56,7 @@ func narrowWeights(p *plan, ops []*op) []*op {
 		if n.Attrs == nil {
 			n.Attrs = graph.Attrs{}
 		}
-		n.Attrs[weightsType] = d
+		n.Attrs[weightsType] = HalfType(d)
 		dropped = append(dropped, o.in[1].op)
 		o.node, o.in[1] = &n, from
 	}
@@ -114,8 +118,8 @@ func original(p port) port {
 
 // asWeights is the type of 16 bits that a node takes its weights as, false where it takes them as they are.
 func asWeights(n *graph.Node) (tensor.DType, bool) {
-	d, ok := n.Attrs[weightsType].(tensor.DType)
-	return d, ok
+	d, ok := n.Attrs[weightsType].(HalfType)
+	return tensor.DType(d), ok
 }
 
 // weightsAre fails unless the weights have elements of type T, or of the type that they are taken as.

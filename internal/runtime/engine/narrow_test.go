@@ -50,7 +50,7 @@ func (c narrowCase) program(vars *Variables, plain bool) *Program {
 		out, attrs = in, graph.Attrs{"strides": []int64{1, 1, 1, 1}, "padding": []byte("SAME")}
 	}
 	if c.exactly {
-		attrs[OperandsType] = c.half
+		attrs[OperandsType] = HalfType(c.half)
 	}
 	x := b.Placeholder("x", in)
 	var read graph.Output
@@ -172,7 +172,7 @@ func TestNarrowWeightsAreNotKeptTwice(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", batchType(tensor.Float32, n))
 	typ := fixedType(tensor.BFloat16, n, n)
-	y := b.Op("MatMul", "y", batchType(tensor.Float32, n), graph.Attrs{OperandsType: tensor.BFloat16}, x,
+	y := b.Op("MatMul", "y", batchType(tensor.Float32, n), graph.Attrs{OperandsType: HalfType(tensor.BFloat16)}, x,
 		b.Op("Cast", "wide", fixedType(tensor.Float32, n, n), nil, b.Read(b.Variable("w", typ), typ)))
 	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, vars, Options{}))
 	runOnce(t, p, 1, tensor.New(tensor.Float32, 1, n))
@@ -182,5 +182,28 @@ func TestNarrowWeightsAreNotKeptTwice(t *testing.T) {
 	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAttributesOfModels: an attribute that a model has says nothing about the weights.
+func TestAttributesOfModels(t *testing.T) {
+	dev := device.NewHost()
+	defer dev.Close()
+	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64} {
+		const v = 1 + 0x1p-12 // no bfloat16
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", batchType(d, 2))
+		attrs := graph.Attrs{weightsType: tensor.BFloat16, OperandsType: tensor.BFloat16}
+		y := b.Op("MatMul", "y", batchType(d, 2), attrs, x, b.Const("w", fromND(d, nd{[]int{2, 2}, []float64{v, v, v, v}})))
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{}))
+		if err := p.Run(bg, 1, []*tensor.Tensor{fromND(d, nd{[]int{1, 2}, []float64{1, 0}})}); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Value(0).Float(0); got != v {
+			t.Errorf("%v: got %v, expected the weight as it is", d, got)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

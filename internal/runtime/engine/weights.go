@@ -143,10 +143,10 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 		return p.scaled()
 	}
 	as, _ := asWeights(c.node)
-	exactly := as != tensor.Invalid && c.node.Attrs[OperandsType] == as
+	exactly := as != tensor.Invalid && c.node.Attrs[OperandsType] == HalfType(as)
 	key := weightsKey{transposed: trans, as: as, exactly: exactly, level: kernels.ActiveLevel()}
 	p.exactly = exactly
-	key.columns = p.columns()
+	key.columns = weightColumns(p.w)
 	parts := []**variable{&key.w}
 	inputs := c.op.in[1:2]
 	if !columnsKnown(p.w.typ.Shape) {
@@ -248,16 +248,16 @@ func (p *packer[T]) refresh(make func()) {
 
 // matrix returns the rows and columns of the weights as they lie.
 func (p *packer[T]) matrix() (rows, columns int) {
-	n := p.columns()
+	n := weightColumns(p.w)
 	return p.w.n / max(n, 1), n
 }
 
 // columnsKnown reports whether no batch changes the last dimension.
 func columnsKnown(s graph.Shape) bool { return s.Rank() > 0 && s.Dims[s.Rank()-1].Static() }
 
-// columns are those of the weights as they lie: a size that no batch changes.
-func (p *packer[T]) columns() int {
-	dims := p.w.typ.Shape.Dims
+// weightColumns returns the columns of weights as they lie: a size that no batch changes.
+func weightColumns(w *value) int {
+	dims := w.typ.Shape.Dims
 	return dims[len(dims)-1].Const
 }
 

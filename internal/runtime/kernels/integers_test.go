@@ -133,18 +133,37 @@ func TestMultiplyBytes(t *testing.T) {
 	})
 }
 
-// TestMultiplyBytesWraps has sums beyond 32 bits: the largest products, more of them than 32 bits hold.
+// TestMultiplyBytesWraps has sums beyond 32 bits: the largest products, more of them than 32 bits hold, in each column and row.
 func TestMultiplyBytesWraps(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		const k = 1<<17 + 3
-		c := byteCase{k: k, n: 1, ldb: 1, signedB: true, b: slices.Repeat([]byte{0x80}, k)}
-		c.M, c.LDA, c.SignedA, c.A, c.Ints = 1, k, true, slices.Repeat([]byte{0x80}, k), make([]int32, 1)
+		const m, n, k = 3, 3, 1<<17 + 3
+		c := byteCase{k: k, n: n, ldb: n, signedB: true, b: slices.Repeat([]byte{0x80}, k*n)}
+		c.M, c.LDA, c.SignedA, c.A, c.Ints = m, k, true, slices.Repeat([]byte{0x80}, m*k), make([]int32, m*n)
 		c.multiply()
 		sum := int64(k) * 128 * 128
-		requireInts(t, "-128 * -128", c.Ints, []int32{int32(sum)})
+		requireInts(t, "-128 * -128", c.Ints, slices.Repeat([]int32{int32(sum)}, m*n))
+		c.SignedA, c.ZeroA = false, 0
+		for i := range c.A {
+			c.A[i] = 255
+		}
+		c.multiply()
+		negative := -int64(k) * 255 * 128
+		requireInts(t, "255 * -128", c.Ints, slices.Repeat([]int32{int32(negative)}, m*n))
 		if sum <= math.MaxInt32 {
 			t.Fatalf("a sum of %d tests nothing", sum)
 		}
+	})
+}
+
+// TestBytesOfNaN: what is no number is the lowest one, in whole vectors and in what is left of them.
+func TestBytesOfNaN(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		const n = 19
+		c := byteCase{k: 1, n: n, ldb: n, signedB: true, b: make([]byte, n)}
+		c.M, c.LDA, c.A = 1, 1, []byte{1}
+		c.Bytes, c.Scale, c.Signed, c.Zero = make([]byte, n), []float32{float32(math.NaN())}, true, 3
+		c.multiply()
+		requireInts(t, "NaN", c.Bytes, slices.Repeat([]byte{0x80}, n))
 	})
 }
 

@@ -88,24 +88,46 @@ func (t *byteTile) pairs(r, c int, two bool) (first, second int64) {
 	other = other[:len(a)]
 	b := unsafe.Slice((*[byteStrip * byteGroup]int8)(t.b), t.groups)[:len(a)]
 	c = c & (byteStrip - 2) * byteGroup
-	for g := range a {
-		u, v, w := &a[g], &other[g], (*[2 * byteGroup]int8)(b[g][c:])
-		for k := range byteGroup {
-			pair := int64(w[k]) + int64(w[byteGroup+k])<<32
-			first += int64(u[k]^flip) * pair
-			second += int64(v[k]^flip) * pair
+	for len(a) > 0 {
+		n := min(len(a), halfGroups)
+		var x, y int64
+		for g := range a[:n] {
+			u, v, w := &a[g], &other[g], (*[2 * byteGroup]int8)(b[g][c:])
+			for k := range byteGroup {
+				pair := int64(w[k]) + int64(w[byteGroup+k])<<32
+				x += int64(u[k]^flip) * pair
+				y += int64(v[k]^flip) * pair
+			}
 		}
+		first, second = addHalves(first, x), addHalves(second, y)
+		a, other, b = a[n:], other[n:], b[n:]
 	}
 	return first, second
+}
+
+// halfGroups is the most groups whose sums fit half of an int64.
+const halfGroups = 1 << 31 / (255 * 128 * byteGroup)
+
+// halves returns the sums of two columns.
+func halves(sums int64) (low, high int32) {
+	low = int32(sums)
+	return low, int32((sums - int64(low)) >> 32)
+}
+
+// addHalves adds the sums of each column, which wrap around.
+func addHalves(x, y int64) int64 {
+	xLow, xHigh := halves(x)
+	yLow, yHigh := halves(y)
+	return int64(xHigh+yHigh)<<32 + int64(xLow+yLow)
 }
 
 // put stores two sums of row r, of which the second may be beyond the columns.
 func (t *byteTile) put(r, c, cols int, sums int64) {
 	row := unsafe.Add(t.sums, r*t.sumRow)
-	low := int32(sums)
+	low, high := halves(sums)
 	*at32[int32](row, c) = low
 	if c+1 < cols {
-		*at32[int32](row, c+1) = int32((sums - int64(low)) >> 32)
+		*at32[int32](row, c+1) = high
 	}
 }
 
@@ -170,7 +192,7 @@ func (f *byteFinish) portable(kind resultKind, from, to int) {
 				*at32[int32](out, c) = v
 				continue
 			}
-			x := float32(v) * *at32[float32](f.scale, c)
+			x := float32(float32(v) * *at32[float32](f.scale, c)) // which no processor may fuse with the sum
 			if f.more != nil {
 				x += *at32[float32](f.more, c)
 			}
@@ -178,7 +200,9 @@ func (f *byteFinish) portable(kind resultKind, from, to int) {
 				*at32[float32](out, c) = x
 				continue
 			}
-			x = min(max(x, f.low), f.high)
+			if x = min(x, f.high); !(x >= f.low) { // or NaN
+				x = f.low
+			}
 			*(*uint8)(unsafe.Add(out, c)) = uint8(int32(math.RoundToEven(float64(x))) + f.zero)
 		}
 	}
