@@ -107,7 +107,7 @@ func checkFile(ctx context.Context, name string) error {
 		return fmt.Errorf("input %s is a folder, expected a file: name the files in it, for example %s", name, filepath.Join(name, "*"))
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("input %s is a pipe or a device, expected a file, which is read more than once: write it to a file first", name)
+		return fmt.Errorf("input %s is a pipe or a device, expected a file, which is read more than once: write it to a file first; `goestimator predict --input -` alone reads rows as they come", name)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -260,11 +262,24 @@ func (f textField) jsonCell(b array.Builder, v any) error {
 	case string:
 		return f.write(b, x)
 	case json.Number:
-		return f.write(b, x.String())
+		err := f.write(b, x.String())
+		if n, ok := whole(x); ok && err != nil {
+			return f.write(b, n)
+		}
+		return err
 	case bool:
 		return f.write(b, fmt.Sprint(x))
 	}
 	return fmt.Errorf("value is an object, expected a number, a string, true or false")
+}
+
+// whole is a whole number without the point or exponent that it may have: pandas writes 8.0 where another row has no number.
+func whole(n json.Number) (string, bool) {
+	v, err := n.Float64()
+	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+		return "", false
+	}
+	return strconv.FormatInt(int64(v), 10), true
 }
 
 // flatten appends the elements of a value, including nested lists.

@@ -49,7 +49,7 @@ type TransformSpec struct {
 	Expression string `yaml:"expression,omitempty"`
 	// cast, compute, decode_raw: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too; decode_raw: no bool. compute, default: that of the column whose place it takes, else float32, string or bool.
 	DType string `yaml:"dtype,omitempty"`
-	// decode_raw, decode_image: the shape of a value. Images, [height, width, channels] with 1 or 3 channels, are resized to it.
+	// decode_raw, decode_image: the shape of a value; of an image height, width and channels, 1 or 3, and it is resized to that.
 	Shape []int `yaml:"shape,omitempty"`
 	// Parameters of a registered transform. Keys are lower-cased.
 	Params map[string]any `yaml:"params,omitempty"`

@@ -17,7 +17,7 @@ type Rule struct {
 	Previous string `yaml:"previous,omitempty"`
 	// How the file orders the elements: torch, torch_conv_transpose, torch_lstm or torch_gru (docs/weights.md). Empty: as here, and as in Keras.
 	Layout string `yaml:"layout,omitempty"`
-	// layout torch: the shape [channels, rows, columns] whose flattened elements a Linear takes, such as [16, 7, 7] behind convolutions. Here channels come last.
+	// layout torch: the shape whose flattened elements a Linear takes: channels, rows and columns, such as 16, 7, 7 behind convolutions. Here channels come last.
 	Flattened []int `yaml:"flattened,omitempty"`
 	// Order of the tensor's dimensions that makes the variable's, as NumPy's transpose, instead of a layout.
 	Transpose []int `yaml:"transpose,omitempty"`

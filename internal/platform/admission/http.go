@@ -132,7 +132,8 @@ func (c *httpConn) CloseWrite() error {
 	return nil
 }
 
-// count counts the lines of headers; false: there are too many. An empty line ends headers, but before the first line one means nothing.
+// count counts the lines of headers; false: there are too many. An empty line ends headers. It may also be before them, or their lines came
+// with the body of the request before: then what follows in b stays uncounted, as these did.
 func (c *httpConn) count(b []byte) bool {
 	for _, x := range b {
 		switch {
@@ -141,8 +142,8 @@ func (c *httpConn) count(b []byte) bool {
 			continue
 		case c.text:
 			c.lines++
-		case c.lines > 0:
-			c.begun = true
+		default: // behind it there may be a body
+			c.begun = c.lines > 0
 			return true
 		}
 		if c.text = false; c.lines > 1+MaxHeaderLines { // the first is the request's

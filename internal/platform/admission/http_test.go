@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -24,7 +25,15 @@ func serveHTTP(t *testing.T, secure bool) (dial func() net.Conn) {
 			fmt.Fprint(w, " trailers: ", r.Trailer)
 		}
 	})
-	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	var open sync.WaitGroup // connections; one that is refused lingers
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, now http.ConnState) {
+		switch now {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Done()
+		}
+	}}
 	dial = func() net.Conn { return nil }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,6 +52,7 @@ func serveHTTP(t *testing.T, secure bool) (dial func() net.Conn) {
 		if err := <-ended; err != http.ErrServerClosed {
 			t.Error(err)
 		}
+		open.Wait()
 	})
 	return func() net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
@@ -112,6 +122,30 @@ func TestHeaderLines(t *testing.T) {
 					}
 				}
 				_ = c.Close()
+			}
+		}
+	}
+}
+
+// A body counts as no header, wherever the request was split: here where its headers came with the request before, but for the last line end.
+func TestBodyOfLines(t *testing.T) {
+	body := strings.Repeat("x\n", 2*MaxHeaderLines)
+	request := requestOf(MaxHeaderLines, body)
+	head := len(request) - len(body)
+	for back := range 5 {
+		c := serveHTTP(t, false)()
+		replies := bufio.NewReader(c)
+		for i, sent := range []string{request + request[:head-back], request[head-back:]} {
+			if _, err := io.WriteString(c, sent); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(replies, nil)
+			if err != nil {
+				t.Fatalf("split %d before the body: %v", back, err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			if want := fmt.Sprint(len(body), false); string(got) != want || err != nil {
+				t.Errorf("split %d before the body: reply %d is %q, %v, expected %q", back, i, got, err, want)
 			}
 		}
 	}

@@ -1,0 +1,51 @@
+package inputs
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWholeNumbers: a whole number of JSON is an integer also where it is written with a point or an exponent; strings are as they are.
+func TestWholeNumbers(t *testing.T) {
+	columns := []ColumnSpec{{Name: "id", DType: "int64"}, {Name: "s", DType: "string"}, {Name: "y", Role: Label, Vocabulary: []string{"0", "8"}}}
+	read := func(id string) (tensors []NamedTensor, err error) {
+		line := `{"id": ` + id + `, "s": 8.0, "y": 8.0}`
+		ds, err := JSONL([]string{write(t, "t.jsonl", []byte(line))}, ArrowOptions{Columns: columns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it, err := ds.Iterate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer it.Close()
+		rec, err := it.Next(t.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer rec.Release()
+		tensors, err = Tensors(rec, ds.Schema())
+		for i := range tensors {
+			tensors[i].Tensor = tensors[i].Tensor.Clone()
+		}
+		return tensors, err
+	}
+	for id, want := range map[string]int64{"8": 8, "8.0": 8, "-8.00": -8, "8e2": 800, "-0.0": 0, "9223372036854775807": 9223372036854775807, "9007199254740992.0": 1 << 53} {
+		got, err := read(id)
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+			continue
+		}
+		if n := got[0].Tensor.Int(0); n != want {
+			t.Errorf("%s: got %d", id, n)
+		}
+		if s, y := string(got[1].Tensor.Strings[0]), got[2].Tensor.Int(0); s != "8.0" || y != 1 {
+			t.Errorf("got the text %q and class %d, expected 8.0 and 1", s, y)
+		}
+	}
+	for _, id := range []string{"8.5", "1e30", `"8.0"`} {
+		if _, err := read(id); err == nil || !strings.Contains(err.Error(), "is not an int64 number") {
+			t.Errorf("%s: got %v", id, err)
+		}
+	}
+}
