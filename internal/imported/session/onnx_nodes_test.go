@@ -124,6 +124,11 @@ func (r *report) add(t *testing.T, dir string) {
 		op, err = runNodeTest(t, frozen(t, dir))
 	}
 	switch {
+	case strings.HasPrefix(name, "test_bernoulli"): // other numbers are drawn: see TestRandomOperators
+		if errors.As(err, &u) {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.others++
 	case differs[name] != "":
 		if err == nil {
 			t.Errorf("%s passes: expected another answer, as %s", name, differs[name])
