@@ -20,7 +20,7 @@ func (p Prediction) String() string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// elements are those of a tensor as text: one of a scalar, else a list.
+// elements are a tensor's elements as text: a scalar's alone, else a list.
 func elements(t *tensor.Tensor) string {
 	var texts []string
 	for i := range min(t.Len(), printed) {

@@ -38,19 +38,13 @@ func decodedBy(t *testing.T, step TransformSpec, rows ...string) (NamedTensor, e
 		t.Fatal(err)
 	}
 	defer it.Close()
-	rec, err := it.Next(context.Background())
+	ts, err := nextTensors(t, it, ds.Schema())
 	if err != nil {
 		return none, err
-	}
-	defer rec.Release()
-	ts, err := Tensors(rec, ds.Schema())
-	if err != nil {
-		t.Fatal(err)
 	}
 	if ts[1].Name != "y" || ts[1].Tensor.Int(0) != 7 {
 		t.Errorf("the label: got %v", ts[1])
 	}
-	ts[0].Tensor = ts[0].Tensor.Clone()
 	return ts[0], nil
 }
 

@@ -60,20 +60,30 @@ func generate(t *testing.T, c ColumnSpec, values ...any) ([]NamedTensor, error) 
 		t.Fatal(err)
 	}
 	defer it.Close()
+	out, err := nextTensors(t, it, ds.Schema())
+	if err != nil {
+		return nil, err
+	}
+	_, err = it.Next(t.Context())
+	return out, err
+}
+
+// nextTensors returns copies of the tensors of the next record.
+func nextTensors(t *testing.T, it Iterator, s *Schema) ([]NamedTensor, error) {
+	t.Helper()
 	rec, err := it.Next(t.Context())
 	if err != nil {
 		return nil, err
 	}
 	defer rec.Release()
-	out, err := Tensors(rec, ds.Schema())
+	out, err := Tensors(rec, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range out {
 		out[i].Tensor = out[i].Tensor.Clone()
 	}
-	_, err = it.Next(t.Context())
-	return out, err
+	return out, nil
 }
 
 func TestGeneratorValues(t *testing.T) {

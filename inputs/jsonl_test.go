@@ -8,7 +8,7 @@ import (
 // TestWholeNumbers: a whole number of JSON is an integer also where it is written with a point or an exponent; strings are as they are.
 func TestWholeNumbers(t *testing.T) {
 	columns := []ColumnSpec{{Name: "id", DType: "int64"}, {Name: "s", DType: "string"}, {Name: "y", Role: Label, Vocabulary: []string{"0", "8"}}}
-	read := func(id string) (tensors []NamedTensor, err error) {
+	read := func(id string) ([]NamedTensor, error) {
 		line := `{"id": ` + id + `, "s": 8.0, "y": 8.0}`
 		ds, err := JSONL([]string{write(t, "t.jsonl", []byte(line))}, ArrowOptions{Columns: columns})
 		if err != nil {
@@ -19,16 +19,7 @@ func TestWholeNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer it.Close()
-		rec, err := it.Next(t.Context())
-		if err != nil {
-			return nil, err
-		}
-		defer rec.Release()
-		tensors, err = Tensors(rec, ds.Schema())
-		for i := range tensors {
-			tensors[i].Tensor = tensors[i].Tensor.Clone()
-		}
-		return tensors, err
+		return nextTensors(t, it, ds.Schema())
 	}
 	for id, want := range map[string]int64{"8": 8, "8.0": 8, "-8.00": -8, "8e2": 800, "-0.0": 0, "9223372036854775807": 9223372036854775807, "9007199254740992.0": 1 << 53} {
 		got, err := read(id)

@@ -29,7 +29,7 @@ def rows(model):
 
 
 class Net:
-    """Builds a graph of which each node has one result."""
+    """Builds a graph whose nodes have one result each."""
 
     def __init__(self):
         self.nodes, self.constants, self.random = [], [], np.random.default_rng(2)

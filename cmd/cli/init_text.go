@@ -197,7 +197,7 @@ func (d *draft) sayTransforms(say func(string, ...any), indent string) {
 // noID stands for an id that is missing.
 const noID = -1
 
-// numbered reports whether a column is a category whose values are numbers in the file; those of CSV are texts.
+// numbered reports whether a column is a category whose values are numbers in the file. Values of CSV are texts.
 func (d *draft) numbered(i int, u tabular.Use) bool {
 	return u == tabular.Category && d.p.Columns[i].Kind == tabular.Number && d.p.Form.Format != "csv"
 }

@@ -83,7 +83,7 @@ func (d drawing) stateless() bool { return d.op.Input("seed") >= 0 || d.op.Input
 
 // doubles returns the elements of a tensor of numbers as float64.
 func doubles(c call, t *tensor.Tensor) (v []float64, err error) {
-	if narrow(t) {
+	if half(t.DType) {
 		if t, err = recastTo(c, t, tensor.Float32); err != nil {
 			return nil, err
 		}
@@ -96,9 +96,6 @@ func doubles(c call, t *tensor.Tensor) (v []float64, err error) {
 	return tensor.Values[float64](t), nil
 }
 
-// narrow reports whether t is of a type that is converted to float32 and from it alone.
-func narrow(t *tensor.Tensor) bool { return t.DType == tensor.Float16 || t.DType == tensor.BFloat16 }
-
 // inDoubles returns room for the elements of t as float64, and what stores them. What is narrower than float32 is rounded to it first, as in TensorFlow.
 func inDoubles(c call, t *tensor.Tensor) (dst []float64, store func() error, err error) {
 	if t.DType == tensor.Float64 {
@@ -109,7 +106,7 @@ func inDoubles(c call, t *tensor.Tensor) (dst []float64, store func() error, err
 		return nil, nil, err
 	}
 	return tensor.Values[float64](wide), func() error {
-		if narrow(t) {
+		if half(t.DType) {
 			if wide, err = recastTo(c, wide, tensor.Float32); err != nil {
 				return err
 			}

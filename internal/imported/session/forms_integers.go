@@ -38,7 +38,7 @@ func (e *integerExpansion) cast(o graph.Output, d tensor.DType) graph.Output {
 // maxExact is how many products of 8 bits have a sum that float32 holds exactly.
 const maxExact = 1 << 24 / (255 * 255)
 
-// sums are those of the products, with the bias, as floats.
+// sums are the sums of products and the bias, as floats.
 func (e *integerExpansion) sums() graph.Output {
 	filter, out := e.in[1].Shape(), e.types[0].Shape
 	terms := 1

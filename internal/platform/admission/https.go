@@ -39,7 +39,7 @@ func (c *httpsConn) handshake() error {
 	return err
 }
 
-// likeHTTP reports whether a client's first bytes are those of a request without TLS.
+// likeHTTP reports whether a client's first bytes begin a request without TLS.
 func likeHTTP(b [5]byte) bool {
 	switch string(b[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO":

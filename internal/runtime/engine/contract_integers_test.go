@@ -202,7 +202,7 @@ func TestWeightsOfBytes(t *testing.T) {
 	check(q)
 }
 
-// TestWeightsOfBytesInTwoShapes: a variable is the weights of one product, and in another shape those of another one.
+// TestWeightsOfBytesInTwoShapes: two products have the same variable as weights, in different shapes.
 func TestWeightsOfBytesInTwoShapes(t *testing.T) {
 	vars := ok(NewVariables(device.NewHost()))
 	w := tensor.New(tensor.Int8, 4, 6)

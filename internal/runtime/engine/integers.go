@@ -96,7 +96,7 @@ func (t *integerInputs) product() kernels.ByteProduct {
 // byteWeights is the right operand of products of bytes, as the kernels read it.
 type byteWeights struct {
 	mu     sync.Mutex
-	made   atomic.Uint64 // of which version of the variable, plus 1
+	made   atomic.Uint64 // the version of the variable that it was made of, plus 1
 	packed *kernels.PackedBytes
 }
 

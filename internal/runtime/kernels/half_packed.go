@@ -11,7 +11,7 @@ import (
 type halfStrips struct {
 	half  Half
 	pairs bool
-	rows  []uint16 // strips as those of float32; nil for pairs
+	rows  []uint16 // strips laid out as in float32; nil for pairs
 }
 
 // HalfMatrix is a right operand of 16-bit numbers.

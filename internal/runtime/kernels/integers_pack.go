@@ -80,7 +80,7 @@ func (p *PackedBytes) Size() (k, n int) { return p.k, p.n }
 // Memory returns how many bytes the operand holds.
 func (p *PackedBytes) Memory() int64 { return int64(cap(p.data)) + 4*int64(cap(p.sums)) }
 
-// flip turns the elements of B into those of data.
+// flip turns elements of B into elements of data.
 func (p *PackedBytes) flip() byte {
 	if p.signed {
 		return 0
@@ -88,7 +88,7 @@ func (p *PackedBytes) flip() byte {
 	return 0x80
 }
 
-// shift is what the elements of data are smaller than those of B.
+// shift is how much smaller elements of data are than elements of B.
 func (p *PackedBytes) shift() int32 {
 	if p.signed {
 		return 0

@@ -121,7 +121,7 @@ func addHalves(x, y int64) int64 {
 	return int64(xHigh+yHigh)<<32 + int64(xLow+yLow)
 }
 
-// put stores two sums of row r, of which the second may be beyond the columns.
+// put stores two sums of row r. The second may be beyond the columns.
 func (t *byteTile) put(r, c, cols int, sums int64) {
 	row := unsafe.Add(t.sums, r*t.sumRow)
 	low, high := halves(sums)

@@ -47,7 +47,7 @@ func vnniTiles(cols int) []func(*byte) {
 	}
 }
 
-// byteTiles returns the micro-kernels of bytes at a level: those of AVX-512 need VNNI.
+// byteTiles returns the micro-kernels of bytes at a level. AVX-512 kernels need VNNI.
 func byteTiles(l Level) *byteTileSet {
 	switch {
 	case l >= AVX512 && cpu.X86.HasAVX512VNNI:

@@ -67,7 +67,7 @@ type tile struct {
 	*machine
 	rows, vectors int
 	packs         bool    // writes the rows of B that it reads to a packed strip
-	of            *format // of B's elements; nil: those of the sums
+	of            *format // of B's elements; nil: the sums' format
 	args          reg.GPVirtual
 	last          mask
 	acc           [][]reg.VecVirtual
