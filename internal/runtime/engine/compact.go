@@ -35,7 +35,7 @@ func (v *Variables) Compact() {
 
 // exact reports whether weights of the key are the variable's values and nothing else.
 func (k weightsKey) exact() bool {
-	return k.scale == nil && (k.as == tensor.Invalid || k.w != nil && k.w.dtype == k.as)
+	return k.as == tensor.Invalid || k.w != nil && k.w.dtype == k.as
 }
 
 // need brings the memory of variables back that Compact has given away. It is called before something reads them.

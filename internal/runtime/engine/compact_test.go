@@ -15,10 +15,10 @@ import (
 const matrixSize = 131
 
 // compactKinds are ways to read the variable w: packed in two ways, as it is, and to update it.
-var compactKinds = []string{"product", "transposed", "direct", "double"}
+var compactKinds = []string{"product", "transposed", "normalized", "direct", "double"}
 
 // compactProgram compiles one of the ways. Its result for a row with a single 1 in column 5 is row or column 5 of w,
-// that of "direct" is w.
+// that of "direct" is w. "normalized" is a convolution whose normalization doubles the row.
 func compactProgram(vars *Variables, kind string) *Program {
 	b := graph.NewBuilder(graph.New())
 	matrix, rows := fixedType(tensor.Float32, matrixSize, matrixSize), batchType(tensor.Float32, matrixSize)
@@ -27,6 +27,22 @@ func compactProgram(vars *Variables, kind string) *Program {
 	read := b.Read(w, matrix)
 	spec := Spec{Feeds: []graph.Output{x}}
 	switch kind {
+	case "normalized":
+		pixels := batchType(tensor.Float32, 1, 1, matrixSize)
+		x = b.Placeholder("pixels", pixels)
+		filter := b.Op("Reshape", "filter", fixedType(tensor.Float32, 1, 1, matrixSize, matrixSize), nil, read, b.Const("shape", ok(tensor.FromSlice([]int32{1, 1, matrixSize, matrixSize}, 4))))
+		y := b.Op("Conv2D", "conv", pixels, graph.Attrs{"strides": []int64{1, 1, 1, 1}, "padding": []byte("VALID")}, x, filter)
+		column := func(name string, v float32) graph.Output {
+			t := tensor.New(tensor.Float32, matrixSize)
+			for i := range tensor.Values[float32](t) {
+				tensor.Values[float32](t)[i] = v
+			}
+			return b.Const(name, t)
+		}
+		one := fixedType(tensor.Float32, matrixSize)
+		n := b.Node("FusedBatchNormV3", "y", []graph.Type{pixels, one, one, one, one, fixedType(tensor.Float32)}, graph.Attrs{"epsilon": float32(0), "is_training": false},
+			y, column("gamma", 4), column("beta", 0), column("mean", 0), column("variance", 4))
+		spec = Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{n.Out(0)}}
 	case "double":
 		spec.Targets = []*graph.Node{b.Node("AssignAddVariableOp", "add", nil, nil, w, read)}
 	case "direct":
@@ -47,6 +63,9 @@ type compactModel struct {
 // check runs a program and compares what it read.
 func (m *compactModel) check(kind string, p *Program) {
 	row := tensor.New(tensor.Float32, 1, matrixSize)
+	if kind == "normalized" {
+		row = tensor.New(tensor.Float32, 1, 1, 1, matrixSize)
+	}
 	tensor.Values[float32](row)[5] = 1
 	if err := p.Run(bg, 1, []*tensor.Tensor{row}); err != nil {
 		m.t.Fatal(err)
@@ -63,6 +82,10 @@ func (m *compactModel) check(kind string, p *Program) {
 		want = w
 	case "product":
 		want = w[5*matrixSize : 6*matrixSize]
+	case "normalized":
+		for _, v := range w[5*matrixSize : 6*matrixSize] {
+			want = append(want, 2*v)
+		}
 	case "transposed":
 		for i := range matrixSize {
 			want = append(want, w[i*matrixSize+5])
@@ -171,7 +194,7 @@ func TestCompactGivesBack(t *testing.T) {
 	raw := int64(len(m.w.Bytes))
 	rapid.Check(t, func(t *rapid.T) {
 		m.t = t
-		kind := rapid.SampledFrom([]string{"product", "transposed"}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{"product", "transposed", "normalized"}).Draw(t, "kind")
 		p := compactProgram(m.vars, kind)
 		m.check(kind, p)
 		before := m.vars.Memory()
@@ -179,7 +202,7 @@ func TestCompactGivesBack(t *testing.T) {
 		if got := m.vars.Memory(); got != before-raw {
 			t.Fatalf("%d bytes, %d before: expected %d less", got, before, raw)
 		}
-		other := map[string]string{"product": "transposed", "transposed": "product"}[kind]
+		other := map[string]string{"product": "transposed", "transposed": "product", "normalized": "transposed"}[kind]
 		o := compactProgram(m.vars, other)
 		if m.check(other, o); o.Close() != nil {
 			t.Fatal("close")

@@ -135,8 +135,7 @@ func conv[T kernels.Float](r role, k convKind, f convKernel[T]) compileFunc {
 					if dst.n == 0 {
 						return nil
 					}
-					filter, bias := w.filter(win.Window)
-					kernels.Conv2DPacked(win.Window, view[T](dst), view[T](a), filter, kernelEpilogue(t, bias))
+					kernels.Conv2DPacked(win.Window, view[T](dst), view[T](a), w.filter(win.Window), w.epilogue())
 					return nil
 				}, nil
 			}
@@ -145,7 +144,7 @@ func conv[T kernels.Float](r role, k convKind, f convKernel[T]) compileFunc {
 			if dst.n == 0 {
 				return nil
 			}
-			e := kernelEpilogue[T](t, nil)
+			e := kernelEpilogue[T](t)
 			f(win, view[T](dst), view[T](a), view[T](b), e.Bias, e.Relu)
 			return nil
 		}, t.plain()

@@ -82,10 +82,10 @@ func (t *epilogue) plain() error {
 	return nil
 }
 
-// epilogue returns the kernels' form; norm is in the weights and gives the bias.
-func kernelEpilogue[T kernels.Float](t *epilogue, bias []T) kernels.Epilogue[T] {
-	e := kernels.Epilogue[T]{Bias: bias, Relu: t.relu}
-	if t.bias != nil && t.norm == nil {
+// kernelEpilogue returns the kernels' form but for the normalization.
+func kernelEpilogue[T kernels.Float](t *epilogue) kernels.Epilogue[T] {
+	e := kernels.Epilogue[T]{Relu: t.relu}
+	if t.bias != nil {
 		e.Bias = view[T](t.bias)
 	}
 	if t.add != nil {

@@ -141,11 +141,7 @@ func packBytes(c *binding) *bytePacker {
 
 // operand returns the weights, made anew where the variable has changed.
 func (p *bytePacker) operand() *kernels.PackedBytes {
-	version := uint64(1)
-	if p.source != nil {
-		version += p.source.version
-	}
-	w := p.byteWeights
+	w, version := p.byteWeights, versionOf(p.source)
 	if w.made.Load() != version {
 		if p.source != nil {
 			p.shared.need(p.source)

@@ -60,15 +60,14 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	if !p.ta {
 		if w := packWeights[T](c, t, p.tb); w != nil {
 			return func() error {
-				packed, bias := w.operand()
-				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: packed, C: view[T](out), LDC: p.n, Epilogue: kernelEpilogue(t, bias)})
+				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: w.operand(), C: view[T](out), LDC: p.n, Epilogue: w.epilogue()})
 				return nil
 			}, nil
 		}
 	}
 	return func() error {
 		g := gemmArgs(p, view[T](out), view[T](a), view[T](b))
-		e := kernelEpilogue[T](t, nil)
+		e := kernelEpilogue[T](t)
 		g.Bias, g.Relu = e.Bias, e.Relu
 		kernels.Gemm(g)
 		return nil

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -11,14 +10,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// weights are the right operand of a product, or a filter, in the forms that the kernels read, with a batch
-// normalization folded in.
+// weights are the right operand of a product, or a filter, in the forms that the kernels read.
 type weights[T kernels.Float] struct {
 	mu     sync.Mutex
-	made   atomic.Uint64           // of which versions of the variables, plus 1
+	made   atomic.Uint64           // of which version of the variable, plus 1
 	packed *kernels.PackedB[T]     // of a product
 	forms  *kernels.FilterForms[T] // of a convolution
-	bias   []T                     // nil without normalization
 	as     tensor.DType            // of 16 bits, which the weights are taken as; Invalid: they are as they are
 }
 
@@ -65,15 +62,15 @@ type packed interface {
 	unpack(raw []byte)
 }
 
-// weightsKey says what weights are made of. Constants have no variable.
+// weightsKey says what weights are made of.
 type weightsKey struct {
-	w, bias, scale, offset, mean, variance *variable
-	epsilon                                float64
-	transposed                             bool
-	columns                                int          // of w as the op sees it, which may have another shape
-	as                                     tensor.DType // see weights
-	exactly                                bool         // what they are multiplied by is of that type too
-	level                                  kernels.Level
+	w          *variable
+	filter     bool // of a convolution
+	transposed bool
+	columns    int          // of w as the op sees it, which may have another shape
+	as         tensor.DType // see weights
+	exactly    bool         // what they are multiplied by is of that type too
+	level      kernels.Level
 }
 
 // sharedWeights are packed variables, used by all programs that only read these.
@@ -126,10 +123,10 @@ func (s *sharedWeights) release(key weightsKey) {
 type packer[T kernels.Float] struct {
 	*weights[T]
 	shared  *sharedWeights
-	sources []*variable
+	source  *variable // nil for a constant
 	w       *value
-	bias    *value // folded into the normalization
-	norm    *norm
+	tail    *epilogue
+	norm    *steadyNorm[T] // nil, or that of the epilogue
 	trans   bool
 	exactly bool       // see weightsKey
 	taps    func() []T // filter
@@ -137,46 +134,28 @@ type packer[T kernels.Float] struct {
 
 // packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
 func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
-	p := &packer[T]{shared: c.shared, w: c.in[1], trans: trans, norm: t.norm}
-	p.taps = func() []T { // also later, for another form, when Compact may have given the variable's memory back
-		p.shared.need(p.sources...)
-		return p.scaled()
-	}
-	as, _ := asWeights(c.node)
-	exactly := as != tensor.Invalid && c.node.Attrs[OperandsType] == HalfType(as)
-	key := weightsKey{transposed: trans, as: as, exactly: exactly, level: kernels.ActiveLevel()}
-	p.exactly = exactly
-	key.columns = weightColumns(p.w)
-	parts := []**variable{&key.w}
-	inputs := c.op.in[1:2]
-	if !columnsKnown(p.w.typ.Shape) {
+	v, ok := steady(c.op.in[1], c.changing)
+	if !ok || !columnsKnown(c.in[1].typ.Shape) {
 		return nil
 	}
+	p := &packer[T]{shared: c.shared, source: v, w: c.in[1], tail: t, trans: trans}
 	if t.norm != nil {
-		key.epsilon = t.norm.epsilon
-		parts = append(parts, &key.scale, &key.offset, &key.mean, &key.variance)
-		if t.bias != nil {
-			p.bias = t.bias
-			parts = append([]**variable{&key.w, &key.bias}, parts[1:]...)
-		}
-		inputs = c.op.in[1 : 1+len(parts)]
-	}
-	constants := false
-	for i, in := range inputs {
-		v, ok := steady(in, c.changing)
-		if !ok {
+		if p.norm = newSteadyNorm[T](c, t); p.norm == nil {
 			return nil
 		}
-		if constants = constants || v == nil; v != nil {
-			*parts[i] = v
-			p.sources = append(p.sources, v)
-		}
 	}
-	if constants { // whose memory is the program's
+	p.taps = func() []T { // also later, for another form, when Compact may have given the variable's memory back
+		p.need()
+		return p.values()
+	}
+	as, _ := asWeights(c.node)
+	if v == nil { // its memory is the program's
 		p.weights = &weights[T]{as: as}
 		c.own = append(c.own, p.weights)
 		return p
 	}
+	p.exactly = as != tensor.Invalid && c.node.Attrs[OperandsType] == HalfType(as)
+	key := weightsKey{w: v, filter: p.w.typ.Shape.Rank() == 4, transposed: trans, columns: weightColumns(p.w), as: as, exactly: p.exactly, level: kernels.ActiveLevel()}
 	p.weights = c.shared.acquire(key, func() packed { return &weights[T]{as: as} }).(*weights[T])
 	c.weights = append(c.weights, key)
 	if key.exact() {
@@ -201,49 +180,69 @@ func steady(in port, written map[*variable]bool) (*variable, bool) {
 	return o.reads, o.reads != nil && !written[o.reads]
 }
 
-// operand returns the weights as the right operand of a product, and what is added to its columns.
-func (p *packer[T]) operand() (*kernels.PackedB[T], []T) {
+// operand returns the weights as the right operand of a product.
+func (p *packer[T]) operand() *kernels.PackedB[T] {
 	p.refresh(func() {
 		k, n := p.matrix()
 		ld := n
 		if p.trans {
 			k, n = n, k
 		}
-		if h, ok := kernels.HalfOf(p.as); ok && p.norm == nil {
+		if h, ok := kernels.HalfOf(p.as); ok {
 			p.weights.packed = p.packHalves(h, ld, k, n)
 			return
 		}
-		p.weights.packed = kernels.PackB(p.scaled(), ld, k, n, p.trans)
+		p.weights.packed = kernels.PackB(p.values(), ld, k, n, p.trans)
 	})
-	return p.weights.packed, p.weights.bias
+	return p.weights.packed
 }
 
-// filter returns the weights as a filter, and what is added to its channels.
-func (p *packer[T]) filter(win kernels.Window) (kernels.Filter[T], []T) {
+// filter returns the weights as a filter.
+func (p *packer[T]) filter(win kernels.Window) kernels.Filter[T] {
 	p.refresh(func() { p.weights.forms = kernels.NewFilterForms[T](win) })
-	return kernels.Filter[T]{Forms: p.weights.forms, Taps: p.taps}, p.weights.bias
+	return kernels.Filter[T]{Forms: p.weights.forms, Taps: p.taps}
 }
 
-// refresh calls make where the variables have changed. No run changes them while another one reads them, so that weights are not made
+// epilogue returns the kernels' form of what follows.
+func (p *packer[T]) epilogue() kernels.Epilogue[T] {
+	e := kernelEpilogue[T](p.tail)
+	if p.norm != nil {
+		e.Scale, e.Bias = p.norm.columns()
+	}
+	return e
+}
+
+// refresh calls make where the variable has changed. No run changes it while another one reads it, so that weights are not made
 // again under a kernel.
 func (p *packer[T]) refresh(make func()) {
-	version := uint64(1)
-	for _, v := range p.sources {
-		version += v.version
-	}
-	w := p.weights
+	w, version := p.weights, versionOf(p.source)
 	if w.made.Load() != version {
-		p.shared.need(p.sources...)
+		p.need()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.made.Load() != version {
-			if w.bias = nil; p.norm != nil {
-				_, w.bias = p.fold()
-			}
 			make()
 			w.made.Store(version)
 		}
 	}
+}
+
+// need brings the variable's memory back.
+func (p *packer[T]) need() {
+	if p.source != nil {
+		p.shared.need(p.source)
+	}
+}
+
+// versionOf sums the versions of variables, plus 1. Constants, which are nil, have none.
+func versionOf(all ...*variable) uint64 {
+	version := uint64(1)
+	for _, v := range all {
+		if v != nil {
+			version += v.version
+		}
+	}
+	return version
 }
 
 // matrix returns the rows and columns of the weights as they lie.
@@ -259,31 +258,4 @@ func columnsKnown(s graph.Shape) bool { return s.Rank() > 0 && s.Dims[s.Rank()-1
 func weightColumns(w *value) int {
 	dims := w.typ.Shape.Dims
 	return dims[len(dims)-1].Const
-}
-
-// scaled returns the weights: columns times scale/sqrt(variance+epsilon) where a normalization follows.
-func (p *packer[T]) scaled() []T {
-	w := p.values()
-	if p.norm == nil {
-		return w
-	}
-	scale, _ := p.fold()
-	scaled := make([]T, len(w))
-	kernels.ScaleShift(scaled, w, scale, make([]T, len(scale)), false)
-	return scaled
-}
-
-// fold returns the factor and the summand of each column.
-func (p *packer[T]) fold() (scale, shift []T) {
-	_, n := p.matrix()
-	scale, shift = make([]T, n), make([]T, n)
-	gamma, beta, mean, variance := view[T](p.norm.scale), view[T](p.norm.offset), view[T](p.norm.mean), view[T](p.norm.variance)
-	for i := range n {
-		s, b := float64(gamma[i])/math.Sqrt(float64(variance[i])+p.norm.epsilon), 0.0
-		if p.bias != nil {
-			b = float64(view[T](p.bias)[i])
-		}
-		scale[i], shift[i] = T(s), T(float64(beta[i])+(b-float64(mean[i]))*s)
-	}
-	return scale, shift
 }

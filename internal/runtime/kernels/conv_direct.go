@@ -191,6 +191,9 @@ func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n, cols 
 	} else {
 		t.b, t.bK = unsafe.Pointer(&c.w[n]), c.OutC*size
 	}
+	if c.Scale != nil {
+		t.scale = unsafe.Pointer(&c.Scale[n])
+	}
 	if c.Bias != nil {
 		t.bias = unsafe.Pointer(&c.Bias[n])
 	}

@@ -53,23 +53,30 @@ partial1:
 summed1:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled2
+	JE           byAlpha2
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha2:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled2
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled2:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased2
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased2:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added2
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added2:
@@ -164,15 +171,21 @@ partial3:
 summed3:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled4
+	JE           byAlpha4
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha4:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled4
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled4:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased4
 	VMASKMOVPS (CX), Y0, Y3
@@ -180,12 +193,14 @@ scaled4:
 	VADDPS     Y3, Y2, Y2
 
 biased4:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added4
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added4:
@@ -200,13 +215,13 @@ clipped4:
 	CMPQ    64(AX), $0x08
 	JNE     part4
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored4
 
 part4:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored4:
@@ -283,16 +298,23 @@ partial6:
 summed6:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled7
+	JE           byAlpha7
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
+byAlpha7:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled7
+	VMASKMOVPS (CX), Y0, Y4
+	VMULPS     Y4, Y1, Y1
+	VMULPS     Y4, Y2, Y2
+	VMULPS     Y4, Y3, Y3
+
 scaled7:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased7
 	VMASKMOVPS (CX), Y0, Y4
@@ -301,15 +323,17 @@ scaled7:
 	VADDPS     Y4, Y3, Y3
 
 biased7:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added7
-	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
 added7:
@@ -325,17 +349,17 @@ clipped7:
 	CMPQ    64(AX), $0x08
 	JNE     part7
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	JMP     stored7
 
 part7:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
 stored7:
@@ -420,17 +444,25 @@ partial9:
 summed9:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled10
+	JE           byAlpha10
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha10:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled10
+	VMASKMOVPS (CX), Y0, Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y3, Y3
+	VMULPS     Y5, Y4, Y4
+
 scaled10:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased10
 	VMASKMOVPS (CX), Y0, Y5
@@ -440,18 +472,20 @@ scaled10:
 	VADDPS     Y5, Y4, Y4
 
 biased10:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added10
-	VMASKMOVPS (DX), Y0, Y5
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added10:
@@ -468,21 +502,21 @@ clipped10:
 	CMPQ    64(AX), $0x08
 	JNE     part10
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
 	JMP     stored10
 
 part10:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
 stored10:
@@ -574,7 +608,7 @@ partial12:
 summed12:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled13
+	JE           byAlpha13
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -582,10 +616,19 @@ summed12:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
+byAlpha13:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled13
+	VMASKMOVPS (CX), Y0, Y6
+	VMULPS     Y6, Y1, Y1
+	VMULPS     Y6, Y2, Y2
+	VMULPS     Y6, Y3, Y3
+	VMULPS     Y6, Y4, Y4
+	VMULPS     Y6, Y5, Y5
+
 scaled13:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased13
 	VMASKMOVPS (CX), Y0, Y6
@@ -596,21 +639,23 @@ scaled13:
 	VADDPS     Y6, Y5, Y5
 
 biased13:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added13
-	VMASKMOVPS (DX), Y0, Y6
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
 added13:
@@ -628,25 +673,25 @@ clipped13:
 	CMPQ    64(AX), $0x08
 	JNE     part13
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	JMP     stored13
 
 part13:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
 stored13:
@@ -751,7 +796,7 @@ partial15:
 summed15:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled16
+	JE           byAlpha16
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -760,10 +805,20 @@ summed15:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha16:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled16
+	VMASKMOVPS (CX), Y0, Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y5, Y5
+	VMULPS     Y7, Y6, Y6
+
 scaled16:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased16
 	VMASKMOVPS (CX), Y0, Y7
@@ -775,24 +830,26 @@ scaled16:
 	VADDPS     Y7, Y6, Y6
 
 biased16:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added16
-	VMASKMOVPS (DX), Y0, Y7
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added16:
@@ -811,29 +868,29 @@ clipped16:
 	CMPQ    64(AX), $0x08
 	JNE     part16
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
 	JMP     stored16
 
 part16:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
 stored16:
@@ -945,7 +1002,7 @@ partial18:
 summed18:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled19
+	JE           byAlpha19
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -955,10 +1012,21 @@ summed18:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
+byAlpha19:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled19
+	VMASKMOVPS (CX), Y0, Y8
+	VMULPS     Y8, Y1, Y1
+	VMULPS     Y8, Y2, Y2
+	VMULPS     Y8, Y3, Y3
+	VMULPS     Y8, Y4, Y4
+	VMULPS     Y8, Y5, Y5
+	VMULPS     Y8, Y6, Y6
+	VMULPS     Y8, Y7, Y7
+
 scaled19:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased19
 	VMASKMOVPS (CX), Y0, Y8
@@ -971,27 +1039,29 @@ scaled19:
 	VADDPS     Y8, Y7, Y7
 
 biased19:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added19
-	VMASKMOVPS (DX), Y0, Y8
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y7, Y7
 
 added19:
@@ -1011,33 +1081,33 @@ clipped19:
 	CMPQ    64(AX), $0x08
 	JNE     part19
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	JMP     stored19
 
 part19:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
 
 stored19:
@@ -1156,7 +1226,7 @@ partial21:
 summed21:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled22
+	JE           byAlpha22
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -1167,10 +1237,22 @@ summed21:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha22:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled22
+	VMASKMOVPS (CX), Y0, Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y7, Y7
+	VMULPS     Y9, Y8, Y8
+
 scaled22:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased22
 	VMASKMOVPS (CX), Y0, Y9
@@ -1184,30 +1266,32 @@ scaled22:
 	VADDPS     Y9, Y8, Y8
 
 biased22:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added22
-	VMASKMOVPS (DX), Y0, Y9
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added22:
@@ -1228,37 +1312,37 @@ clipped22:
 	CMPQ    64(AX), $0x08
 	JNE     part22
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
 	JMP     stored22
 
 part22:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
 
 stored22:
@@ -1384,7 +1468,7 @@ partial24:
 summed24:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled25
+	JE           byAlpha25
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1396,10 +1480,23 @@ summed24:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
+byAlpha25:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled25
+	VMASKMOVPS (CX), Y0, Y10
+	VMULPS     Y10, Y1, Y1
+	VMULPS     Y10, Y2, Y2
+	VMULPS     Y10, Y3, Y3
+	VMULPS     Y10, Y4, Y4
+	VMULPS     Y10, Y5, Y5
+	VMULPS     Y10, Y6, Y6
+	VMULPS     Y10, Y7, Y7
+	VMULPS     Y10, Y8, Y8
+	VMULPS     Y10, Y9, Y9
+
 scaled25:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased25
 	VMASKMOVPS (CX), Y0, Y10
@@ -1414,33 +1511,35 @@ scaled25:
 	VADDPS     Y10, Y9, Y9
 
 biased25:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added25
-	VMASKMOVPS (DX), Y0, Y10
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y9, Y9
 
 added25:
@@ -1462,41 +1561,41 @@ clipped25:
 	CMPQ    64(AX), $0x08
 	JNE     part25
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	JMP     stored25
 
 part25:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
 
 stored25:
@@ -1629,7 +1728,7 @@ partial27:
 summed27:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled28
+	JE           byAlpha28
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -1642,10 +1741,24 @@ summed27:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha28:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled28
+	VMASKMOVPS (CX), Y0, Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y9, Y9
+	VMULPS     Y11, Y10, Y10
+
 scaled28:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased28
 	VMASKMOVPS (CX), Y0, Y11
@@ -1661,36 +1774,38 @@ scaled28:
 	VADDPS     Y11, Y10, Y10
 
 biased28:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added28
-	VMASKMOVPS (DX), Y0, Y11
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added28:
@@ -1713,45 +1828,45 @@ clipped28:
 	CMPQ    64(AX), $0x08
 	JNE     part28
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
 	JMP     stored28
 
 part28:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
 
 stored28:
@@ -1897,7 +2012,7 @@ partial30:
 summed30:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled31
+	JE           byAlpha31
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -1911,10 +2026,25 @@ summed30:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
+byAlpha31:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled31
+	VMASKMOVPS (CX), Y0, Y12
+	VMULPS     Y12, Y1, Y1
+	VMULPS     Y12, Y2, Y2
+	VMULPS     Y12, Y3, Y3
+	VMULPS     Y12, Y4, Y4
+	VMULPS     Y12, Y5, Y5
+	VMULPS     Y12, Y6, Y6
+	VMULPS     Y12, Y7, Y7
+	VMULPS     Y12, Y8, Y8
+	VMULPS     Y12, Y9, Y9
+	VMULPS     Y12, Y10, Y10
+	VMULPS     Y12, Y11, Y11
+
 scaled31:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased31
 	VMASKMOVPS (CX), Y0, Y12
@@ -1931,39 +2061,41 @@ scaled31:
 	VADDPS     Y12, Y11, Y11
 
 biased31:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added31
-	VMASKMOVPS (DX), Y0, Y12
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
 added31:
@@ -1987,49 +2119,49 @@ clipped31:
 	CMPQ    64(AX), $0x08
 	JNE     part31
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	JMP     stored31
 
 part31:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
 
 stored31:
@@ -2182,7 +2314,7 @@ partial33:
 summed33:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled34
+	JE           byAlpha34
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -2197,10 +2329,26 @@ summed33:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha34:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled34
+	VMASKMOVPS (CX), Y0, Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y11, Y11
+	VMULPS     Y13, Y12, Y12
+
 scaled34:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased34
 	VMASKMOVPS (CX), Y0, Y13
@@ -2218,42 +2366,44 @@ scaled34:
 	VADDPS     Y13, Y12, Y12
 
 biased34:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added34
-	VMASKMOVPS (DX), Y0, Y13
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y11, Y11
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added34:
@@ -2278,53 +2428,53 @@ clipped34:
 	CMPQ    64(AX), $0x08
 	JNE     part34
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y12, (CX)
 	JMP     stored34
 
 part34:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y12, Y0, (CX)
 
 stored34:
@@ -2409,23 +2559,30 @@ summed35:
 	VADDPS       Y8, Y1, Y1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled36
+	JE           byAlpha36
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha36:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled36
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled36:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased36
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased36:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added36
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added36:
@@ -2525,15 +2682,21 @@ summed37:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled38
+	JE           byAlpha38
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha38:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled38
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled38:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased38
 	VMASKMOVPS (CX), Y0, Y3
@@ -2541,12 +2704,14 @@ scaled38:
 	VADDPS     Y3, Y2, Y2
 
 biased38:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added38
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added38:
@@ -2561,13 +2726,13 @@ clipped38:
 	CMPQ    64(AX), $0x08
 	JNE     part38
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored38
 
 part38:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored38:
@@ -2635,23 +2800,30 @@ partial39:
 summed39:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled40
+	JE           byAlpha40
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha40:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled40
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled40:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased40
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased40:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added40
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added40:
@@ -2740,15 +2912,21 @@ partial41:
 summed41:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled42
+	JE           byAlpha42
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha42:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled42
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled42:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased42
 	VMASKMOVPS (CX), Y0, Y3
@@ -2756,12 +2934,14 @@ scaled42:
 	VADDPS     Y3, Y2, Y2
 
 biased42:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added42
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added42:
@@ -2776,13 +2956,13 @@ clipped42:
 	CMPQ    64(AX), $0x08
 	JNE     part42
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored42
 
 part42:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored42:
@@ -2871,16 +3051,23 @@ partial44:
 summed44:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled45
+	JE           byAlpha45
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
+byAlpha45:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled45
+	VMASKMOVPS (CX), Y0, Y4
+	VMULPS     Y4, Y1, Y1
+	VMULPS     Y4, Y2, Y2
+	VMULPS     Y4, Y3, Y3
+
 scaled45:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased45
 	VMASKMOVPS (CX), Y0, Y4
@@ -2889,15 +3076,17 @@ scaled45:
 	VADDPS     Y4, Y3, Y3
 
 biased45:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added45
-	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
 added45:
@@ -2913,17 +3102,17 @@ clipped45:
 	CMPQ    64(AX), $0x08
 	JNE     part45
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	JMP     stored45
 
 part45:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
 stored45:
@@ -3020,17 +3209,25 @@ partial47:
 summed47:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled48
+	JE           byAlpha48
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha48:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled48
+	VMASKMOVPS (CX), Y0, Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y3, Y3
+	VMULPS     Y5, Y4, Y4
+
 scaled48:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased48
 	VMASKMOVPS (CX), Y0, Y5
@@ -3040,18 +3237,20 @@ scaled48:
 	VADDPS     Y5, Y4, Y4
 
 biased48:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added48
-	VMASKMOVPS (DX), Y0, Y5
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added48:
@@ -3068,21 +3267,21 @@ clipped48:
 	CMPQ    64(AX), $0x08
 	JNE     part48
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
 	JMP     stored48
 
 part48:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
 stored48:
@@ -3186,7 +3385,7 @@ partial50:
 summed50:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled51
+	JE           byAlpha51
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -3194,10 +3393,19 @@ summed50:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
+byAlpha51:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled51
+	VMASKMOVPS (CX), Y0, Y6
+	VMULPS     Y6, Y1, Y1
+	VMULPS     Y6, Y2, Y2
+	VMULPS     Y6, Y3, Y3
+	VMULPS     Y6, Y4, Y4
+	VMULPS     Y6, Y5, Y5
+
 scaled51:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased51
 	VMASKMOVPS (CX), Y0, Y6
@@ -3208,21 +3416,23 @@ scaled51:
 	VADDPS     Y6, Y5, Y5
 
 biased51:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added51
-	VMASKMOVPS (DX), Y0, Y6
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
 added51:
@@ -3240,25 +3450,25 @@ clipped51:
 	CMPQ    64(AX), $0x08
 	JNE     part51
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	JMP     stored51
 
 part51:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
 stored51:
@@ -3375,7 +3585,7 @@ partial53:
 summed53:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled54
+	JE           byAlpha54
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3384,10 +3594,20 @@ summed53:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha54:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled54
+	VMASKMOVPS (CX), Y0, Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y5, Y5
+	VMULPS     Y7, Y6, Y6
+
 scaled54:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased54
 	VMASKMOVPS (CX), Y0, Y7
@@ -3399,24 +3619,26 @@ scaled54:
 	VADDPS     Y7, Y6, Y6
 
 biased54:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added54
-	VMASKMOVPS (DX), Y0, Y7
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added54:
@@ -3435,29 +3657,29 @@ clipped54:
 	CMPQ    64(AX), $0x08
 	JNE     part54
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
 	JMP     stored54
 
 part54:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
 stored54:
@@ -3518,15 +3740,22 @@ partial55:
 summed55:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled56
+	JE           byAlpha56
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha56:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled56
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled56:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased56
 	VMOVUPS    (CX), Y3
@@ -3535,10 +3764,12 @@ scaled56:
 	VADDPS     Y3, Y2, Y2
 
 biased56:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added56
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added56:
@@ -3626,17 +3857,26 @@ partial57:
 summed57:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled58
+	JE           byAlpha58
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha58:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled58
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled58:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased58
 	VMOVUPS    (CX), Y5
@@ -3647,14 +3887,16 @@ scaled58:
 	VADDPS     Y5, Y4, Y4
 
 biased58:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added58
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added58:
@@ -3672,7 +3914,7 @@ clipped58:
 	JNE     part58
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored58
@@ -3680,7 +3922,7 @@ clipped58:
 part58:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -3769,7 +4011,7 @@ partial60:
 summed60:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled61
+	JE           byAlpha61
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3778,10 +4020,21 @@ summed60:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha61:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled61
+	VMOVUPS    (CX), Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y6, Y6
+
 scaled61:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased61
 	VMOVUPS    (CX), Y7
@@ -3794,18 +4047,20 @@ scaled61:
 	VADDPS     Y7, Y6, Y6
 
 biased61:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added61
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added61:
@@ -3825,10 +4080,10 @@ clipped61:
 	JNE     part61
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
 	JMP     stored61
@@ -3836,10 +4091,10 @@ clipped61:
 part61:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
@@ -3939,7 +4194,7 @@ partial63:
 summed63:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled64
+	JE           byAlpha64
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3950,10 +4205,23 @@ summed63:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha64:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled64
+	VMOVUPS    (CX), Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y8, Y8
+
 scaled64:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased64
 	VMOVUPS    (CX), Y9
@@ -3968,22 +4236,24 @@ scaled64:
 	VADDPS     Y9, Y8, Y8
 
 biased64:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added64
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added64:
@@ -4005,13 +4275,13 @@ clipped64:
 	JNE     part64
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
 	JMP     stored64
@@ -4019,13 +4289,13 @@ clipped64:
 part64:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
@@ -4135,7 +4405,7 @@ partial66:
 summed66:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled67
+	JE           byAlpha67
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -4148,10 +4418,25 @@ summed66:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha67:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled67
+	VMOVUPS    (CX), Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y10, Y10
+
 scaled67:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased67
 	VMOVUPS    (CX), Y11
@@ -4168,26 +4453,28 @@ scaled67:
 	VADDPS     Y11, Y10, Y10
 
 biased67:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added67
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added67:
@@ -4211,16 +4498,16 @@ clipped67:
 	JNE     part67
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
 	JMP     stored67
@@ -4228,16 +4515,16 @@ clipped67:
 part67:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
@@ -4363,7 +4650,7 @@ partial69:
 summed69:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled70
+	JE           byAlpha70
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -4378,10 +4665,27 @@ summed69:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha70:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled70
+	VMOVUPS    (CX), Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y12, Y12
+
 scaled70:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased70
 	VMOVUPS    (CX), Y13
@@ -4400,30 +4704,32 @@ scaled70:
 	VADDPS     Y13, Y12, Y12
 
 biased70:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added70
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPS     (DX), Y11, Y11
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added70:
@@ -4449,19 +4755,19 @@ clipped70:
 	JNE     part70
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
 	JMP     stored70
@@ -4469,19 +4775,19 @@ clipped70:
 part70:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
@@ -4564,15 +4870,22 @@ summed71:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled72
+	JE           byAlpha72
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha72:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled72
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled72:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased72
 	VMOVUPS    (CX), Y3
@@ -4581,10 +4894,12 @@ scaled72:
 	VADDPS     Y3, Y2, Y2
 
 biased72:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added72
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added72:
@@ -4684,17 +4999,26 @@ summed73:
 	VADDPS       Y8, Y4, Y4
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled74
+	JE           byAlpha74
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha74:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled74
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled74:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased74
 	VMOVUPS    (CX), Y5
@@ -4705,14 +5029,16 @@ scaled74:
 	VADDPS     Y5, Y4, Y4
 
 biased74:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added74
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added74:
@@ -4730,7 +5056,7 @@ clipped74:
 	JNE     part74
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored74
@@ -4738,7 +5064,7 @@ clipped74:
 part74:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -4814,15 +5140,22 @@ partial75:
 summed75:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled76
+	JE           byAlpha76
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha76:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled76
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled76:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased76
 	VMOVUPS    (CX), Y3
@@ -4831,10 +5164,12 @@ scaled76:
 	VADDPS     Y3, Y2, Y2
 
 biased76:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added76
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added76:
@@ -4936,17 +5271,26 @@ partial77:
 summed77:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled78
+	JE           byAlpha78
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha78:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled78
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled78:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased78
 	VMOVUPS    (CX), Y5
@@ -4957,14 +5301,16 @@ scaled78:
 	VADDPS     Y5, Y4, Y4
 
 biased78:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added78
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added78:
@@ -4982,7 +5328,7 @@ clipped78:
 	JNE     part78
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored78
@@ -4990,7 +5336,7 @@ clipped78:
 part78:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -5093,7 +5439,7 @@ partial80:
 summed80:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled81
+	JE           byAlpha81
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -5102,10 +5448,21 @@ summed80:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha81:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled81
+	VMOVUPS    (CX), Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y6, Y6
+
 scaled81:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased81
 	VMOVUPS    (CX), Y7
@@ -5118,18 +5475,20 @@ scaled81:
 	VADDPS     Y7, Y6, Y6
 
 biased81:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added81
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added81:
@@ -5149,10 +5508,10 @@ clipped81:
 	JNE     part81
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
 	JMP     stored81
@@ -5160,10 +5519,10 @@ clipped81:
 part81:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
@@ -5277,7 +5636,7 @@ partial83:
 summed83:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled84
+	JE           byAlpha84
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -5288,10 +5647,23 @@ summed83:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha84:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled84
+	VMOVUPS    (CX), Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y8, Y8
+
 scaled84:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased84
 	VMOVUPS    (CX), Y9
@@ -5306,22 +5678,24 @@ scaled84:
 	VADDPS     Y9, Y8, Y8
 
 biased84:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added84
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added84:
@@ -5343,13 +5717,13 @@ clipped84:
 	JNE     part84
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
 	JMP     stored84
@@ -5357,13 +5731,13 @@ clipped84:
 part84:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
@@ -5487,7 +5861,7 @@ partial86:
 summed86:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled87
+	JE           byAlpha87
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -5500,10 +5874,25 @@ summed86:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha87:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled87
+	VMOVUPS    (CX), Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y10, Y10
+
 scaled87:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased87
 	VMOVUPS    (CX), Y11
@@ -5520,26 +5909,28 @@ scaled87:
 	VADDPS     Y11, Y10, Y10
 
 biased87:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added87
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added87:
@@ -5563,16 +5954,16 @@ clipped87:
 	JNE     part87
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
 	JMP     stored87
@@ -5580,16 +5971,16 @@ clipped87:
 part87:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
@@ -5729,7 +6120,7 @@ partial89:
 summed89:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled90
+	JE           byAlpha90
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -5744,10 +6135,27 @@ summed89:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha90:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled90
+	VMOVUPS    (CX), Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y12, Y12
+
 scaled90:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased90
 	VMOVUPS    (CX), Y13
@@ -5766,30 +6174,32 @@ scaled90:
 	VADDPS     Y13, Y12, Y12
 
 biased90:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added90
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPS     (DX), Y11, Y11
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added90:
@@ -5815,19 +6225,19 @@ clipped90:
 	JNE     part90
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
 	JMP     stored90
@@ -5835,19 +6245,19 @@ clipped90:
 part90:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
@@ -5914,16 +6324,25 @@ partial91:
 summed91:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled92
+	JE           byAlpha92
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
+byAlpha92:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled92
+	VMOVUPS    (CX), Y4
+	VMULPS     Y4, Y1, Y1
+	VMOVUPS    32(CX), Y4
+	VMULPS     Y4, Y2, Y2
+	VMASKMOVPS 64(CX), Y0, Y4
+	VMULPS     Y4, Y3, Y3
+
 scaled92:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased92
 	VMOVUPS    (CX), Y4
@@ -5934,11 +6353,13 @@ scaled92:
 	VADDPS     Y4, Y3, Y3
 
 biased92:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added92
-	VADDPS     (DX), Y1, Y1
-	VADDPS     32(DX), Y2, Y2
-	VMASKMOVPS 64(DX), Y0, Y4
+	VADDPS     (CX), Y1, Y1
+	VADDPS     32(CX), Y2, Y2
+	VMASKMOVPS 64(CX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
 added92:
@@ -6037,7 +6458,7 @@ partial93:
 summed93:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled94
+	JE           byAlpha94
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -6046,10 +6467,22 @@ summed93:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha94:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled94
+	VMOVUPS    (CX), Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y4, Y4
+	VMOVUPS    32(CX), Y7
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y5, Y5
+	VMASKMOVPS 64(CX), Y0, Y7
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y6, Y6
+
 scaled94:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased94
 	VMOVUPS    (CX), Y7
@@ -6063,16 +6496,18 @@ scaled94:
 	VADDPS     Y7, Y6, Y6
 
 biased94:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added94
-	VADDPS     (DX), Y1, Y1
-	VADDPS     32(DX), Y2, Y2
-	VMASKMOVPS 64(DX), Y0, Y7
+	VADDPS     (CX), Y1, Y1
+	VADDPS     32(CX), Y2, Y2
+	VMASKMOVPS 64(CX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VADDPS     (DX), Y4, Y4
-	VADDPS     32(DX), Y5, Y5
-	VMASKMOVPS 64(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y4, Y4
+	VADDPS     32(CX), Y5, Y5
+	VMASKMOVPS 64(CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added94:
@@ -6093,7 +6528,7 @@ clipped94:
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
 	VMOVUPS Y5, 32(CX)
 	VMOVUPS Y6, 64(CX)
@@ -6103,7 +6538,7 @@ part94:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, 64(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y4, (CX)
 	VMOVUPS    Y5, 32(CX)
 	VMASKMOVPS Y6, Y0, 64(CX)
@@ -6176,17 +6611,28 @@ partial95:
 summed95:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled96
+	JE           byAlpha96
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha96:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled96
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMOVUPS    32(CX), Y5
+	VMULPS     Y5, Y2, Y2
+	VMOVUPS    64(CX), Y5
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 96(CX), Y0, Y5
+	VMULPS     Y5, Y4, Y4
+
 scaled96:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased96
 	VMOVUPS    (CX), Y5
@@ -6199,12 +6645,14 @@ scaled96:
 	VADDPS     Y5, Y4, Y4
 
 biased96:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added96
-	VADDPS     (DX), Y1, Y1
-	VADDPS     32(DX), Y2, Y2
-	VADDPS     64(DX), Y3, Y3
-	VMASKMOVPS 96(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VADDPS     32(CX), Y2, Y2
+	VADDPS     64(CX), Y3, Y3
+	VMASKMOVPS 96(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added96:
@@ -6314,7 +6762,7 @@ partial97:
 summed97:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled98
+	JE           byAlpha98
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -6325,10 +6773,25 @@ summed97:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha98:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled98
+	VMOVUPS    (CX), Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y5, Y5
+	VMOVUPS    32(CX), Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y6, Y6
+	VMOVUPS    64(CX), Y9
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y7, Y7
+	VMASKMOVPS 96(CX), Y0, Y9
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y8, Y8
+
 scaled98:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased98
 	VMOVUPS    (CX), Y9
@@ -6345,18 +6808,20 @@ scaled98:
 	VADDPS     Y9, Y8, Y8
 
 biased98:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added98
-	VADDPS     (DX), Y1, Y1
-	VADDPS     32(DX), Y2, Y2
-	VADDPS     64(DX), Y3, Y3
-	VMASKMOVPS 96(DX), Y0, Y9
+	VADDPS     (CX), Y1, Y1
+	VADDPS     32(CX), Y2, Y2
+	VADDPS     64(CX), Y3, Y3
+	VMASKMOVPS 96(CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VADDPS     32(DX), Y6, Y6
-	VADDPS     64(DX), Y7, Y7
-	VMASKMOVPS 96(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VADDPS     32(CX), Y6, Y6
+	VADDPS     64(CX), Y7, Y7
+	VMASKMOVPS 96(CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added98:
@@ -6380,7 +6845,7 @@ clipped98:
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
 	VMOVUPS Y4, 96(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
 	VMOVUPS Y7, 64(CX)
@@ -6392,7 +6857,7 @@ part98:
 	VMOVUPS    Y2, 32(CX)
 	VMOVUPS    Y3, 64(CX)
 	VMASKMOVPS Y4, Y0, 96(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMOVUPS    Y6, 32(CX)
 	VMOVUPS    Y7, 64(CX)
@@ -6435,23 +6900,30 @@ partial99:
 	JNZ          partial99
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled100
+	JE           byAlpha100
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha100:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled100
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled100:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased100
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased100:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added100
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added100:
 	CMPQ   112(AX), $0x00
@@ -6501,15 +6973,21 @@ partial101:
 	JNZ          partial101
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled102
+	JE           byAlpha102
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha102:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled102
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled102:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased102
 	VMOVUPS.Z (CX), K1, Z2
@@ -6517,11 +6995,13 @@ scaled102:
 	VADDPS    Z2, Z1, Z1
 
 biased102:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added102
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added102:
 	CMPQ   112(AX), $0x00
@@ -6533,7 +7013,7 @@ added102:
 clipped102:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6600,16 +7080,23 @@ partial104:
 	JNZ          partial104
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled105
+	JE           byAlpha105
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha105:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled105
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled105:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased105
 	VMOVUPS.Z (CX), K1, Z3
@@ -6618,13 +7105,15 @@ scaled105:
 	VADDPS    Z3, Z2, Z2
 
 biased105:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added105
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added105:
 	CMPQ   112(AX), $0x00
@@ -6637,9 +7126,9 @@ added105:
 clipped105:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6712,17 +7201,25 @@ partial107:
 	JNZ          partial107
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled108
+	JE           byAlpha108
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha108:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled108
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled108:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased108
 	VMOVUPS.Z (CX), K1, Z4
@@ -6732,15 +7229,17 @@ scaled108:
 	VADDPS    Z4, Z3, Z3
 
 biased108:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added108
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added108:
 	CMPQ   112(AX), $0x00
@@ -6754,11 +7253,11 @@ added108:
 clipped108:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6836,7 +7335,7 @@ partial110:
 	JNZ          partial110
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled111
+	JE           byAlpha111
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -6844,10 +7343,19 @@ partial110:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha111:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled111
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled111:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased111
 	VMOVUPS.Z (CX), K1, Z5
@@ -6858,17 +7366,19 @@ scaled111:
 	VADDPS    Z5, Z4, Z4
 
 biased111:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added111
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added111:
 	CMPQ   112(AX), $0x00
@@ -6883,13 +7393,13 @@ added111:
 clipped111:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6977,7 +7487,7 @@ partial113:
 	JNZ          partial113
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled114
+	JE           byAlpha114
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -6986,10 +7496,20 @@ partial113:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha114:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled114
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled114:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased114
 	VMOVUPS.Z (CX), K1, Z6
@@ -7001,19 +7521,21 @@ scaled114:
 	VADDPS    Z6, Z5, Z5
 
 biased114:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added114
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added114:
 	CMPQ   112(AX), $0x00
@@ -7029,15 +7551,15 @@ added114:
 clipped114:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7130,7 +7652,7 @@ partial116:
 	JNZ          partial116
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled117
+	JE           byAlpha117
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -7140,10 +7662,21 @@ partial116:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha117:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled117
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled117:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased117
 	VMOVUPS.Z (CX), K1, Z7
@@ -7156,21 +7689,23 @@ scaled117:
 	VADDPS    Z7, Z6, Z6
 
 biased117:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added117
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added117:
 	CMPQ   112(AX), $0x00
@@ -7187,17 +7722,17 @@ added117:
 clipped117:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7295,7 +7830,7 @@ partial119:
 	JNZ          partial119
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled120
+	JE           byAlpha120
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -7306,10 +7841,22 @@ partial119:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha120:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled120
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled120:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased120
 	VMOVUPS.Z (CX), K1, Z8
@@ -7323,23 +7870,25 @@ scaled120:
 	VADDPS    Z8, Z7, Z7
 
 biased120:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added120
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added120:
 	CMPQ   112(AX), $0x00
@@ -7357,19 +7906,19 @@ added120:
 clipped120:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7472,7 +8021,7 @@ partial122:
 	JNZ          partial122
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled123
+	JE           byAlpha123
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -7484,10 +8033,23 @@ partial122:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha123:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled123
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled123:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased123
 	VMOVUPS.Z (CX), K1, Z9
@@ -7502,25 +8064,27 @@ scaled123:
 	VADDPS    Z9, Z8, Z8
 
 biased123:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added123
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added123:
 	CMPQ   112(AX), $0x00
@@ -7539,21 +8103,21 @@ added123:
 clipped123:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7661,7 +8225,7 @@ partial125:
 	JNZ          partial125
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled126
+	JE           byAlpha126
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -7674,10 +8238,24 @@ partial125:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha126:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled126
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled126:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased126
 	VMOVUPS.Z (CX), K1, Z10
@@ -7693,27 +8271,29 @@ scaled126:
 	VADDPS    Z10, Z9, Z9
 
 biased126:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added126
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added126:
 	CMPQ   112(AX), $0x00
@@ -7733,23 +8313,23 @@ added126:
 clipped126:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7867,7 +8447,7 @@ partial128:
 	JNZ          partial128
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled129
+	JE           byAlpha129
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -7881,10 +8461,25 @@ partial128:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
+byAlpha129:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled129
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled129:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased129
 	VMOVUPS.Z (CX), K1, Z11
@@ -7901,29 +8496,31 @@ scaled129:
 	VADDPS    Z11, Z10, Z10
 
 biased129:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added129
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added129:
 	CMPQ   112(AX), $0x00
@@ -7944,25 +8541,25 @@ added129:
 clipped129:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8085,7 +8682,7 @@ partial131:
 	JNZ          partial131
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled132
+	JE           byAlpha132
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -8100,10 +8697,26 @@ partial131:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha132:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled132
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled132:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased132
 	VMOVUPS.Z (CX), K1, Z12
@@ -8121,31 +8734,33 @@ scaled132:
 	VADDPS    Z12, Z11, Z11
 
 biased132:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added132
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added132:
 	CMPQ   112(AX), $0x00
@@ -8167,27 +8782,27 @@ added132:
 clipped132:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8315,7 +8930,7 @@ partial134:
 	JNZ          partial134
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled135
+	JE           byAlpha135
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -8331,10 +8946,27 @@ partial134:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
+byAlpha135:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled135
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled135:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased135
 	VMOVUPS.Z (CX), K1, Z13
@@ -8353,33 +8985,35 @@ scaled135:
 	VADDPS    Z13, Z12, Z12
 
 biased135:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added135
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added135:
 	CMPQ   112(AX), $0x00
@@ -8402,29 +9036,29 @@ added135:
 clipped135:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8557,7 +9191,7 @@ partial137:
 	JNZ          partial137
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled138
+	JE           byAlpha138
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -8574,10 +9208,28 @@ partial137:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha138:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled138
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled138:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased138
 	VMOVUPS.Z (CX), K1, Z14
@@ -8597,35 +9249,37 @@ scaled138:
 	VADDPS    Z14, Z13, Z13
 
 biased138:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added138
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added138:
 	CMPQ   112(AX), $0x00
@@ -8649,31 +9303,31 @@ added138:
 clipped138:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8797,7 +9451,7 @@ partial140:
 	JNZ          partial140
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled141
+	JE           byAlpha141
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -8815,10 +9469,29 @@ partial140:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
+byAlpha141:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled141
+	VMOVUPS.Z (CX), K1, Z15
+	VMULPS    Z15, Z0, Z0
+	VMULPS    Z15, Z1, Z1
+	VMULPS    Z15, Z2, Z2
+	VMULPS    Z15, Z3, Z3
+	VMULPS    Z15, Z4, Z4
+	VMULPS    Z15, Z5, Z5
+	VMULPS    Z15, Z6, Z6
+	VMULPS    Z15, Z7, Z7
+	VMULPS    Z15, Z8, Z8
+	VMULPS    Z15, Z9, Z9
+	VMULPS    Z15, Z10, Z10
+	VMULPS    Z15, Z11, Z11
+	VMULPS    Z15, Z12, Z12
+	VMULPS    Z15, Z13, Z13
+	VMULPS    Z15, Z14, Z14
+
 scaled141:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased141
 	VMOVUPS.Z (CX), K1, Z15
@@ -8839,37 +9512,39 @@ scaled141:
 	VADDPS    Z15, Z14, Z14
 
 biased141:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added141
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
 
 added141:
 	CMPQ   112(AX), $0x00
@@ -8894,33 +9569,33 @@ added141:
 clipped141:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9053,7 +9728,7 @@ partial143:
 	JNZ          partial143
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled144
+	JE           byAlpha144
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -9072,10 +9747,30 @@ partial143:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha144:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled144
+	VMOVUPS.Z (CX), K1, Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z14, Z14
+	VMULPS    Z16, Z15, Z15
+
 scaled144:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased144
 	VMOVUPS.Z (CX), K1, Z16
@@ -9097,39 +9792,41 @@ scaled144:
 	VADDPS    Z16, Z15, Z15
 
 biased144:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added144
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
 
 added144:
 	CMPQ   112(AX), $0x00
@@ -9155,35 +9852,35 @@ added144:
 clipped144:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9321,7 +10018,7 @@ partial146:
 	JNZ          partial146
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled147
+	JE           byAlpha147
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -9341,10 +10038,31 @@ partial146:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
+byAlpha147:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled147
+	VMOVUPS.Z (CX), K1, Z17
+	VMULPS    Z17, Z0, Z0
+	VMULPS    Z17, Z1, Z1
+	VMULPS    Z17, Z2, Z2
+	VMULPS    Z17, Z3, Z3
+	VMULPS    Z17, Z4, Z4
+	VMULPS    Z17, Z5, Z5
+	VMULPS    Z17, Z6, Z6
+	VMULPS    Z17, Z7, Z7
+	VMULPS    Z17, Z8, Z8
+	VMULPS    Z17, Z9, Z9
+	VMULPS    Z17, Z10, Z10
+	VMULPS    Z17, Z11, Z11
+	VMULPS    Z17, Z12, Z12
+	VMULPS    Z17, Z13, Z13
+	VMULPS    Z17, Z14, Z14
+	VMULPS    Z17, Z15, Z15
+	VMULPS    Z17, Z16, Z16
+
 scaled147:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased147
 	VMOVUPS.Z (CX), K1, Z17
@@ -9367,41 +10085,43 @@ scaled147:
 	VADDPS    Z17, Z16, Z16
 
 biased147:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added147
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
 
 added147:
 	CMPQ   112(AX), $0x00
@@ -9428,37 +10148,37 @@ added147:
 clipped147:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9601,7 +10321,7 @@ partial149:
 	JNZ          partial149
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled150
+	JE           byAlpha150
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -9622,10 +10342,32 @@ partial149:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha150:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled150
+	VMOVUPS.Z (CX), K1, Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z16, Z16
+	VMULPS    Z18, Z17, Z17
+
 scaled150:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased150
 	VMOVUPS.Z (CX), K1, Z18
@@ -9649,43 +10391,45 @@ scaled150:
 	VADDPS    Z18, Z17, Z17
 
 biased150:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added150
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
 
 added150:
 	CMPQ   112(AX), $0x00
@@ -9713,39 +10457,39 @@ added150:
 clipped150:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9893,7 +10637,7 @@ partial152:
 	JNZ          partial152
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled153
+	JE           byAlpha153
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -9915,10 +10659,33 @@ partial152:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
+byAlpha153:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled153
+	VMOVUPS.Z (CX), K1, Z19
+	VMULPS    Z19, Z0, Z0
+	VMULPS    Z19, Z1, Z1
+	VMULPS    Z19, Z2, Z2
+	VMULPS    Z19, Z3, Z3
+	VMULPS    Z19, Z4, Z4
+	VMULPS    Z19, Z5, Z5
+	VMULPS    Z19, Z6, Z6
+	VMULPS    Z19, Z7, Z7
+	VMULPS    Z19, Z8, Z8
+	VMULPS    Z19, Z9, Z9
+	VMULPS    Z19, Z10, Z10
+	VMULPS    Z19, Z11, Z11
+	VMULPS    Z19, Z12, Z12
+	VMULPS    Z19, Z13, Z13
+	VMULPS    Z19, Z14, Z14
+	VMULPS    Z19, Z15, Z15
+	VMULPS    Z19, Z16, Z16
+	VMULPS    Z19, Z17, Z17
+	VMULPS    Z19, Z18, Z18
+
 scaled153:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased153
 	VMOVUPS.Z (CX), K1, Z19
@@ -9943,45 +10710,47 @@ scaled153:
 	VADDPS    Z19, Z18, Z18
 
 biased153:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added153
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
 
 added153:
 	CMPQ   112(AX), $0x00
@@ -10010,41 +10779,41 @@ added153:
 clipped153:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10197,7 +10966,7 @@ partial155:
 	JNZ          partial155
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled156
+	JE           byAlpha156
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -10220,10 +10989,34 @@ partial155:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha156:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled156
+	VMOVUPS.Z (CX), K1, Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z18, Z18
+	VMULPS    Z20, Z19, Z19
+
 scaled156:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased156
 	VMOVUPS.Z (CX), K1, Z20
@@ -10249,47 +11042,49 @@ scaled156:
 	VADDPS    Z20, Z19, Z19
 
 biased156:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added156
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
 
 added156:
 	CMPQ   112(AX), $0x00
@@ -10319,43 +11114,43 @@ added156:
 clipped156:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10517,7 +11312,7 @@ partial158:
 	JNZ          partial158
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled159
+	JE           byAlpha159
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -10541,10 +11336,35 @@ partial158:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
+byAlpha159:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled159
+	VMOVUPS.Z (CX), K1, Z21
+	VMULPS    Z21, Z0, Z0
+	VMULPS    Z21, Z1, Z1
+	VMULPS    Z21, Z2, Z2
+	VMULPS    Z21, Z3, Z3
+	VMULPS    Z21, Z4, Z4
+	VMULPS    Z21, Z5, Z5
+	VMULPS    Z21, Z6, Z6
+	VMULPS    Z21, Z7, Z7
+	VMULPS    Z21, Z8, Z8
+	VMULPS    Z21, Z9, Z9
+	VMULPS    Z21, Z10, Z10
+	VMULPS    Z21, Z11, Z11
+	VMULPS    Z21, Z12, Z12
+	VMULPS    Z21, Z13, Z13
+	VMULPS    Z21, Z14, Z14
+	VMULPS    Z21, Z15, Z15
+	VMULPS    Z21, Z16, Z16
+	VMULPS    Z21, Z17, Z17
+	VMULPS    Z21, Z18, Z18
+	VMULPS    Z21, Z19, Z19
+	VMULPS    Z21, Z20, Z20
+
 scaled159:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased159
 	VMOVUPS.Z (CX), K1, Z21
@@ -10571,49 +11391,51 @@ scaled159:
 	VADDPS    Z21, Z20, Z20
 
 biased159:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added159
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
 
 added159:
 	CMPQ   112(AX), $0x00
@@ -10644,45 +11466,45 @@ added159:
 clipped159:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10849,7 +11671,7 @@ partial161:
 	JNZ          partial161
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled162
+	JE           byAlpha162
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -10874,10 +11696,36 @@ partial161:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha162:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled162
+	VMOVUPS.Z (CX), K1, Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z20, Z20
+	VMULPS    Z22, Z21, Z21
+
 scaled162:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased162
 	VMOVUPS.Z (CX), K1, Z22
@@ -10905,51 +11753,53 @@ scaled162:
 	VADDPS    Z22, Z21, Z21
 
 biased162:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added162
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
 
 added162:
 	CMPQ   112(AX), $0x00
@@ -10981,47 +11831,47 @@ added162:
 clipped162:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11193,7 +12043,7 @@ partial164:
 	JNZ          partial164
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled165
+	JE           byAlpha165
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -11219,10 +12069,37 @@ partial164:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
+byAlpha165:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled165
+	VMOVUPS.Z (CX), K1, Z23
+	VMULPS    Z23, Z0, Z0
+	VMULPS    Z23, Z1, Z1
+	VMULPS    Z23, Z2, Z2
+	VMULPS    Z23, Z3, Z3
+	VMULPS    Z23, Z4, Z4
+	VMULPS    Z23, Z5, Z5
+	VMULPS    Z23, Z6, Z6
+	VMULPS    Z23, Z7, Z7
+	VMULPS    Z23, Z8, Z8
+	VMULPS    Z23, Z9, Z9
+	VMULPS    Z23, Z10, Z10
+	VMULPS    Z23, Z11, Z11
+	VMULPS    Z23, Z12, Z12
+	VMULPS    Z23, Z13, Z13
+	VMULPS    Z23, Z14, Z14
+	VMULPS    Z23, Z15, Z15
+	VMULPS    Z23, Z16, Z16
+	VMULPS    Z23, Z17, Z17
+	VMULPS    Z23, Z18, Z18
+	VMULPS    Z23, Z19, Z19
+	VMULPS    Z23, Z20, Z20
+	VMULPS    Z23, Z21, Z21
+	VMULPS    Z23, Z22, Z22
+
 scaled165:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased165
 	VMOVUPS.Z (CX), K1, Z23
@@ -11251,53 +12128,55 @@ scaled165:
 	VADDPS    Z23, Z22, Z22
 
 biased165:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added165
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
 
 added165:
 	CMPQ   112(AX), $0x00
@@ -11330,49 +12209,49 @@ added165:
 clipped165:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11549,7 +12428,7 @@ partial167:
 	JNZ          partial167
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled168
+	JE           byAlpha168
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -11576,10 +12455,38 @@ partial167:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha168:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled168
+	VMOVUPS.Z (CX), K1, Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z22, Z22
+	VMULPS    Z24, Z23, Z23
+
 scaled168:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased168
 	VMOVUPS.Z (CX), K1, Z24
@@ -11609,55 +12516,57 @@ scaled168:
 	VADDPS    Z24, Z23, Z23
 
 biased168:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added168
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
 
 added168:
 	CMPQ   112(AX), $0x00
@@ -11691,51 +12600,51 @@ added168:
 clipped168:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11917,7 +12826,7 @@ partial170:
 	JNZ          partial170
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled171
+	JE           byAlpha171
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -11945,10 +12854,39 @@ partial170:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
+byAlpha171:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled171
+	VMOVUPS.Z (CX), K1, Z25
+	VMULPS    Z25, Z0, Z0
+	VMULPS    Z25, Z1, Z1
+	VMULPS    Z25, Z2, Z2
+	VMULPS    Z25, Z3, Z3
+	VMULPS    Z25, Z4, Z4
+	VMULPS    Z25, Z5, Z5
+	VMULPS    Z25, Z6, Z6
+	VMULPS    Z25, Z7, Z7
+	VMULPS    Z25, Z8, Z8
+	VMULPS    Z25, Z9, Z9
+	VMULPS    Z25, Z10, Z10
+	VMULPS    Z25, Z11, Z11
+	VMULPS    Z25, Z12, Z12
+	VMULPS    Z25, Z13, Z13
+	VMULPS    Z25, Z14, Z14
+	VMULPS    Z25, Z15, Z15
+	VMULPS    Z25, Z16, Z16
+	VMULPS    Z25, Z17, Z17
+	VMULPS    Z25, Z18, Z18
+	VMULPS    Z25, Z19, Z19
+	VMULPS    Z25, Z20, Z20
+	VMULPS    Z25, Z21, Z21
+	VMULPS    Z25, Z22, Z22
+	VMULPS    Z25, Z23, Z23
+	VMULPS    Z25, Z24, Z24
+
 scaled171:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased171
 	VMOVUPS.Z (CX), K1, Z25
@@ -11979,57 +12917,59 @@ scaled171:
 	VADDPS    Z25, Z24, Z24
 
 biased171:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added171
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
 
 added171:
 	CMPQ   112(AX), $0x00
@@ -12064,53 +13004,53 @@ added171:
 clipped171:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12301,7 +13241,7 @@ partial173:
 	JNZ          partial173
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled174
+	JE           byAlpha174
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -12330,10 +13270,40 @@ partial173:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha174:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled174
+	VMOVUPS.Z (CX), K1, Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z24, Z24
+	VMULPS    Z26, Z25, Z25
+
 scaled174:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased174
 	VMOVUPS.Z (CX), K1, Z26
@@ -12365,59 +13335,61 @@ scaled174:
 	VADDPS    Z26, Z25, Z25
 
 biased174:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added174
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
 
 added174:
 	CMPQ   112(AX), $0x00
@@ -12453,55 +13425,55 @@ added174:
 clipped174:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12697,7 +13669,7 @@ partial176:
 	JNZ          partial176
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled177
+	JE           byAlpha177
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -12727,10 +13699,41 @@ partial176:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
+byAlpha177:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled177
+	VMOVUPS.Z (CX), K1, Z27
+	VMULPS    Z27, Z0, Z0
+	VMULPS    Z27, Z1, Z1
+	VMULPS    Z27, Z2, Z2
+	VMULPS    Z27, Z3, Z3
+	VMULPS    Z27, Z4, Z4
+	VMULPS    Z27, Z5, Z5
+	VMULPS    Z27, Z6, Z6
+	VMULPS    Z27, Z7, Z7
+	VMULPS    Z27, Z8, Z8
+	VMULPS    Z27, Z9, Z9
+	VMULPS    Z27, Z10, Z10
+	VMULPS    Z27, Z11, Z11
+	VMULPS    Z27, Z12, Z12
+	VMULPS    Z27, Z13, Z13
+	VMULPS    Z27, Z14, Z14
+	VMULPS    Z27, Z15, Z15
+	VMULPS    Z27, Z16, Z16
+	VMULPS    Z27, Z17, Z17
+	VMULPS    Z27, Z18, Z18
+	VMULPS    Z27, Z19, Z19
+	VMULPS    Z27, Z20, Z20
+	VMULPS    Z27, Z21, Z21
+	VMULPS    Z27, Z22, Z22
+	VMULPS    Z27, Z23, Z23
+	VMULPS    Z27, Z24, Z24
+	VMULPS    Z27, Z25, Z25
+	VMULPS    Z27, Z26, Z26
+
 scaled177:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased177
 	VMOVUPS.Z (CX), K1, Z27
@@ -12763,61 +13766,63 @@ scaled177:
 	VADDPS    Z27, Z26, Z26
 
 biased177:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added177
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
 
 added177:
 	CMPQ   112(AX), $0x00
@@ -12854,57 +13859,57 @@ added177:
 clipped177:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13105,7 +14110,7 @@ partial179:
 	JNZ          partial179
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled180
+	JE           byAlpha180
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -13136,10 +14141,42 @@ partial179:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha180:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled180
+	VMOVUPS.Z (CX), K1, Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z26, Z26
+	VMULPS    Z28, Z27, Z27
+
 scaled180:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased180
 	VMOVUPS.Z (CX), K1, Z28
@@ -13173,63 +14210,65 @@ scaled180:
 	VADDPS    Z28, Z27, Z27
 
 biased180:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added180
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
-	ADDQ   BX, DX
-	VADDPS (DX), Z27, K1, Z27
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
+	ADDQ   DX, CX
+	VADDPS (CX), Z27, K1, Z27
 
 added180:
 	CMPQ   112(AX), $0x00
@@ -13267,59 +14306,59 @@ added180:
 clipped180:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z27, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13408,23 +14447,30 @@ summed181:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled182
+	JE           byAlpha182
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha182:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled182
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled182:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased182
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased182:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added182
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added182:
 	CMPQ   112(AX), $0x00
@@ -13519,15 +14565,21 @@ summed183:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled184
+	JE           byAlpha184
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha184:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled184
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled184:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased184
 	VMOVUPS.Z (CX), K1, Z2
@@ -13535,11 +14587,13 @@ scaled184:
 	VADDPS    Z2, Z1, Z1
 
 biased184:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added184
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added184:
 	CMPQ   112(AX), $0x00
@@ -13551,7 +14605,7 @@ added184:
 clipped184:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13597,23 +14651,30 @@ partial185:
 	JNZ          partial185
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled186
+	JE           byAlpha186
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha186:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled186
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled186:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased186
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased186:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added186
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added186:
 	CMPQ   112(AX), $0x00
@@ -13671,15 +14732,21 @@ partial187:
 	JNZ          partial187
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled188
+	JE           byAlpha188
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha188:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled188
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled188:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased188
 	VMOVUPS.Z (CX), K1, Z2
@@ -13687,11 +14754,13 @@ scaled188:
 	VADDPS    Z2, Z1, Z1
 
 biased188:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added188
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added188:
 	CMPQ   112(AX), $0x00
@@ -13703,7 +14772,7 @@ added188:
 clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13766,16 +14835,23 @@ partial190:
 	JNZ          partial190
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled191
+	JE           byAlpha191
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha191:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled191
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled191:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased191
 	VMOVUPS.Z (CX), K1, Z3
@@ -13784,13 +14860,15 @@ scaled191:
 	VADDPS    Z3, Z2, Z2
 
 biased191:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added191
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added191:
 	CMPQ   112(AX), $0x00
@@ -13803,9 +14881,9 @@ added191:
 clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13874,17 +14952,25 @@ partial193:
 	JNZ          partial193
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled194
+	JE           byAlpha194
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha194:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled194
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled194:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased194
 	VMOVUPS.Z (CX), K1, Z4
@@ -13894,15 +14980,17 @@ scaled194:
 	VADDPS    Z4, Z3, Z3
 
 biased194:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added194
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added194:
 	CMPQ   112(AX), $0x00
@@ -13916,11 +15004,11 @@ added194:
 clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13994,7 +15082,7 @@ partial196:
 	JNZ          partial196
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled197
+	JE           byAlpha197
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -14002,10 +15090,19 @@ partial196:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha197:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled197
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled197:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased197
 	VMOVUPS.Z (CX), K1, Z5
@@ -14016,17 +15113,19 @@ scaled197:
 	VADDPS    Z5, Z4, Z4
 
 biased197:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added197
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added197:
 	CMPQ   112(AX), $0x00
@@ -14041,13 +15140,13 @@ added197:
 clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14130,7 +15229,7 @@ partial199:
 	JNZ          partial199
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled200
+	JE           byAlpha200
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -14139,10 +15238,20 @@ partial199:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha200:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled200
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled200:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased200
 	VMOVUPS.Z (CX), K1, Z6
@@ -14154,19 +15263,21 @@ scaled200:
 	VADDPS    Z6, Z5, Z5
 
 biased200:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added200
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added200:
 	CMPQ   112(AX), $0x00
@@ -14182,15 +15293,15 @@ added200:
 clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14278,7 +15389,7 @@ partial202:
 	JNZ          partial202
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled203
+	JE           byAlpha203
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -14288,10 +15399,21 @@ partial202:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha203:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled203
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled203:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased203
 	VMOVUPS.Z (CX), K1, Z7
@@ -14304,21 +15426,23 @@ scaled203:
 	VADDPS    Z7, Z6, Z6
 
 biased203:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added203
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added203:
 	CMPQ   112(AX), $0x00
@@ -14335,17 +15459,17 @@ added203:
 clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14438,7 +15562,7 @@ partial205:
 	JNZ          partial205
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled206
+	JE           byAlpha206
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -14449,10 +15573,22 @@ partial205:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha206:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled206
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled206:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased206
 	VMOVUPS.Z (CX), K1, Z8
@@ -14466,23 +15602,25 @@ scaled206:
 	VADDPS    Z8, Z7, Z7
 
 biased206:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added206
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added206:
 	CMPQ   112(AX), $0x00
@@ -14500,19 +15638,19 @@ added206:
 clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14610,7 +15748,7 @@ partial208:
 	JNZ          partial208
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled209
+	JE           byAlpha209
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -14622,10 +15760,23 @@ partial208:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha209:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled209
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled209:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased209
 	VMOVUPS.Z (CX), K1, Z9
@@ -14640,25 +15791,27 @@ scaled209:
 	VADDPS    Z9, Z8, Z8
 
 biased209:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added209
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added209:
 	CMPQ   112(AX), $0x00
@@ -14677,21 +15830,21 @@ added209:
 clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14794,7 +15947,7 @@ partial211:
 	JNZ          partial211
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled212
+	JE           byAlpha212
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -14807,10 +15960,24 @@ partial211:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha212:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled212
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled212:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased212
 	VMOVUPS.Z (CX), K1, Z10
@@ -14826,27 +15993,29 @@ scaled212:
 	VADDPS    Z10, Z9, Z9
 
 biased212:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added212
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added212:
 	CMPQ   112(AX), $0x00
@@ -14866,23 +16035,23 @@ added212:
 clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14994,7 +16163,7 @@ partial214:
 	JNZ          partial214
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled215
+	JE           byAlpha215
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -15008,10 +16177,25 @@ partial214:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
+byAlpha215:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled215
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled215:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased215
 	VMOVUPS.Z (CX), K1, Z11
@@ -15028,29 +16212,31 @@ scaled215:
 	VADDPS    Z11, Z10, Z10
 
 biased215:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added215
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added215:
 	CMPQ   112(AX), $0x00
@@ -15071,25 +16257,25 @@ added215:
 clipped215:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15206,7 +16392,7 @@ partial217:
 	JNZ          partial217
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled218
+	JE           byAlpha218
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -15221,10 +16407,26 @@ partial217:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha218:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled218
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled218:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased218
 	VMOVUPS.Z (CX), K1, Z12
@@ -15242,31 +16444,33 @@ scaled218:
 	VADDPS    Z12, Z11, Z11
 
 biased218:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added218
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added218:
 	CMPQ   112(AX), $0x00
@@ -15288,27 +16492,27 @@ added218:
 clipped218:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15430,7 +16634,7 @@ partial220:
 	JNZ          partial220
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled221
+	JE           byAlpha221
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -15446,10 +16650,27 @@ partial220:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
+byAlpha221:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled221
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled221:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased221
 	VMOVUPS.Z (CX), K1, Z13
@@ -15468,33 +16689,35 @@ scaled221:
 	VADDPS    Z13, Z12, Z12
 
 biased221:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added221
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added221:
 	CMPQ   112(AX), $0x00
@@ -15517,29 +16740,29 @@ added221:
 clipped221:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15666,7 +16889,7 @@ partial223:
 	JNZ          partial223
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled224
+	JE           byAlpha224
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -15683,10 +16906,28 @@ partial223:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha224:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled224
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled224:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased224
 	VMOVUPS.Z (CX), K1, Z14
@@ -15706,35 +16947,37 @@ scaled224:
 	VADDPS    Z14, Z13, Z13
 
 biased224:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added224
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added224:
 	CMPQ   112(AX), $0x00
@@ -15758,31 +17001,31 @@ added224:
 clipped224:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15823,15 +17066,22 @@ partial225:
 	JNZ          partial225
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled226
+	JE           byAlpha226
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha226:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled226
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled226:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased226
 	VMOVUPS   (CX), Z2
@@ -15840,10 +17090,12 @@ scaled226:
 	VADDPS    Z2, Z1, Z1
 
 biased226:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added226
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added226:
 	CMPQ   112(AX), $0x00
@@ -15900,17 +17152,26 @@ partial227:
 	JNZ          partial227
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled228
+	JE           byAlpha228
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha228:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled228
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled228:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased228
 	VMOVUPS   (CX), Z4
@@ -15921,13 +17182,15 @@ scaled228:
 	VADDPS    Z4, Z3, Z3
 
 biased228:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added228
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added228:
 	CMPQ   112(AX), $0x00
@@ -15942,7 +17205,7 @@ clipped228:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -16022,7 +17285,7 @@ partial230:
 	JNZ          partial230
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled231
+	JE           byAlpha231
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -16031,10 +17294,21 @@ partial230:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha231:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled231
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z5, Z5
+
 scaled231:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased231
 	VMOVUPS   (CX), Z6
@@ -16047,16 +17321,18 @@ scaled231:
 	VADDPS    Z6, Z5, Z5
 
 biased231:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added231
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
 
 added231:
 	CMPQ   112(AX), $0x00
@@ -16073,10 +17349,10 @@ clipped231:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
@@ -16165,7 +17441,7 @@ partial233:
 	JNZ          partial233
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled234
+	JE           byAlpha234
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -16176,10 +17452,23 @@ partial233:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha234:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled234
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z7, Z7
+
 scaled234:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased234
 	VMOVUPS   (CX), Z8
@@ -16194,19 +17483,21 @@ scaled234:
 	VADDPS    Z8, Z7, Z7
 
 biased234:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added234
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
 
 added234:
 	CMPQ   112(AX), $0x00
@@ -16225,13 +17516,13 @@ clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
@@ -16328,7 +17619,7 @@ partial236:
 	JNZ          partial236
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled237
+	JE           byAlpha237
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -16341,10 +17632,25 @@ partial236:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha237:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled237
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z9, Z9
+
 scaled237:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased237
 	VMOVUPS   (CX), Z10
@@ -16361,22 +17667,24 @@ scaled237:
 	VADDPS    Z10, Z9, Z9
 
 biased237:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added237
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
 
 added237:
 	CMPQ   112(AX), $0x00
@@ -16397,16 +17705,16 @@ clipped237:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
@@ -16516,7 +17824,7 @@ partial239:
 	JNZ          partial239
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled240
+	JE           byAlpha240
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -16531,10 +17839,27 @@ partial239:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha240:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled240
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z11, Z11
+
 scaled240:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased240
 	VMOVUPS   (CX), Z12
@@ -16553,25 +17878,27 @@ scaled240:
 	VADDPS    Z12, Z11, Z11
 
 biased240:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added240
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
 
 added240:
 	CMPQ   112(AX), $0x00
@@ -16594,19 +17921,19 @@ clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
@@ -16724,7 +18051,7 @@ partial242:
 	JNZ          partial242
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled243
+	JE           byAlpha243
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16741,10 +18068,29 @@ partial242:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha243:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled243
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z13, Z13
+
 scaled243:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased243
 	VMOVUPS   (CX), Z14
@@ -16765,28 +18111,30 @@ scaled243:
 	VADDPS    Z14, Z13, Z13
 
 biased243:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added243
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
 
 added243:
 	CMPQ   112(AX), $0x00
@@ -16811,22 +18159,22 @@ clipped243:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
@@ -16952,7 +18300,7 @@ partial245:
 	JNZ          partial245
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled246
+	JE           byAlpha246
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16971,10 +18319,31 @@ partial245:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha246:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled246
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z15, Z15
+
 scaled246:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased246
 	VMOVUPS   (CX), Z16
@@ -16997,31 +18366,33 @@ scaled246:
 	VADDPS    Z16, Z15, Z15
 
 biased246:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added246
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
 
 added246:
 	CMPQ   112(AX), $0x00
@@ -17048,25 +18419,25 @@ clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
@@ -17200,7 +18571,7 @@ partial248:
 	JNZ          partial248
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled249
+	JE           byAlpha249
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -17221,10 +18592,33 @@ partial248:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha249:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled249
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z17, Z17
+
 scaled249:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased249
 	VMOVUPS   (CX), Z18
@@ -17249,34 +18643,36 @@ scaled249:
 	VADDPS    Z18, Z17, Z17
 
 biased249:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added249
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
 
 added249:
 	CMPQ   112(AX), $0x00
@@ -17305,28 +18701,28 @@ clipped249:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
@@ -17468,7 +18864,7 @@ partial251:
 	JNZ          partial251
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled252
+	JE           byAlpha252
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -17491,10 +18887,35 @@ partial251:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha252:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled252
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z19, Z19
+
 scaled252:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased252
 	VMOVUPS   (CX), Z20
@@ -17521,37 +18942,39 @@ scaled252:
 	VADDPS    Z20, Z19, Z19
 
 biased252:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added252
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
 
 added252:
 	CMPQ   112(AX), $0x00
@@ -17582,31 +19005,31 @@ clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
@@ -17761,7 +19184,7 @@ partial254:
 	JNZ          partial254
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled255
+	JE           byAlpha255
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -17786,10 +19209,37 @@ partial254:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha255:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled255
+	VMOVUPS   (CX), Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z21, Z21
+
 scaled255:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased255
 	VMOVUPS   (CX), Z22
@@ -17818,40 +19268,42 @@ scaled255:
 	VADDPS    Z22, Z21, Z21
 
 biased255:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added255
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
 
 added255:
 	CMPQ   112(AX), $0x00
@@ -17884,34 +19336,34 @@ clipped255:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
@@ -18074,7 +19526,7 @@ partial257:
 	JNZ          partial257
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled258
+	JE           byAlpha258
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -18101,10 +19553,39 @@ partial257:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha258:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled258
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z23, Z23
+
 scaled258:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased258
 	VMOVUPS   (CX), Z24
@@ -18135,43 +19616,45 @@ scaled258:
 	VADDPS    Z24, Z23, Z23
 
 biased258:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added258
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
 
 added258:
 	CMPQ   112(AX), $0x00
@@ -18206,37 +19689,37 @@ clipped258:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
@@ -18407,7 +19890,7 @@ partial260:
 	JNZ          partial260
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled261
+	JE           byAlpha261
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -18436,10 +19919,41 @@ partial260:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha261:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled261
+	VMOVUPS   (CX), Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z25, Z25
+
 scaled261:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased261
 	VMOVUPS   (CX), Z26
@@ -18472,46 +19986,48 @@ scaled261:
 	VADDPS    Z26, Z25, Z25
 
 biased261:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added261
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
 
 added261:
 	CMPQ   112(AX), $0x00
@@ -18548,40 +20064,40 @@ clipped261:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
@@ -18760,7 +20276,7 @@ partial263:
 	JNZ          partial263
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled264
+	JE           byAlpha264
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -18791,10 +20307,43 @@ partial263:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha264:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled264
+	VMOVUPS   (CX), Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z27, Z27
+
 scaled264:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased264
 	VMOVUPS   (CX), Z28
@@ -18829,49 +20378,51 @@ scaled264:
 	VADDPS    Z28, Z27, Z27
 
 biased264:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added264
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, Z26
-	VADDPS 64(DX), Z27, K1, Z27
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, Z26
+	VADDPS 64(CX), Z27, K1, Z27
 
 added264:
 	CMPQ   112(AX), $0x00
@@ -18910,43 +20461,43 @@ clipped264:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
@@ -19034,15 +20585,22 @@ summed265:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled266
+	JE           byAlpha266
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha266:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled266
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled266:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased266
 	VMOVUPS   (CX), Z2
@@ -19051,10 +20609,12 @@ scaled266:
 	VADDPS    Z2, Z1, Z1
 
 biased266:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added266
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added266:
 	CMPQ   112(AX), $0x00
@@ -19149,17 +20709,26 @@ summed267:
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled268
+	JE           byAlpha268
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha268:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled268
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled268:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased268
 	VMOVUPS   (CX), Z4
@@ -19170,13 +20739,15 @@ scaled268:
 	VADDPS    Z4, Z3, Z3
 
 biased268:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added268
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added268:
 	CMPQ   112(AX), $0x00
@@ -19191,7 +20762,7 @@ clipped268:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -19243,15 +20814,22 @@ partial269:
 	JNZ          partial269
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled270
+	JE           byAlpha270
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha270:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled270
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled270:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased270
 	VMOVUPS   (CX), Z2
@@ -19260,10 +20838,12 @@ scaled270:
 	VADDPS    Z2, Z1, Z1
 
 biased270:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added270
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added270:
 	CMPQ   112(AX), $0x00
@@ -19330,17 +20910,26 @@ partial271:
 	JNZ          partial271
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled272
+	JE           byAlpha272
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha272:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled272
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled272:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased272
 	VMOVUPS   (CX), Z4
@@ -19351,13 +20940,15 @@ scaled272:
 	VADDPS    Z4, Z3, Z3
 
 biased272:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added272
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added272:
 	CMPQ   112(AX), $0x00
@@ -19372,7 +20963,7 @@ clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -19448,7 +21039,7 @@ partial274:
 	JNZ          partial274
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled275
+	JE           byAlpha275
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -19457,10 +21048,21 @@ partial274:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha275:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled275
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z5, Z5
+
 scaled275:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased275
 	VMOVUPS   (CX), Z6
@@ -19473,16 +21075,18 @@ scaled275:
 	VADDPS    Z6, Z5, Z5
 
 biased275:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added275
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
 
 added275:
 	CMPQ   112(AX), $0x00
@@ -19499,10 +21103,10 @@ clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
@@ -19587,7 +21191,7 @@ partial277:
 	JNZ          partial277
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled278
+	JE           byAlpha278
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -19598,10 +21202,23 @@ partial277:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha278:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled278
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z7, Z7
+
 scaled278:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased278
 	VMOVUPS   (CX), Z8
@@ -19616,19 +21233,21 @@ scaled278:
 	VADDPS    Z8, Z7, Z7
 
 biased278:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added278
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
 
 added278:
 	CMPQ   112(AX), $0x00
@@ -19647,13 +21266,13 @@ clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
@@ -19746,7 +21365,7 @@ partial280:
 	JNZ          partial280
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled281
+	JE           byAlpha281
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -19759,10 +21378,25 @@ partial280:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha281:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled281
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z9, Z9
+
 scaled281:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased281
 	VMOVUPS   (CX), Z10
@@ -19779,22 +21413,24 @@ scaled281:
 	VADDPS    Z10, Z9, Z9
 
 biased281:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added281
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
 
 added281:
 	CMPQ   112(AX), $0x00
@@ -19815,16 +21451,16 @@ clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
@@ -19929,7 +21565,7 @@ partial283:
 	JNZ          partial283
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled284
+	JE           byAlpha284
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -19944,10 +21580,27 @@ partial283:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha284:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled284
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z11, Z11
+
 scaled284:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased284
 	VMOVUPS   (CX), Z12
@@ -19966,25 +21619,27 @@ scaled284:
 	VADDPS    Z12, Z11, Z11
 
 biased284:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added284
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
 
 added284:
 	CMPQ   112(AX), $0x00
@@ -20007,19 +21662,19 @@ clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
@@ -20132,7 +21787,7 @@ partial286:
 	JNZ          partial286
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled287
+	JE           byAlpha287
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -20149,10 +21804,29 @@ partial286:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha287:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled287
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z13, Z13
+
 scaled287:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased287
 	VMOVUPS   (CX), Z14
@@ -20173,28 +21847,30 @@ scaled287:
 	VADDPS    Z14, Z13, Z13
 
 biased287:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added287
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
 
 added287:
 	CMPQ   112(AX), $0x00
@@ -20219,22 +21895,22 @@ clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
@@ -20355,7 +22031,7 @@ partial289:
 	JNZ          partial289
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled290
+	JE           byAlpha290
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -20374,10 +22050,31 @@ partial289:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha290:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled290
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z15, Z15
+
 scaled290:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased290
 	VMOVUPS   (CX), Z16
@@ -20400,31 +22097,33 @@ scaled290:
 	VADDPS    Z16, Z15, Z15
 
 biased290:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added290
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
 
 added290:
 	CMPQ   112(AX), $0x00
@@ -20451,25 +22150,25 @@ clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
@@ -20598,7 +22297,7 @@ partial292:
 	JNZ          partial292
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled293
+	JE           byAlpha293
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -20619,10 +22318,33 @@ partial292:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha293:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled293
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z17, Z17
+
 scaled293:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased293
 	VMOVUPS   (CX), Z18
@@ -20647,34 +22369,36 @@ scaled293:
 	VADDPS    Z18, Z17, Z17
 
 biased293:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added293
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
 
 added293:
 	CMPQ   112(AX), $0x00
@@ -20703,28 +22427,28 @@ clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
@@ -20861,7 +22585,7 @@ partial295:
 	JNZ          partial295
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled296
+	JE           byAlpha296
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -20884,10 +22608,35 @@ partial295:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha296:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled296
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z19, Z19
+
 scaled296:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased296
 	VMOVUPS   (CX), Z20
@@ -20914,37 +22663,39 @@ scaled296:
 	VADDPS    Z20, Z19, Z19
 
 biased296:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added296
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
 
 added296:
 	CMPQ   112(AX), $0x00
@@ -20975,31 +22726,31 @@ clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
@@ -21148,7 +22899,7 @@ partial298:
 	JNZ          partial298
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled299
+	JE           byAlpha299
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -21173,10 +22924,37 @@ partial298:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha299:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled299
+	VMOVUPS   (CX), Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z21, Z21
+
 scaled299:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased299
 	VMOVUPS   (CX), Z22
@@ -21205,40 +22983,42 @@ scaled299:
 	VADDPS    Z22, Z21, Z21
 
 biased299:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added299
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
 
 added299:
 	CMPQ   112(AX), $0x00
@@ -21271,34 +23051,34 @@ clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
@@ -21455,7 +23235,7 @@ partial301:
 	JNZ          partial301
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled302
+	JE           byAlpha302
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -21482,10 +23262,39 @@ partial301:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha302:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled302
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z23, Z23
+
 scaled302:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased302
 	VMOVUPS   (CX), Z24
@@ -21516,43 +23325,45 @@ scaled302:
 	VADDPS    Z24, Z23, Z23
 
 biased302:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added302
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
 
 added302:
 	CMPQ   112(AX), $0x00
@@ -21587,37 +23398,37 @@ clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
@@ -21782,7 +23593,7 @@ partial304:
 	JNZ          partial304
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled305
+	JE           byAlpha305
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -21811,10 +23622,41 @@ partial304:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha305:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled305
+	VMOVUPS   (CX), Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z25, Z25
+
 scaled305:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased305
 	VMOVUPS   (CX), Z26
@@ -21847,46 +23689,48 @@ scaled305:
 	VADDPS    Z26, Z25, Z25
 
 biased305:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added305
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
 
 added305:
 	CMPQ   112(AX), $0x00
@@ -21923,40 +23767,40 @@ clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
@@ -22129,7 +23973,7 @@ partial307:
 	JNZ          partial307
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled308
+	JE           byAlpha308
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -22160,10 +24004,43 @@ partial307:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha308:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled308
+	VMOVUPS   (CX), Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z27, Z27
+
 scaled308:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased308
 	VMOVUPS   (CX), Z28
@@ -22198,49 +24075,51 @@ scaled308:
 	VADDPS    Z28, Z27, Z27
 
 biased308:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added308
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, Z26
-	VADDPS 64(DX), Z27, K1, Z27
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, Z26
+	VADDPS 64(CX), Z27, K1, Z27
 
 added308:
 	CMPQ   112(AX), $0x00
@@ -22279,43 +24158,43 @@ clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
@@ -22360,16 +24239,25 @@ partial309:
 	JNZ          partial309
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled310
+	JE           byAlpha310
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha310:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled310
+	VMOVUPS   (CX), Z3
+	VMULPS    Z3, Z0, Z0
+	VMOVUPS   64(CX), Z3
+	VMULPS    Z3, Z1, Z1
+	VMOVUPS.Z 128(CX), K1, Z3
+	VMULPS    Z3, Z2, Z2
+
 scaled310:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased310
 	VMOVUPS   (CX), Z3
@@ -22380,11 +24268,13 @@ scaled310:
 	VADDPS    Z3, Z2, Z2
 
 biased310:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added310
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
 
 added310:
 	CMPQ   112(AX), $0x00
@@ -22448,7 +24338,7 @@ partial311:
 	JNZ          partial311
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled312
+	JE           byAlpha312
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -22457,10 +24347,22 @@ partial311:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha312:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled312
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z3, Z3
+	VMOVUPS   64(CX), Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 128(CX), K1, Z6
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z5, Z5
+
 scaled312:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased312
 	VMOVUPS   (CX), Z6
@@ -22474,15 +24376,17 @@ scaled312:
 	VADDPS    Z6, Z5, Z5
 
 biased312:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added312
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
 
 added312:
 	CMPQ   112(AX), $0x00
@@ -22500,7 +24404,7 @@ clipped312:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
@@ -22593,7 +24497,7 @@ partial314:
 	JNZ          partial314
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled315
+	JE           byAlpha315
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -22605,10 +24509,25 @@ partial314:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha315:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled315
+	VMOVUPS   (CX), Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z6, Z6
+	VMOVUPS   64(CX), Z9
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z7, Z7
+	VMOVUPS.Z 128(CX), K1, Z9
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z8, Z8
+
 scaled315:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased315
 	VMOVUPS   (CX), Z9
@@ -22625,19 +24544,21 @@ scaled315:
 	VADDPS    Z9, Z8, Z8
 
 biased315:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added315
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
 
 added315:
 	CMPQ   112(AX), $0x00
@@ -22658,11 +24579,11 @@ clipped315:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
@@ -22767,7 +24688,7 @@ partial317:
 	JNZ          partial317
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled318
+	JE           byAlpha318
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -22782,10 +24703,28 @@ partial317:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha318:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled318
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z9, Z9
+	VMOVUPS   64(CX), Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 128(CX), K1, Z12
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z11, Z11
+
 scaled318:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased318
 	VMOVUPS   (CX), Z12
@@ -22805,23 +24744,25 @@ scaled318:
 	VADDPS    Z12, Z11, Z11
 
 biased318:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added318
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
 
 added318:
 	CMPQ   112(AX), $0x00
@@ -22845,15 +24786,15 @@ clipped318:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
@@ -22969,7 +24910,7 @@ partial320:
 	JNZ          partial320
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled321
+	JE           byAlpha321
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -22987,10 +24928,31 @@ partial320:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
+byAlpha321:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled321
+	VMOVUPS   (CX), Z15
+	VMULPS    Z15, Z0, Z0
+	VMULPS    Z15, Z3, Z3
+	VMULPS    Z15, Z6, Z6
+	VMULPS    Z15, Z9, Z9
+	VMULPS    Z15, Z12, Z12
+	VMOVUPS   64(CX), Z15
+	VMULPS    Z15, Z1, Z1
+	VMULPS    Z15, Z4, Z4
+	VMULPS    Z15, Z7, Z7
+	VMULPS    Z15, Z10, Z10
+	VMULPS    Z15, Z13, Z13
+	VMOVUPS.Z 128(CX), K1, Z15
+	VMULPS    Z15, Z2, Z2
+	VMULPS    Z15, Z5, Z5
+	VMULPS    Z15, Z8, Z8
+	VMULPS    Z15, Z11, Z11
+	VMULPS    Z15, Z14, Z14
+
 scaled321:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased321
 	VMOVUPS   (CX), Z15
@@ -23013,27 +24975,29 @@ scaled321:
 	VADDPS    Z15, Z14, Z14
 
 biased321:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added321
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, K1, Z14
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, K1, Z14
 
 added321:
 	CMPQ   112(AX), $0x00
@@ -23060,19 +25024,19 @@ clipped321:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, K1, 128(AX)
@@ -23204,7 +25168,7 @@ partial323:
 	JNZ          partial323
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled324
+	JE           byAlpha324
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -23225,10 +25189,34 @@ partial323:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha324:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled324
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z15, Z15
+	VMOVUPS   64(CX), Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 128(CX), K1, Z18
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z17, Z17
+
 scaled324:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased324
 	VMOVUPS   (CX), Z18
@@ -23254,31 +25242,33 @@ scaled324:
 	VADDPS    Z18, Z17, Z17
 
 biased324:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added324
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, Z15
-	VADDPS 64(DX), Z16, Z16
-	VADDPS 128(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, Z15
+	VADDPS 64(CX), Z16, Z16
+	VADDPS 128(CX), Z17, K1, Z17
 
 added324:
 	CMPQ   112(AX), $0x00
@@ -23308,23 +25298,23 @@ clipped324:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, (AX)
 	VMOVUPS Z16, 64(AX)
 	VMOVUPS Z17, K1, 128(AX)
@@ -23467,7 +25457,7 @@ partial326:
 	JNZ          partial326
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled327
+	JE           byAlpha327
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -23491,10 +25481,37 @@ partial326:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
+byAlpha327:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled327
+	VMOVUPS   (CX), Z21
+	VMULPS    Z21, Z0, Z0
+	VMULPS    Z21, Z3, Z3
+	VMULPS    Z21, Z6, Z6
+	VMULPS    Z21, Z9, Z9
+	VMULPS    Z21, Z12, Z12
+	VMULPS    Z21, Z15, Z15
+	VMULPS    Z21, Z18, Z18
+	VMOVUPS   64(CX), Z21
+	VMULPS    Z21, Z1, Z1
+	VMULPS    Z21, Z4, Z4
+	VMULPS    Z21, Z7, Z7
+	VMULPS    Z21, Z10, Z10
+	VMULPS    Z21, Z13, Z13
+	VMULPS    Z21, Z16, Z16
+	VMULPS    Z21, Z19, Z19
+	VMOVUPS.Z 128(CX), K1, Z21
+	VMULPS    Z21, Z2, Z2
+	VMULPS    Z21, Z5, Z5
+	VMULPS    Z21, Z8, Z8
+	VMULPS    Z21, Z11, Z11
+	VMULPS    Z21, Z14, Z14
+	VMULPS    Z21, Z17, Z17
+	VMULPS    Z21, Z20, Z20
+
 scaled327:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased327
 	VMOVUPS   (CX), Z21
@@ -23523,35 +25540,37 @@ scaled327:
 	VADDPS    Z21, Z20, Z20
 
 biased327:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added327
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, Z15
-	VADDPS 64(DX), Z16, Z16
-	VADDPS 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, Z19
-	VADDPS 128(DX), Z20, K1, Z20
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, Z15
+	VADDPS 64(CX), Z16, Z16
+	VADDPS 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, Z19
+	VADDPS 128(CX), Z20, K1, Z20
 
 added327:
 	CMPQ   112(AX), $0x00
@@ -23584,27 +25603,27 @@ clipped327:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, (AX)
 	VMOVUPS Z16, 64(AX)
 	VMOVUPS Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, 64(AX)
 	VMOVUPS Z20, K1, 128(AX)
@@ -23758,7 +25777,7 @@ partial329:
 	JNZ          partial329
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled330
+	JE           byAlpha330
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -23785,10 +25804,40 @@ partial329:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha330:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled330
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z21, Z21
+	VMOVUPS   64(CX), Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 128(CX), K1, Z24
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z23, Z23
+
 scaled330:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased330
 	VMOVUPS   (CX), Z24
@@ -23820,39 +25869,41 @@ scaled330:
 	VADDPS    Z24, Z23, Z23
 
 biased330:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added330
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, Z15
-	VADDPS 64(DX), Z16, Z16
-	VADDPS 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, Z19
-	VADDPS 128(DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, Z21
-	VADDPS 64(DX), Z22, Z22
-	VADDPS 128(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, Z15
+	VADDPS 64(CX), Z16, Z16
+	VADDPS 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, Z19
+	VADDPS 128(CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, Z21
+	VADDPS 64(CX), Z22, Z22
+	VADDPS 128(CX), Z23, K1, Z23
 
 added330:
 	CMPQ   112(AX), $0x00
@@ -23888,31 +25939,31 @@ clipped330:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, (AX)
 	VMOVUPS Z16, 64(AX)
 	VMOVUPS Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, 64(AX)
 	VMOVUPS Z20, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, (AX)
 	VMOVUPS Z22, 64(AX)
 	VMOVUPS Z23, K1, 128(AX)
@@ -24077,7 +26128,7 @@ partial332:
 	JNZ          partial332
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled333
+	JE           byAlpha333
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -24107,10 +26158,43 @@ partial332:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
+byAlpha333:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled333
+	VMOVUPS   (CX), Z27
+	VMULPS    Z27, Z0, Z0
+	VMULPS    Z27, Z3, Z3
+	VMULPS    Z27, Z6, Z6
+	VMULPS    Z27, Z9, Z9
+	VMULPS    Z27, Z12, Z12
+	VMULPS    Z27, Z15, Z15
+	VMULPS    Z27, Z18, Z18
+	VMULPS    Z27, Z21, Z21
+	VMULPS    Z27, Z24, Z24
+	VMOVUPS   64(CX), Z27
+	VMULPS    Z27, Z1, Z1
+	VMULPS    Z27, Z4, Z4
+	VMULPS    Z27, Z7, Z7
+	VMULPS    Z27, Z10, Z10
+	VMULPS    Z27, Z13, Z13
+	VMULPS    Z27, Z16, Z16
+	VMULPS    Z27, Z19, Z19
+	VMULPS    Z27, Z22, Z22
+	VMULPS    Z27, Z25, Z25
+	VMOVUPS.Z 128(CX), K1, Z27
+	VMULPS    Z27, Z2, Z2
+	VMULPS    Z27, Z5, Z5
+	VMULPS    Z27, Z8, Z8
+	VMULPS    Z27, Z11, Z11
+	VMULPS    Z27, Z14, Z14
+	VMULPS    Z27, Z17, Z17
+	VMULPS    Z27, Z20, Z20
+	VMULPS    Z27, Z23, Z23
+	VMULPS    Z27, Z26, Z26
+
 scaled333:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased333
 	VMOVUPS   (CX), Z27
@@ -24145,43 +26229,45 @@ scaled333:
 	VADDPS    Z27, Z26, Z26
 
 biased333:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added333
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, Z3
-	VADDPS 64(DX), Z4, Z4
-	VADDPS 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, Z9
-	VADDPS 64(DX), Z10, Z10
-	VADDPS 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, Z15
-	VADDPS 64(DX), Z16, Z16
-	VADDPS 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, Z19
-	VADDPS 128(DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, Z21
-	VADDPS 64(DX), Z22, Z22
-	VADDPS 128(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, Z25
-	VADDPS 128(DX), Z26, K1, Z26
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, Z3
+	VADDPS 64(CX), Z4, Z4
+	VADDPS 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, Z9
+	VADDPS 64(CX), Z10, Z10
+	VADDPS 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, Z15
+	VADDPS 64(CX), Z16, Z16
+	VADDPS 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, Z19
+	VADDPS 128(CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, Z21
+	VADDPS 64(CX), Z22, Z22
+	VADDPS 128(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, Z25
+	VADDPS 128(CX), Z26, K1, Z26
 
 added333:
 	CMPQ   112(AX), $0x00
@@ -24220,35 +26306,35 @@ clipped333:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, (AX)
 	VMOVUPS Z10, 64(AX)
 	VMOVUPS Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, (AX)
 	VMOVUPS Z16, 64(AX)
 	VMOVUPS Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, 64(AX)
 	VMOVUPS Z20, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, (AX)
 	VMOVUPS Z22, 64(AX)
 	VMOVUPS Z23, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, 64(AX)
 	VMOVUPS Z26, K1, 128(AX)
@@ -24297,17 +26383,28 @@ partial334:
 	JNZ          partial334
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled335
+	JE           byAlpha335
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha335:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled335
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMOVUPS   64(CX), Z4
+	VMULPS    Z4, Z1, Z1
+	VMOVUPS   128(CX), Z4
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 192(CX), K1, Z4
+	VMULPS    Z4, Z3, Z3
+
 scaled335:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased335
 	VMOVUPS   (CX), Z4
@@ -24320,12 +26417,14 @@ scaled335:
 	VADDPS    Z4, Z3, Z3
 
 biased335:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added335
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
 
 added335:
 	CMPQ   112(AX), $0x00
@@ -24396,7 +26495,7 @@ partial336:
 	JNZ          partial336
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled337
+	JE           byAlpha337
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -24407,10 +26506,25 @@ partial336:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha337:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled337
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z4, Z4
+	VMOVUPS   64(CX), Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z5, Z5
+	VMOVUPS   128(CX), Z8
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 192(CX), K1, Z8
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z7, Z7
+
 scaled337:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased337
 	VMOVUPS   (CX), Z8
@@ -24427,17 +26541,19 @@ scaled337:
 	VADDPS    Z8, Z7, Z7
 
 biased337:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added337
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, Z5
-	VADDPS 128(DX), Z6, Z6
-	VADDPS 192(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, Z5
+	VADDPS 128(CX), Z6, Z6
+	VADDPS 192(CX), Z7, K1, Z7
 
 added337:
 	CMPQ   112(AX), $0x00
@@ -24458,7 +26574,7 @@ clipped337:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
@@ -24564,7 +26680,7 @@ partial339:
 	JNZ          partial339
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled340
+	JE           byAlpha340
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -24579,10 +26695,29 @@ partial339:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha340:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled340
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z8, Z8
+	VMOVUPS   64(CX), Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z9, Z9
+	VMOVUPS   128(CX), Z12
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 192(CX), K1, Z12
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z11, Z11
+
 scaled340:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased340
 	VMOVUPS   (CX), Z12
@@ -24603,22 +26738,24 @@ scaled340:
 	VADDPS    Z12, Z11, Z11
 
 biased340:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added340
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, Z5
-	VADDPS 128(DX), Z6, Z6
-	VADDPS 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, Z9
-	VADDPS 128(DX), Z10, Z10
-	VADDPS 192(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, Z5
+	VADDPS 128(CX), Z6, Z6
+	VADDPS 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, Z9
+	VADDPS 128(CX), Z10, Z10
+	VADDPS 192(CX), Z11, K1, Z11
 
 added340:
 	CMPQ   112(AX), $0x00
@@ -24643,12 +26780,12 @@ clipped340:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -24769,7 +26906,7 @@ partial342:
 	JNZ          partial342
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled343
+	JE           byAlpha343
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -24788,10 +26925,33 @@ partial342:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha343:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled343
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z12, Z12
+	VMOVUPS   64(CX), Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z13, Z13
+	VMOVUPS   128(CX), Z16
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 192(CX), K1, Z16
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z15, Z15
+
 scaled343:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased343
 	VMOVUPS   (CX), Z16
@@ -24816,27 +26976,29 @@ scaled343:
 	VADDPS    Z16, Z15, Z15
 
 biased343:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added343
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, Z5
-	VADDPS 128(DX), Z6, Z6
-	VADDPS 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, Z9
-	VADDPS 128(DX), Z10, Z10
-	VADDPS 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, Z14
-	VADDPS 192(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, Z5
+	VADDPS 128(CX), Z6, Z6
+	VADDPS 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, Z9
+	VADDPS 128(CX), Z10, Z10
+	VADDPS 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, Z14
+	VADDPS 192(CX), Z15, K1, Z15
 
 added343:
 	CMPQ   112(AX), $0x00
@@ -24865,17 +27027,17 @@ clipped343:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
@@ -25010,7 +27172,7 @@ partial345:
 	JNZ          partial345
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled346
+	JE           byAlpha346
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -25033,10 +27195,37 @@ partial345:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha346:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled346
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z16, Z16
+	VMOVUPS   64(CX), Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z17, Z17
+	VMOVUPS   128(CX), Z20
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 192(CX), K1, Z20
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z19, Z19
+
 scaled346:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased346
 	VMOVUPS   (CX), Z20
@@ -25065,32 +27254,34 @@ scaled346:
 	VADDPS    Z20, Z19, Z19
 
 biased346:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added346
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, Z5
-	VADDPS 128(DX), Z6, Z6
-	VADDPS 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, Z9
-	VADDPS 128(DX), Z10, Z10
-	VADDPS 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, Z14
-	VADDPS 192(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, Z17
-	VADDPS 128(DX), Z18, Z18
-	VADDPS 192(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, Z5
+	VADDPS 128(CX), Z6, Z6
+	VADDPS 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, Z9
+	VADDPS 128(CX), Z10, Z10
+	VADDPS 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, Z14
+	VADDPS 192(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, Z17
+	VADDPS 128(CX), Z18, Z18
+	VADDPS 192(CX), Z19, K1, Z19
 
 added346:
 	CMPQ   112(AX), $0x00
@@ -25123,22 +27314,22 @@ clipped346:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, 64(AX)
 	VMOVUPS Z18, 128(AX)
@@ -25292,7 +27483,7 @@ partial348:
 	JNZ          partial348
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled349
+	JE           byAlpha349
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -25319,10 +27510,41 @@ partial348:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha349:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled349
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z20, Z20
+	VMOVUPS   64(CX), Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z21, Z21
+	VMOVUPS   128(CX), Z24
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 192(CX), K1, Z24
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z23, Z23
+
 scaled349:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased349
 	VMOVUPS   (CX), Z24
@@ -25355,37 +27577,39 @@ scaled349:
 	VADDPS    Z24, Z23, Z23
 
 biased349:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added349
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, Z5
-	VADDPS 128(DX), Z6, Z6
-	VADDPS 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, Z9
-	VADDPS 128(DX), Z10, Z10
-	VADDPS 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, Z13
-	VADDPS 128(DX), Z14, Z14
-	VADDPS 192(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, Z17
-	VADDPS 128(DX), Z18, Z18
-	VADDPS 192(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, Z21
-	VADDPS 128(DX), Z22, Z22
-	VADDPS 192(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, Z5
+	VADDPS 128(CX), Z6, Z6
+	VADDPS 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, Z9
+	VADDPS 128(CX), Z10, Z10
+	VADDPS 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, Z13
+	VADDPS 128(CX), Z14, Z14
+	VADDPS 192(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, Z17
+	VADDPS 128(CX), Z18, Z18
+	VADDPS 192(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, Z21
+	VADDPS 128(CX), Z22, Z22
+	VADDPS 192(CX), Z23, K1, Z23
 
 added349:
 	CMPQ   112(AX), $0x00
@@ -25422,27 +27646,27 @@ clipped349:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
 	VMOVUPS Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, 64(AX)
 	VMOVUPS Z14, 128(AX)
 	VMOVUPS Z15, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, 64(AX)
 	VMOVUPS Z18, 128(AX)
 	VMOVUPS Z19, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, 64(AX)
 	VMOVUPS Z22, 128(AX)
@@ -25495,7 +27719,7 @@ partial350:
 	JNZ          partial350
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled351
+	JE           byAlpha351
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -25503,10 +27727,23 @@ partial350:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha351:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled351
+	VMOVUPS   (CX), Z5
+	VMULPS    Z5, Z0, Z0
+	VMOVUPS   64(CX), Z5
+	VMULPS    Z5, Z1, Z1
+	VMOVUPS   128(CX), Z5
+	VMULPS    Z5, Z2, Z2
+	VMOVUPS   192(CX), Z5
+	VMULPS    Z5, Z3, Z3
+	VMOVUPS.Z 256(CX), K1, Z5
+	VMULPS    Z5, Z4, Z4
+
 scaled351:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased351
 	VMOVUPS   (CX), Z5
@@ -25521,13 +27758,15 @@ scaled351:
 	VADDPS    Z5, Z4, Z4
 
 biased351:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added351
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, K1, Z4
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, K1, Z4
 
 added351:
 	CMPQ   112(AX), $0x00
@@ -25605,7 +27844,7 @@ partial352:
 	JNZ          partial352
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled353
+	JE           byAlpha353
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -25618,10 +27857,28 @@ partial352:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha353:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled353
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z5, Z5
+	VMOVUPS   64(CX), Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z6, Z6
+	VMOVUPS   128(CX), Z10
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z7, Z7
+	VMOVUPS   192(CX), Z10
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 256(CX), K1, Z10
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z9, Z9
+
 scaled353:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased353
 	VMOVUPS   (CX), Z10
@@ -25641,19 +27898,21 @@ scaled353:
 	VADDPS    Z10, Z9, Z9
 
 biased353:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added353
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, Z5
-	VADDPS 64(DX), Z6, Z6
-	VADDPS 128(DX), Z7, Z7
-	VADDPS 192(DX), Z8, Z8
-	VADDPS 256(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, Z5
+	VADDPS 64(CX), Z6, Z6
+	VADDPS 128(CX), Z7, Z7
+	VADDPS 192(CX), Z8, Z8
+	VADDPS 256(CX), Z9, K1, Z9
 
 added353:
 	CMPQ   112(AX), $0x00
@@ -25677,7 +27936,7 @@ clipped353:
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
 	VMOVUPS Z4, K1, 256(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, (AX)
 	VMOVUPS Z6, 64(AX)
 	VMOVUPS Z7, 128(AX)
@@ -25734,7 +27993,7 @@ partial354:
 	JNZ          partial354
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled355
+	JE           byAlpha355
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -25743,10 +28002,25 @@ partial354:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha355:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled355
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMOVUPS   64(CX), Z6
+	VMULPS    Z6, Z1, Z1
+	VMOVUPS   128(CX), Z6
+	VMULPS    Z6, Z2, Z2
+	VMOVUPS   192(CX), Z6
+	VMULPS    Z6, Z3, Z3
+	VMOVUPS   256(CX), Z6
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 320(CX), K1, Z6
+	VMULPS    Z6, Z5, Z5
+
 scaled355:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased355
 	VMOVUPS   (CX), Z6
@@ -25763,14 +28037,16 @@ scaled355:
 	VADDPS    Z6, Z5, Z5
 
 biased355:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added355
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, K1, Z5
 
 added355:
 	CMPQ   112(AX), $0x00
@@ -25855,7 +28131,7 @@ partial356:
 	JNZ          partial356
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled357
+	JE           byAlpha357
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -25870,10 +28146,31 @@ partial356:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha357:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled357
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z6, Z6
+	VMOVUPS   64(CX), Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z7, Z7
+	VMOVUPS   128(CX), Z12
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z8, Z8
+	VMOVUPS   192(CX), Z12
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z9, Z9
+	VMOVUPS   256(CX), Z12
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 320(CX), K1, Z12
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z11, Z11
+
 scaled357:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased357
 	VMOVUPS   (CX), Z12
@@ -25896,21 +28193,23 @@ scaled357:
 	VADDPS    Z12, Z11, Z11
 
 biased357:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added357
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, Z7
-	VADDPS 128(DX), Z8, Z8
-	VADDPS 192(DX), Z9, Z9
-	VADDPS 256(DX), Z10, Z10
-	VADDPS 320(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, Z7
+	VADDPS 128(CX), Z8, Z8
+	VADDPS 192(CX), Z9, Z9
+	VADDPS 256(CX), Z10, Z10
+	VADDPS 320(CX), Z11, K1, Z11
 
 added357:
 	CMPQ   112(AX), $0x00
@@ -25937,7 +28236,7 @@ clipped357:
 	VMOVUPS Z3, 192(AX)
 	VMOVUPS Z4, 256(AX)
 	VMOVUPS Z5, K1, 320(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, 64(AX)
 	VMOVUPS Z8, 128(AX)
@@ -25998,7 +28297,7 @@ partial358:
 	JNZ          partial358
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled359
+	JE           byAlpha359
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -26008,10 +28307,27 @@ partial358:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha359:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled359
+	VMOVUPS   (CX), Z7
+	VMULPS    Z7, Z0, Z0
+	VMOVUPS   64(CX), Z7
+	VMULPS    Z7, Z1, Z1
+	VMOVUPS   128(CX), Z7
+	VMULPS    Z7, Z2, Z2
+	VMOVUPS   192(CX), Z7
+	VMULPS    Z7, Z3, Z3
+	VMOVUPS   256(CX), Z7
+	VMULPS    Z7, Z4, Z4
+	VMOVUPS   320(CX), Z7
+	VMULPS    Z7, Z5, Z5
+	VMOVUPS.Z 384(CX), K1, Z7
+	VMULPS    Z7, Z6, Z6
+
 scaled359:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased359
 	VMOVUPS   (CX), Z7
@@ -26030,15 +28346,17 @@ scaled359:
 	VADDPS    Z7, Z6, Z6
 
 biased359:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added359
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, Z5
-	VADDPS 384(DX), Z6, K1, Z6
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, Z5
+	VADDPS 384(CX), Z6, K1, Z6
 
 added359:
 	CMPQ   112(AX), $0x00
@@ -26130,7 +28448,7 @@ partial360:
 	JNZ          partial360
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled361
+	JE           byAlpha361
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -26147,10 +28465,34 @@ partial360:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha361:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled361
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z7, Z7
+	VMOVUPS   64(CX), Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z8, Z8
+	VMOVUPS   128(CX), Z14
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z9, Z9
+	VMOVUPS   192(CX), Z14
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z10, Z10
+	VMOVUPS   256(CX), Z14
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z11, Z11
+	VMOVUPS   320(CX), Z14
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 384(CX), K1, Z14
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z13, Z13
+
 scaled361:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased361
 	VMOVUPS   (CX), Z14
@@ -26176,23 +28518,25 @@ scaled361:
 	VADDPS    Z14, Z13, Z13
 
 biased361:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added361
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, Z5
-	VADDPS 384(DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, Z7
-	VADDPS 64(DX), Z8, Z8
-	VADDPS 128(DX), Z9, Z9
-	VADDPS 192(DX), Z10, Z10
-	VADDPS 256(DX), Z11, Z11
-	VADDPS 320(DX), Z12, Z12
-	VADDPS 384(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, Z5
+	VADDPS 384(CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, Z7
+	VADDPS 64(CX), Z8, Z8
+	VADDPS 128(CX), Z9, Z9
+	VADDPS 192(CX), Z10, Z10
+	VADDPS 256(CX), Z11, Z11
+	VADDPS 320(CX), Z12, Z12
+	VADDPS 384(CX), Z13, K1, Z13
 
 added361:
 	CMPQ   112(AX), $0x00
@@ -26222,7 +28566,7 @@ clipped361:
 	VMOVUPS Z4, 256(AX)
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, K1, 384(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, (AX)
 	VMOVUPS Z8, 64(AX)
 	VMOVUPS Z9, 128(AX)
@@ -26287,7 +28631,7 @@ partial362:
 	JNZ          partial362
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled363
+	JE           byAlpha363
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -26298,10 +28642,29 @@ partial362:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha363:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled363
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMOVUPS   64(CX), Z8
+	VMULPS    Z8, Z1, Z1
+	VMOVUPS   128(CX), Z8
+	VMULPS    Z8, Z2, Z2
+	VMOVUPS   192(CX), Z8
+	VMULPS    Z8, Z3, Z3
+	VMOVUPS   256(CX), Z8
+	VMULPS    Z8, Z4, Z4
+	VMOVUPS   320(CX), Z8
+	VMULPS    Z8, Z5, Z5
+	VMOVUPS   384(CX), Z8
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 448(CX), K1, Z8
+	VMULPS    Z8, Z7, Z7
+
 scaled363:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased363
 	VMOVUPS   (CX), Z8
@@ -26322,16 +28685,18 @@ scaled363:
 	VADDPS    Z8, Z7, Z7
 
 biased363:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added363
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, Z5
-	VADDPS 384(DX), Z6, Z6
-	VADDPS 448(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, Z5
+	VADDPS 384(CX), Z6, Z6
+	VADDPS 448(CX), Z7, K1, Z7
 
 added363:
 	CMPQ   112(AX), $0x00
@@ -26430,7 +28795,7 @@ partial364:
 	JNZ          partial364
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled365
+	JE           byAlpha365
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -26449,10 +28814,37 @@ partial364:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha365:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled365
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z8, Z8
+	VMOVUPS   64(CX), Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z9, Z9
+	VMOVUPS   128(CX), Z16
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z10, Z10
+	VMOVUPS   192(CX), Z16
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z11, Z11
+	VMOVUPS   256(CX), Z16
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z12, Z12
+	VMOVUPS   320(CX), Z16
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z13, Z13
+	VMOVUPS   384(CX), Z16
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 448(CX), K1, Z16
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z15, Z15
+
 scaled365:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased365
 	VMOVUPS   (CX), Z16
@@ -26481,25 +28873,27 @@ scaled365:
 	VADDPS    Z16, Z15, Z15
 
 biased365:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added365
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
-	VADDPS 128(DX), Z2, Z2
-	VADDPS 192(DX), Z3, Z3
-	VADDPS 256(DX), Z4, Z4
-	VADDPS 320(DX), Z5, Z5
-	VADDPS 384(DX), Z6, Z6
-	VADDPS 448(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, Z9
-	VADDPS 128(DX), Z10, Z10
-	VADDPS 192(DX), Z11, Z11
-	VADDPS 256(DX), Z12, Z12
-	VADDPS 320(DX), Z13, Z13
-	VADDPS 384(DX), Z14, Z14
-	VADDPS 448(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, Z1
+	VADDPS 128(CX), Z2, Z2
+	VADDPS 192(CX), Z3, Z3
+	VADDPS 256(CX), Z4, Z4
+	VADDPS 320(CX), Z5, Z5
+	VADDPS 384(CX), Z6, Z6
+	VADDPS 448(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, Z9
+	VADDPS 128(CX), Z10, Z10
+	VADDPS 192(CX), Z11, Z11
+	VADDPS 256(CX), Z12, Z12
+	VADDPS 320(CX), Z13, Z13
+	VADDPS 384(CX), Z14, Z14
+	VADDPS 448(CX), Z15, K1, Z15
 
 added365:
 	CMPQ   112(AX), $0x00
@@ -26532,7 +28926,7 @@ clipped365:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, K1, 448(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, 64(AX)
 	VMOVUPS Z10, 128(AX)
@@ -26642,23 +29036,30 @@ summed367:
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled368
+	JE            byAlpha368
 	VBROADCASTSS  80(AX), Z1
 	VMULPS        Z1, Z0, Z0
 
+byAlpha368:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled368
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled368:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased368
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased368:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added368
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added368:
 	CMPQ   112(AX), $0x00
@@ -26746,15 +29147,21 @@ summed369:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled370
+	JE            byAlpha370
 	VBROADCASTSS  80(AX), Z2
 	VMULPS        Z2, Z0, Z0
 	VMULPS        Z2, Z1, Z1
 
+byAlpha370:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled370
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled370:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased370
 	VMOVUPS.Z (CX), K1, Z2
@@ -26762,11 +29169,13 @@ scaled370:
 	VADDPS    Z2, Z1, Z1
 
 biased370:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added370
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added370:
 	CMPQ   112(AX), $0x00
@@ -26778,7 +29187,7 @@ added370:
 clipped370:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -26851,16 +29260,23 @@ summed371:
 	VEXTRACTF64X4 $0x01, Z4, Y2
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled372
+	JE            byAlpha372
 	VBROADCASTSS  80(AX), Z3
 	VMULPS        Z3, Z0, Z0
 	VMULPS        Z3, Z1, Z1
 	VMULPS        Z3, Z2, Z2
 
+byAlpha372:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled372
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled372:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased372
 	VMOVUPS.Z (CX), K1, Z3
@@ -26869,13 +29285,15 @@ scaled372:
 	VADDPS    Z3, Z2, Z2
 
 biased372:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added372
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added372:
 	CMPQ   112(AX), $0x00
@@ -26888,9 +29306,9 @@ added372:
 clipped372:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -26970,17 +29388,25 @@ summed373:
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled374
+	JE            byAlpha374
 	VBROADCASTSS  80(AX), Z4
 	VMULPS        Z4, Z0, Z0
 	VMULPS        Z4, Z1, Z1
 	VMULPS        Z4, Z2, Z2
 	VMULPS        Z4, Z3, Z3
 
+byAlpha374:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled374
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled374:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased374
 	VMOVUPS.Z (CX), K1, Z4
@@ -26990,15 +29416,17 @@ scaled374:
 	VADDPS    Z4, Z3, Z3
 
 biased374:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added374
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added374:
 	CMPQ   112(AX), $0x00
@@ -27012,11 +29440,11 @@ added374:
 clipped374:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -27108,7 +29536,7 @@ summed375:
 	VEXTRACTF64X4 $0x01, Z6, Y4
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled376
+	JE            byAlpha376
 	VBROADCASTSS  80(AX), Z5
 	VMULPS        Z5, Z0, Z0
 	VMULPS        Z5, Z1, Z1
@@ -27116,10 +29544,19 @@ summed375:
 	VMULPS        Z5, Z3, Z3
 	VMULPS        Z5, Z4, Z4
 
+byAlpha376:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled376
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled376:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased376
 	VMOVUPS.Z (CX), K1, Z5
@@ -27130,17 +29567,19 @@ scaled376:
 	VADDPS    Z5, Z4, Z4
 
 biased376:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added376
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added376:
 	CMPQ   112(AX), $0x00
@@ -27155,13 +29594,13 @@ added376:
 clipped376:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -27262,7 +29701,7 @@ summed377:
 	VEXTRACTF64X4 $0x01, Z7, Y5
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled378
+	JE            byAlpha378
 	VBROADCASTSS  80(AX), Z6
 	VMULPS        Z6, Z0, Z0
 	VMULPS        Z6, Z1, Z1
@@ -27271,10 +29710,20 @@ summed377:
 	VMULPS        Z6, Z4, Z4
 	VMULPS        Z6, Z5, Z5
 
+byAlpha378:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled378
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled378:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased378
 	VMOVUPS.Z (CX), K1, Z6
@@ -27286,19 +29735,21 @@ scaled378:
 	VADDPS    Z6, Z5, Z5
 
 biased378:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added378
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added378:
 	CMPQ   112(AX), $0x00
@@ -27314,15 +29765,15 @@ added378:
 clipped378:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -27435,7 +29886,7 @@ summed379:
 	VEXTRACTF64X4 $0x01, Z8, Y6
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled380
+	JE            byAlpha380
 	VBROADCASTSS  80(AX), Z7
 	VMULPS        Z7, Z0, Z0
 	VMULPS        Z7, Z1, Z1
@@ -27445,10 +29896,21 @@ summed379:
 	VMULPS        Z7, Z5, Z5
 	VMULPS        Z7, Z6, Z6
 
+byAlpha380:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled380
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled380:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased380
 	VMOVUPS.Z (CX), K1, Z7
@@ -27461,21 +29923,23 @@ scaled380:
 	VADDPS    Z7, Z6, Z6
 
 biased380:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added380
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added380:
 	CMPQ   112(AX), $0x00
@@ -27492,17 +29956,17 @@ added380:
 clipped380:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -27621,7 +30085,7 @@ summed381:
 	VEXTRACTF64X4 $0x01, Z9, Y7
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled382
+	JE            byAlpha382
 	VBROADCASTSS  80(AX), Z8
 	VMULPS        Z8, Z0, Z0
 	VMULPS        Z8, Z1, Z1
@@ -27632,10 +30096,22 @@ summed381:
 	VMULPS        Z8, Z6, Z6
 	VMULPS        Z8, Z7, Z7
 
+byAlpha382:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled382
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled382:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased382
 	VMOVUPS.Z (CX), K1, Z8
@@ -27649,23 +30125,25 @@ scaled382:
 	VADDPS    Z8, Z7, Z7
 
 biased382:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added382
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added382:
 	CMPQ   112(AX), $0x00
@@ -27683,19 +30161,19 @@ added382:
 clipped382:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -27826,7 +30304,7 @@ summed383:
 	VEXTRACTF64X4 $0x01, Z10, Y8
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled384
+	JE            byAlpha384
 	VBROADCASTSS  80(AX), Z9
 	VMULPS        Z9, Z0, Z0
 	VMULPS        Z9, Z1, Z1
@@ -27838,10 +30316,23 @@ summed383:
 	VMULPS        Z9, Z7, Z7
 	VMULPS        Z9, Z8, Z8
 
+byAlpha384:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled384
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled384:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased384
 	VMOVUPS.Z (CX), K1, Z9
@@ -27856,25 +30347,27 @@ scaled384:
 	VADDPS    Z9, Z8, Z8
 
 biased384:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added384
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added384:
 	CMPQ   112(AX), $0x00
@@ -27893,21 +30386,21 @@ added384:
 clipped384:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -28044,7 +30537,7 @@ summed385:
 	VEXTRACTF64X4 $0x01, Z11, Y9
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled386
+	JE            byAlpha386
 	VBROADCASTSS  80(AX), Z10
 	VMULPS        Z10, Z0, Z0
 	VMULPS        Z10, Z1, Z1
@@ -28057,10 +30550,24 @@ summed385:
 	VMULPS        Z10, Z8, Z8
 	VMULPS        Z10, Z9, Z9
 
+byAlpha386:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled386
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled386:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased386
 	VMOVUPS.Z (CX), K1, Z10
@@ -28076,27 +30583,29 @@ scaled386:
 	VADDPS    Z10, Z9, Z9
 
 biased386:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added386
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added386:
 	CMPQ   112(AX), $0x00
@@ -28116,23 +30625,23 @@ added386:
 clipped386:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -28284,7 +30793,7 @@ summed387:
 	VEXTRACTF64X4 $0x01, Z12, Y10
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled388
+	JE            byAlpha388
 	VBROADCASTSS  80(AX), Z11
 	VMULPS        Z11, Z0, Z0
 	VMULPS        Z11, Z1, Z1
@@ -28298,10 +30807,25 @@ summed387:
 	VMULPS        Z11, Z9, Z9
 	VMULPS        Z11, Z10, Z10
 
+byAlpha388:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled388
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled388:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased388
 	VMOVUPS.Z (CX), K1, Z11
@@ -28318,29 +30842,31 @@ scaled388:
 	VADDPS    Z11, Z10, Z10
 
 biased388:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added388
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added388:
 	CMPQ   112(AX), $0x00
@@ -28361,25 +30887,25 @@ added388:
 clipped388:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -28537,7 +31063,7 @@ summed389:
 	VEXTRACTF64X4 $0x01, Z13, Y11
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled390
+	JE            byAlpha390
 	VBROADCASTSS  80(AX), Z12
 	VMULPS        Z12, Z0, Z0
 	VMULPS        Z12, Z1, Z1
@@ -28552,10 +31078,26 @@ summed389:
 	VMULPS        Z12, Z10, Z10
 	VMULPS        Z12, Z11, Z11
 
+byAlpha390:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled390
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled390:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased390
 	VMOVUPS.Z (CX), K1, Z12
@@ -28573,31 +31115,33 @@ scaled390:
 	VADDPS    Z12, Z11, Z11
 
 biased390:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added390
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added390:
 	CMPQ   112(AX), $0x00
@@ -28619,27 +31163,27 @@ added390:
 clipped390:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -28809,7 +31353,7 @@ summed391:
 	VEXTRACTF64X4 $0x01, Z14, Y12
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled392
+	JE            byAlpha392
 	VBROADCASTSS  80(AX), Z13
 	VMULPS        Z13, Z0, Z0
 	VMULPS        Z13, Z1, Z1
@@ -28825,10 +31369,27 @@ summed391:
 	VMULPS        Z13, Z11, Z11
 	VMULPS        Z13, Z12, Z12
 
+byAlpha392:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled392
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled392:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased392
 	VMOVUPS.Z (CX), K1, Z13
@@ -28847,33 +31408,35 @@ scaled392:
 	VADDPS    Z13, Z12, Z12
 
 biased392:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added392
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added392:
 	CMPQ   112(AX), $0x00
@@ -28896,29 +31459,29 @@ added392:
 clipped392:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29094,7 +31657,7 @@ summed393:
 	VEXTRACTF64X4 $0x01, Z15, Y13
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled394
+	JE            byAlpha394
 	VBROADCASTSS  80(AX), Z14
 	VMULPS        Z14, Z0, Z0
 	VMULPS        Z14, Z1, Z1
@@ -29111,10 +31674,28 @@ summed393:
 	VMULPS        Z14, Z12, Z12
 	VMULPS        Z14, Z13, Z13
 
+byAlpha394:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled394
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled394:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased394
 	VMOVUPS.Z (CX), K1, Z14
@@ -29134,35 +31715,37 @@ scaled394:
 	VADDPS    Z14, Z13, Z13
 
 biased394:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added394
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added394:
 	CMPQ   112(AX), $0x00
@@ -29186,31 +31769,31 @@ added394:
 clipped394:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29324,23 +31907,30 @@ summed396:
 	VEXTRACTF32X4 $0x00, Z3, X0
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled397
+	JE            byAlpha397
 	VBROADCASTSS  80(AX), Z1
 	VMULPS        Z1, Z0, Z0
 
+byAlpha397:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled397
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled397:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased397
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased397:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added397
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added397:
 	CMPQ   112(AX), $0x00
@@ -29417,15 +32007,21 @@ summed398:
 	VEXTRACTF32X4 $0x01, Z4, X1
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled399
+	JE            byAlpha399
 	VBROADCASTSS  80(AX), Z2
 	VMULPS        Z2, Z0, Z0
 	VMULPS        Z2, Z1, Z1
 
+byAlpha399:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled399
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled399:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased399
 	VMOVUPS.Z (CX), K1, Z2
@@ -29433,11 +32029,13 @@ scaled399:
 	VADDPS    Z2, Z1, Z1
 
 biased399:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added399
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added399:
 	CMPQ   112(AX), $0x00
@@ -29449,7 +32047,7 @@ added399:
 clipped399:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29524,16 +32122,23 @@ summed400:
 	VEXTRACTF32X4 $0x02, Z5, X2
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled401
+	JE            byAlpha401
 	VBROADCASTSS  80(AX), Z3
 	VMULPS        Z3, Z0, Z0
 	VMULPS        Z3, Z1, Z1
 	VMULPS        Z3, Z2, Z2
 
+byAlpha401:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled401
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled401:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased401
 	VMOVUPS.Z (CX), K1, Z3
@@ -29542,13 +32147,15 @@ scaled401:
 	VADDPS    Z3, Z2, Z2
 
 biased401:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added401
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added401:
 	CMPQ   112(AX), $0x00
@@ -29561,9 +32168,9 @@ added401:
 clipped401:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29646,17 +32253,25 @@ summed402:
 	VEXTRACTF32X4 $0x03, Z8, X3
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled403
+	JE            byAlpha403
 	VBROADCASTSS  80(AX), Z4
 	VMULPS        Z4, Z0, Z0
 	VMULPS        Z4, Z1, Z1
 	VMULPS        Z4, Z2, Z2
 	VMULPS        Z4, Z3, Z3
 
+byAlpha403:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled403
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled403:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased403
 	VMOVUPS.Z (CX), K1, Z4
@@ -29666,15 +32281,17 @@ scaled403:
 	VADDPS    Z4, Z3, Z3
 
 biased403:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added403
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added403:
 	CMPQ   112(AX), $0x00
@@ -29688,11 +32305,11 @@ added403:
 clipped403:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29792,7 +32409,7 @@ summed404:
 	VEXTRACTF32X4 $0x00, Z7, X4
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled405
+	JE            byAlpha405
 	VBROADCASTSS  80(AX), Z5
 	VMULPS        Z5, Z0, Z0
 	VMULPS        Z5, Z1, Z1
@@ -29800,10 +32417,19 @@ summed404:
 	VMULPS        Z5, Z3, Z3
 	VMULPS        Z5, Z4, Z4
 
+byAlpha405:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled405
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled405:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased405
 	VMOVUPS.Z (CX), K1, Z5
@@ -29814,17 +32440,19 @@ scaled405:
 	VADDPS    Z5, Z4, Z4
 
 biased405:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added405
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added405:
 	CMPQ   112(AX), $0x00
@@ -29839,13 +32467,13 @@ added405:
 clipped405:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -29955,7 +32583,7 @@ summed406:
 	VEXTRACTF32X4 $0x01, Z8, X5
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled407
+	JE            byAlpha407
 	VBROADCASTSS  80(AX), Z6
 	VMULPS        Z6, Z0, Z0
 	VMULPS        Z6, Z1, Z1
@@ -29964,10 +32592,20 @@ summed406:
 	VMULPS        Z6, Z4, Z4
 	VMULPS        Z6, Z5, Z5
 
+byAlpha407:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled407
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled407:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased407
 	VMOVUPS.Z (CX), K1, Z6
@@ -29979,19 +32617,21 @@ scaled407:
 	VADDPS    Z6, Z5, Z5
 
 biased407:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added407
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added407:
 	CMPQ   112(AX), $0x00
@@ -30007,15 +32647,15 @@ added407:
 clipped407:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30132,7 +32772,7 @@ summed408:
 	VEXTRACTF32X4 $0x02, Z9, X6
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled409
+	JE            byAlpha409
 	VBROADCASTSS  80(AX), Z7
 	VMULPS        Z7, Z0, Z0
 	VMULPS        Z7, Z1, Z1
@@ -30142,10 +32782,21 @@ summed408:
 	VMULPS        Z7, Z5, Z5
 	VMULPS        Z7, Z6, Z6
 
+byAlpha409:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled409
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled409:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased409
 	VMOVUPS.Z (CX), K1, Z7
@@ -30158,21 +32809,23 @@ scaled409:
 	VADDPS    Z7, Z6, Z6
 
 biased409:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added409
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added409:
 	CMPQ   112(AX), $0x00
@@ -30189,17 +32842,17 @@ added409:
 clipped409:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30323,7 +32976,7 @@ summed410:
 	VEXTRACTF32X4 $0x03, Z12, X7
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled411
+	JE            byAlpha411
 	VBROADCASTSS  80(AX), Z8
 	VMULPS        Z8, Z0, Z0
 	VMULPS        Z8, Z1, Z1
@@ -30334,10 +32987,22 @@ summed410:
 	VMULPS        Z8, Z6, Z6
 	VMULPS        Z8, Z7, Z7
 
+byAlpha411:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled411
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled411:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased411
 	VMOVUPS.Z (CX), K1, Z8
@@ -30351,23 +33016,25 @@ scaled411:
 	VADDPS    Z8, Z7, Z7
 
 biased411:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added411
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added411:
 	CMPQ   112(AX), $0x00
@@ -30385,19 +33052,19 @@ added411:
 clipped411:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30538,7 +33205,7 @@ summed412:
 	VEXTRACTF32X4 $0x00, Z11, X8
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled413
+	JE            byAlpha413
 	VBROADCASTSS  80(AX), Z9
 	VMULPS        Z9, Z0, Z0
 	VMULPS        Z9, Z1, Z1
@@ -30550,10 +33217,23 @@ summed412:
 	VMULPS        Z9, Z7, Z7
 	VMULPS        Z9, Z8, Z8
 
+byAlpha413:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled413
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled413:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased413
 	VMOVUPS.Z (CX), K1, Z9
@@ -30568,25 +33248,27 @@ scaled413:
 	VADDPS    Z9, Z8, Z8
 
 biased413:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added413
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added413:
 	CMPQ   112(AX), $0x00
@@ -30605,21 +33287,21 @@ added413:
 clipped413:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30767,7 +33449,7 @@ summed414:
 	VEXTRACTF32X4 $0x01, Z12, X9
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled415
+	JE            byAlpha415
 	VBROADCASTSS  80(AX), Z10
 	VMULPS        Z10, Z0, Z0
 	VMULPS        Z10, Z1, Z1
@@ -30780,10 +33462,24 @@ summed414:
 	VMULPS        Z10, Z8, Z8
 	VMULPS        Z10, Z9, Z9
 
+byAlpha415:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled415
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled415:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased415
 	VMOVUPS.Z (CX), K1, Z10
@@ -30799,27 +33495,29 @@ scaled415:
 	VADDPS    Z10, Z9, Z9
 
 biased415:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added415
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added415:
 	CMPQ   112(AX), $0x00
@@ -30839,23 +33537,23 @@ added415:
 clipped415:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31013,7 +33711,7 @@ summed416:
 	VEXTRACTF32X4 $0x02, Z13, X10
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled417
+	JE            byAlpha417
 	VBROADCASTSS  80(AX), Z11
 	VMULPS        Z11, Z0, Z0
 	VMULPS        Z11, Z1, Z1
@@ -31027,10 +33725,25 @@ summed416:
 	VMULPS        Z11, Z9, Z9
 	VMULPS        Z11, Z10, Z10
 
+byAlpha417:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled417
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled417:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased417
 	VMOVUPS.Z (CX), K1, Z11
@@ -31047,29 +33760,31 @@ scaled417:
 	VADDPS    Z11, Z10, Z10
 
 biased417:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added417
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added417:
 	CMPQ   112(AX), $0x00
@@ -31090,25 +33805,25 @@ added417:
 clipped417:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31273,7 +33988,7 @@ summed418:
 	VEXTRACTF32X4 $0x03, Z16, X11
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled419
+	JE            byAlpha419
 	VBROADCASTSS  80(AX), Z12
 	VMULPS        Z12, Z0, Z0
 	VMULPS        Z12, Z1, Z1
@@ -31288,10 +34003,26 @@ summed418:
 	VMULPS        Z12, Z10, Z10
 	VMULPS        Z12, Z11, Z11
 
+byAlpha419:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled419
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled419:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased419
 	VMOVUPS.Z (CX), K1, Z12
@@ -31309,31 +34040,33 @@ scaled419:
 	VADDPS    Z12, Z11, Z11
 
 biased419:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added419
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added419:
 	CMPQ   112(AX), $0x00
@@ -31355,27 +34088,27 @@ added419:
 clipped419:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31557,7 +34290,7 @@ summed420:
 	VEXTRACTF32X4 $0x00, Z15, X12
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled421
+	JE            byAlpha421
 	VBROADCASTSS  80(AX), Z13
 	VMULPS        Z13, Z0, Z0
 	VMULPS        Z13, Z1, Z1
@@ -31573,10 +34306,27 @@ summed420:
 	VMULPS        Z13, Z11, Z11
 	VMULPS        Z13, Z12, Z12
 
+byAlpha421:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled421
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled421:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased421
 	VMOVUPS.Z (CX), K1, Z13
@@ -31595,33 +34345,35 @@ scaled421:
 	VADDPS    Z13, Z12, Z12
 
 biased421:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added421
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added421:
 	CMPQ   112(AX), $0x00
@@ -31644,29 +34396,29 @@ added421:
 clipped421:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31855,7 +34607,7 @@ summed422:
 	VEXTRACTF32X4 $0x01, Z16, X13
 	MOVQ          $0x000000003f800000, CX
 	CMPQ          80(AX), CX
-	JE            scaled423
+	JE            byAlpha423
 	VBROADCASTSS  80(AX), Z14
 	VMULPS        Z14, Z0, Z0
 	VMULPS        Z14, Z1, Z1
@@ -31872,10 +34624,28 @@ summed422:
 	VMULPS        Z14, Z12, Z12
 	VMULPS        Z14, Z13, Z13
 
+byAlpha423:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled423
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled423:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased423
 	VMOVUPS.Z (CX), K1, Z14
@@ -31895,35 +34665,37 @@ scaled423:
 	VADDPS    Z14, Z13, Z13
 
 biased423:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added423
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added423:
 	CMPQ   112(AX), $0x00
@@ -31947,31 +34719,31 @@ added423:
 clipped423:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET

@@ -53,23 +53,30 @@ partial1:
 summed1:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled2
+	JE           byAlpha2
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
 
+byAlpha2:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled2
+	VMASKMOVPD (CX), Y0, Y2
+	VMULPD     Y2, Y1, Y1
+
 scaled2:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased2
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 biased2:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added2
-	VMASKMOVPD (DX), Y0, Y2
+	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 added2:
@@ -156,15 +163,21 @@ partial3:
 summed3:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled4
+	JE           byAlpha4
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha4:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled4
+	VMASKMOVPD (CX), Y0, Y3
+	VMULPD     Y3, Y1, Y1
+	VMULPD     Y3, Y2, Y2
+
 scaled4:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased4
 	VMASKMOVPD (CX), Y0, Y3
@@ -172,12 +185,14 @@ scaled4:
 	VADDPD     Y3, Y2, Y2
 
 biased4:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added4
-	VMASKMOVPD (DX), Y0, Y3
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added4:
@@ -192,13 +207,13 @@ clipped4:
 	CMPQ    64(AX), $0x04
 	JNE     part4
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
 	JMP     stored4
 
 part4:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 
 stored4:
@@ -275,16 +290,23 @@ partial6:
 summed6:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled7
+	JE           byAlpha7
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
 
+byAlpha7:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled7
+	VMASKMOVPD (CX), Y0, Y4
+	VMULPD     Y4, Y1, Y1
+	VMULPD     Y4, Y2, Y2
+	VMULPD     Y4, Y3, Y3
+
 scaled7:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased7
 	VMASKMOVPD (CX), Y0, Y4
@@ -293,15 +315,17 @@ scaled7:
 	VADDPD     Y4, Y3, Y3
 
 biased7:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added7
-	VMASKMOVPD (DX), Y0, Y4
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
 added7:
@@ -317,17 +341,17 @@ clipped7:
 	CMPQ    64(AX), $0x04
 	JNE     part7
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	JMP     stored7
 
 part7:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
 
 stored7:
@@ -412,17 +436,25 @@ partial9:
 summed9:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled10
+	JE           byAlpha10
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha10:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled10
+	VMASKMOVPD (CX), Y0, Y5
+	VMULPD     Y5, Y1, Y1
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y5, Y3, Y3
+	VMULPD     Y5, Y4, Y4
+
 scaled10:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased10
 	VMASKMOVPD (CX), Y0, Y5
@@ -432,18 +464,20 @@ scaled10:
 	VADDPD     Y5, Y4, Y4
 
 biased10:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added10
-	VMASKMOVPD (DX), Y0, Y5
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added10:
@@ -460,21 +494,21 @@ clipped10:
 	CMPQ    64(AX), $0x04
 	JNE     part10
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
 	JMP     stored10
 
 part10:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
 
 stored10:
@@ -566,7 +600,7 @@ partial12:
 summed12:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled13
+	JE           byAlpha13
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
@@ -574,10 +608,19 @@ summed12:
 	VMULPD       Y6, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 
+byAlpha13:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled13
+	VMASKMOVPD (CX), Y0, Y6
+	VMULPD     Y6, Y1, Y1
+	VMULPD     Y6, Y2, Y2
+	VMULPD     Y6, Y3, Y3
+	VMULPD     Y6, Y4, Y4
+	VMULPD     Y6, Y5, Y5
+
 scaled13:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased13
 	VMASKMOVPD (CX), Y0, Y6
@@ -588,21 +631,23 @@ scaled13:
 	VADDPD     Y6, Y5, Y5
 
 biased13:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added13
-	VMASKMOVPD (DX), Y0, Y6
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y5, Y5
 
 added13:
@@ -620,25 +665,25 @@ clipped13:
 	CMPQ    64(AX), $0x04
 	JNE     part13
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	JMP     stored13
 
 part13:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
 
 stored13:
@@ -743,7 +788,7 @@ partial15:
 summed15:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled16
+	JE           byAlpha16
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -752,10 +797,20 @@ summed15:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 
+byAlpha16:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled16
+	VMASKMOVPD (CX), Y0, Y7
+	VMULPD     Y7, Y1, Y1
+	VMULPD     Y7, Y2, Y2
+	VMULPD     Y7, Y3, Y3
+	VMULPD     Y7, Y4, Y4
+	VMULPD     Y7, Y5, Y5
+	VMULPD     Y7, Y6, Y6
+
 scaled16:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased16
 	VMASKMOVPD (CX), Y0, Y7
@@ -767,24 +822,26 @@ scaled16:
 	VADDPD     Y7, Y6, Y6
 
 biased16:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added16
-	VMASKMOVPD (DX), Y0, Y7
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
 added16:
@@ -803,29 +860,29 @@ clipped16:
 	CMPQ    64(AX), $0x04
 	JNE     part16
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
 	JMP     stored16
 
 part16:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
 
 stored16:
@@ -937,7 +994,7 @@ partial18:
 summed18:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled19
+	JE           byAlpha19
 	VBROADCASTSD 80(AX), Y8
 	VMULPD       Y8, Y1, Y1
 	VMULPD       Y8, Y2, Y2
@@ -947,10 +1004,21 @@ summed18:
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y8, Y7, Y7
 
+byAlpha19:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled19
+	VMASKMOVPD (CX), Y0, Y8
+	VMULPD     Y8, Y1, Y1
+	VMULPD     Y8, Y2, Y2
+	VMULPD     Y8, Y3, Y3
+	VMULPD     Y8, Y4, Y4
+	VMULPD     Y8, Y5, Y5
+	VMULPD     Y8, Y6, Y6
+	VMULPD     Y8, Y7, Y7
+
 scaled19:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased19
 	VMASKMOVPD (CX), Y0, Y8
@@ -963,27 +1031,29 @@ scaled19:
 	VADDPD     Y8, Y7, Y7
 
 biased19:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added19
-	VMASKMOVPD (DX), Y0, Y8
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y8
 	VADDPD     Y8, Y7, Y7
 
 added19:
@@ -1003,33 +1073,33 @@ clipped19:
 	CMPQ    64(AX), $0x04
 	JNE     part19
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	JMP     stored19
 
 part19:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
 
 stored19:
@@ -1148,7 +1218,7 @@ partial21:
 summed21:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled22
+	JE           byAlpha22
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -1159,10 +1229,22 @@ summed21:
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
 
+byAlpha22:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled22
+	VMASKMOVPD (CX), Y0, Y9
+	VMULPD     Y9, Y1, Y1
+	VMULPD     Y9, Y2, Y2
+	VMULPD     Y9, Y3, Y3
+	VMULPD     Y9, Y4, Y4
+	VMULPD     Y9, Y5, Y5
+	VMULPD     Y9, Y6, Y6
+	VMULPD     Y9, Y7, Y7
+	VMULPD     Y9, Y8, Y8
+
 scaled22:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased22
 	VMASKMOVPD (CX), Y0, Y9
@@ -1176,30 +1258,32 @@ scaled22:
 	VADDPD     Y9, Y8, Y8
 
 biased22:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added22
-	VMASKMOVPD (DX), Y0, Y9
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
 added22:
@@ -1220,37 +1304,37 @@ clipped22:
 	CMPQ    64(AX), $0x04
 	JNE     part22
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y8, (CX)
 	JMP     stored22
 
 part22:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y8, Y0, (CX)
 
 stored22:
@@ -1376,7 +1460,7 @@ partial24:
 summed24:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled25
+	JE           byAlpha25
 	VBROADCASTSD 80(AX), Y10
 	VMULPD       Y10, Y1, Y1
 	VMULPD       Y10, Y2, Y2
@@ -1388,10 +1472,23 @@ summed24:
 	VMULPD       Y10, Y8, Y8
 	VMULPD       Y10, Y9, Y9
 
+byAlpha25:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled25
+	VMASKMOVPD (CX), Y0, Y10
+	VMULPD     Y10, Y1, Y1
+	VMULPD     Y10, Y2, Y2
+	VMULPD     Y10, Y3, Y3
+	VMULPD     Y10, Y4, Y4
+	VMULPD     Y10, Y5, Y5
+	VMULPD     Y10, Y6, Y6
+	VMULPD     Y10, Y7, Y7
+	VMULPD     Y10, Y8, Y8
+	VMULPD     Y10, Y9, Y9
+
 scaled25:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased25
 	VMASKMOVPD (CX), Y0, Y10
@@ -1406,33 +1503,35 @@ scaled25:
 	VADDPD     Y10, Y9, Y9
 
 biased25:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added25
-	VMASKMOVPD (DX), Y0, Y10
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y10
 	VADDPD     Y10, Y9, Y9
 
 added25:
@@ -1454,41 +1553,41 @@ clipped25:
 	CMPQ    64(AX), $0x04
 	JNE     part25
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
 	JMP     stored25
 
 part25:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y9, Y0, (CX)
 
 stored25:
@@ -1621,7 +1720,7 @@ partial27:
 summed27:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled28
+	JE           byAlpha28
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -1634,10 +1733,24 @@ summed27:
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
 
+byAlpha28:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled28
+	VMASKMOVPD (CX), Y0, Y11
+	VMULPD     Y11, Y1, Y1
+	VMULPD     Y11, Y2, Y2
+	VMULPD     Y11, Y3, Y3
+	VMULPD     Y11, Y4, Y4
+	VMULPD     Y11, Y5, Y5
+	VMULPD     Y11, Y6, Y6
+	VMULPD     Y11, Y7, Y7
+	VMULPD     Y11, Y8, Y8
+	VMULPD     Y11, Y9, Y9
+	VMULPD     Y11, Y10, Y10
+
 scaled28:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased28
 	VMASKMOVPD (CX), Y0, Y11
@@ -1653,36 +1766,38 @@ scaled28:
 	VADDPD     Y11, Y10, Y10
 
 biased28:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added28
-	VMASKMOVPD (DX), Y0, Y11
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
 added28:
@@ -1705,45 +1820,45 @@ clipped28:
 	CMPQ    64(AX), $0x04
 	JNE     part28
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y10, (CX)
 	JMP     stored28
 
 part28:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y10, Y0, (CX)
 
 stored28:
@@ -1889,7 +2004,7 @@ partial30:
 summed30:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled31
+	JE           byAlpha31
 	VBROADCASTSD 80(AX), Y12
 	VMULPD       Y12, Y1, Y1
 	VMULPD       Y12, Y2, Y2
@@ -1903,10 +2018,25 @@ summed30:
 	VMULPD       Y12, Y10, Y10
 	VMULPD       Y12, Y11, Y11
 
+byAlpha31:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled31
+	VMASKMOVPD (CX), Y0, Y12
+	VMULPD     Y12, Y1, Y1
+	VMULPD     Y12, Y2, Y2
+	VMULPD     Y12, Y3, Y3
+	VMULPD     Y12, Y4, Y4
+	VMULPD     Y12, Y5, Y5
+	VMULPD     Y12, Y6, Y6
+	VMULPD     Y12, Y7, Y7
+	VMULPD     Y12, Y8, Y8
+	VMULPD     Y12, Y9, Y9
+	VMULPD     Y12, Y10, Y10
+	VMULPD     Y12, Y11, Y11
+
 scaled31:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased31
 	VMASKMOVPD (CX), Y0, Y12
@@ -1923,39 +2053,41 @@ scaled31:
 	VADDPD     Y12, Y11, Y11
 
 biased31:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added31
-	VMASKMOVPD (DX), Y0, Y12
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y12
 	VADDPD     Y12, Y11, Y11
 
 added31:
@@ -1979,49 +2111,49 @@ clipped31:
 	CMPQ    64(AX), $0x04
 	JNE     part31
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y11, (CX)
 	JMP     stored31
 
 part31:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y11, Y0, (CX)
 
 stored31:
@@ -2174,7 +2306,7 @@ partial33:
 summed33:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled34
+	JE           byAlpha34
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -2189,10 +2321,26 @@ summed33:
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
 
+byAlpha34:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled34
+	VMASKMOVPD (CX), Y0, Y13
+	VMULPD     Y13, Y1, Y1
+	VMULPD     Y13, Y2, Y2
+	VMULPD     Y13, Y3, Y3
+	VMULPD     Y13, Y4, Y4
+	VMULPD     Y13, Y5, Y5
+	VMULPD     Y13, Y6, Y6
+	VMULPD     Y13, Y7, Y7
+	VMULPD     Y13, Y8, Y8
+	VMULPD     Y13, Y9, Y9
+	VMULPD     Y13, Y10, Y10
+	VMULPD     Y13, Y11, Y11
+	VMULPD     Y13, Y12, Y12
+
 scaled34:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased34
 	VMASKMOVPD (CX), Y0, Y13
@@ -2210,42 +2358,44 @@ scaled34:
 	VADDPD     Y13, Y12, Y12
 
 biased34:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added34
-	VMASKMOVPD (DX), Y0, Y13
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y11, Y11
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
 added34:
@@ -2270,53 +2420,53 @@ clipped34:
 	CMPQ    64(AX), $0x04
 	JNE     part34
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y11, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y12, (CX)
 	JMP     stored34
 
 part34:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y11, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y12, Y0, (CX)
 
 stored34:
@@ -2401,23 +2551,30 @@ summed35:
 	VADDPD       Y8, Y1, Y1
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled36
+	JE           byAlpha36
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
 
+byAlpha36:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled36
+	VMASKMOVPD (CX), Y0, Y2
+	VMULPD     Y2, Y1, Y1
+
 scaled36:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased36
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 biased36:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added36
-	VMASKMOVPD (DX), Y0, Y2
+	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 added36:
@@ -2517,15 +2674,21 @@ summed37:
 	VADDPD       Y8, Y2, Y2
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled38
+	JE           byAlpha38
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha38:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled38
+	VMASKMOVPD (CX), Y0, Y3
+	VMULPD     Y3, Y1, Y1
+	VMULPD     Y3, Y2, Y2
+
 scaled38:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased38
 	VMASKMOVPD (CX), Y0, Y3
@@ -2533,12 +2696,14 @@ scaled38:
 	VADDPD     Y3, Y2, Y2
 
 biased38:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added38
-	VMASKMOVPD (DX), Y0, Y3
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added38:
@@ -2553,13 +2718,13 @@ clipped38:
 	CMPQ    64(AX), $0x04
 	JNE     part38
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
 	JMP     stored38
 
 part38:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 
 stored38:
@@ -2627,23 +2792,30 @@ partial39:
 summed39:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled40
+	JE           byAlpha40
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
 
+byAlpha40:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled40
+	VMASKMOVPD (CX), Y0, Y2
+	VMULPD     Y2, Y1, Y1
+
 scaled40:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased40
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 biased40:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added40
-	VMASKMOVPD (DX), Y0, Y2
+	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
 added40:
@@ -2732,15 +2904,21 @@ partial41:
 summed41:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled42
+	JE           byAlpha42
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha42:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled42
+	VMASKMOVPD (CX), Y0, Y3
+	VMULPD     Y3, Y1, Y1
+	VMULPD     Y3, Y2, Y2
+
 scaled42:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased42
 	VMASKMOVPD (CX), Y0, Y3
@@ -2748,12 +2926,14 @@ scaled42:
 	VADDPD     Y3, Y2, Y2
 
 biased42:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added42
-	VMASKMOVPD (DX), Y0, Y3
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added42:
@@ -2768,13 +2948,13 @@ clipped42:
 	CMPQ    64(AX), $0x04
 	JNE     part42
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
 	JMP     stored42
 
 part42:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 
 stored42:
@@ -2863,16 +3043,23 @@ partial44:
 summed44:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled45
+	JE           byAlpha45
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
 
+byAlpha45:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled45
+	VMASKMOVPD (CX), Y0, Y4
+	VMULPD     Y4, Y1, Y1
+	VMULPD     Y4, Y2, Y2
+	VMULPD     Y4, Y3, Y3
+
 scaled45:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased45
 	VMASKMOVPD (CX), Y0, Y4
@@ -2881,15 +3068,17 @@ scaled45:
 	VADDPD     Y4, Y3, Y3
 
 biased45:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added45
-	VMASKMOVPD (DX), Y0, Y4
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
 added45:
@@ -2905,17 +3094,17 @@ clipped45:
 	CMPQ    64(AX), $0x04
 	JNE     part45
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	JMP     stored45
 
 part45:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
 
 stored45:
@@ -3012,17 +3201,25 @@ partial47:
 summed47:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled48
+	JE           byAlpha48
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha48:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled48
+	VMASKMOVPD (CX), Y0, Y5
+	VMULPD     Y5, Y1, Y1
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y5, Y3, Y3
+	VMULPD     Y5, Y4, Y4
+
 scaled48:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased48
 	VMASKMOVPD (CX), Y0, Y5
@@ -3032,18 +3229,20 @@ scaled48:
 	VADDPD     Y5, Y4, Y4
 
 biased48:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added48
-	VMASKMOVPD (DX), Y0, Y5
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added48:
@@ -3060,21 +3259,21 @@ clipped48:
 	CMPQ    64(AX), $0x04
 	JNE     part48
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
 	JMP     stored48
 
 part48:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
 
 stored48:
@@ -3178,7 +3377,7 @@ partial50:
 summed50:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled51
+	JE           byAlpha51
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
@@ -3186,10 +3385,19 @@ summed50:
 	VMULPD       Y6, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 
+byAlpha51:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled51
+	VMASKMOVPD (CX), Y0, Y6
+	VMULPD     Y6, Y1, Y1
+	VMULPD     Y6, Y2, Y2
+	VMULPD     Y6, Y3, Y3
+	VMULPD     Y6, Y4, Y4
+	VMULPD     Y6, Y5, Y5
+
 scaled51:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased51
 	VMASKMOVPD (CX), Y0, Y6
@@ -3200,21 +3408,23 @@ scaled51:
 	VADDPD     Y6, Y5, Y5
 
 biased51:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added51
-	VMASKMOVPD (DX), Y0, Y6
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y6
 	VADDPD     Y6, Y5, Y5
 
 added51:
@@ -3232,25 +3442,25 @@ clipped51:
 	CMPQ    64(AX), $0x04
 	JNE     part51
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	JMP     stored51
 
 part51:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
 
 stored51:
@@ -3367,7 +3577,7 @@ partial53:
 summed53:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled54
+	JE           byAlpha54
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3376,10 +3586,20 @@ summed53:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 
+byAlpha54:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled54
+	VMASKMOVPD (CX), Y0, Y7
+	VMULPD     Y7, Y1, Y1
+	VMULPD     Y7, Y2, Y2
+	VMULPD     Y7, Y3, Y3
+	VMULPD     Y7, Y4, Y4
+	VMULPD     Y7, Y5, Y5
+	VMULPD     Y7, Y6, Y6
+
 scaled54:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased54
 	VMASKMOVPD (CX), Y0, Y7
@@ -3391,24 +3611,26 @@ scaled54:
 	VADDPD     Y7, Y6, Y6
 
 biased54:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added54
-	VMASKMOVPD (DX), Y0, Y7
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPD (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPD (CX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
 added54:
@@ -3427,29 +3649,29 @@ clipped54:
 	CMPQ    64(AX), $0x04
 	JNE     part54
 	VMOVUPD Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y6, (CX)
 	JMP     stored54
 
 part54:
 	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPD Y6, Y0, (CX)
 
 stored54:
@@ -3510,15 +3732,22 @@ partial55:
 summed55:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled56
+	JE           byAlpha56
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha56:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled56
+	VMOVUPD    (CX), Y3
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VMULPD     Y3, Y2, Y2
+
 scaled56:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased56
 	VMOVUPD    (CX), Y3
@@ -3527,10 +3756,12 @@ scaled56:
 	VADDPD     Y3, Y2, Y2
 
 biased56:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added56
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added56:
@@ -3618,17 +3849,26 @@ partial57:
 summed57:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled58
+	JE           byAlpha58
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha58:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled58
+	VMOVUPD    (CX), Y5
+	VMULPD     Y5, Y1, Y1
+	VMULPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y5, Y4, Y4
+
 scaled58:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased58
 	VMOVUPD    (CX), Y5
@@ -3639,14 +3879,16 @@ scaled58:
 	VADDPD     Y5, Y4, Y4
 
 biased58:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added58
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added58:
@@ -3664,7 +3906,7 @@ clipped58:
 	JNE     part58
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
 	JMP     stored58
@@ -3672,7 +3914,7 @@ clipped58:
 part58:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
@@ -3761,7 +4003,7 @@ partial60:
 summed60:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled61
+	JE           byAlpha61
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3770,10 +4012,21 @@ summed60:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 
+byAlpha61:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled61
+	VMOVUPD    (CX), Y7
+	VMULPD     Y7, Y1, Y1
+	VMULPD     Y7, Y3, Y3
+	VMULPD     Y7, Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
+	VMULPD     Y7, Y2, Y2
+	VMULPD     Y7, Y4, Y4
+	VMULPD     Y7, Y6, Y6
+
 scaled61:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased61
 	VMOVUPD    (CX), Y7
@@ -3786,18 +4039,20 @@ scaled61:
 	VADDPD     Y7, Y6, Y6
 
 biased61:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added61
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
 added61:
@@ -3817,10 +4072,10 @@ clipped61:
 	JNE     part61
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
 	JMP     stored61
@@ -3828,10 +4083,10 @@ clipped61:
 part61:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
 
@@ -3931,7 +4186,7 @@ partial63:
 summed63:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled64
+	JE           byAlpha64
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -3942,10 +4197,23 @@ summed63:
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
 
+byAlpha64:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled64
+	VMOVUPD    (CX), Y9
+	VMULPD     Y9, Y1, Y1
+	VMULPD     Y9, Y3, Y3
+	VMULPD     Y9, Y5, Y5
+	VMULPD     Y9, Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
+	VMULPD     Y9, Y2, Y2
+	VMULPD     Y9, Y4, Y4
+	VMULPD     Y9, Y6, Y6
+	VMULPD     Y9, Y8, Y8
+
 scaled64:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased64
 	VMOVUPD    (CX), Y9
@@ -3960,22 +4228,24 @@ scaled64:
 	VADDPD     Y9, Y8, Y8
 
 biased64:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added64
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
 added64:
@@ -3997,13 +4267,13 @@ clipped64:
 	JNE     part64
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
 	JMP     stored64
@@ -4011,13 +4281,13 @@ clipped64:
 part64:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
 
@@ -4127,7 +4397,7 @@ partial66:
 summed66:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled67
+	JE           byAlpha67
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -4140,10 +4410,25 @@ summed66:
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
 
+byAlpha67:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled67
+	VMOVUPD    (CX), Y11
+	VMULPD     Y11, Y1, Y1
+	VMULPD     Y11, Y3, Y3
+	VMULPD     Y11, Y5, Y5
+	VMULPD     Y11, Y7, Y7
+	VMULPD     Y11, Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
+	VMULPD     Y11, Y2, Y2
+	VMULPD     Y11, Y4, Y4
+	VMULPD     Y11, Y6, Y6
+	VMULPD     Y11, Y8, Y8
+	VMULPD     Y11, Y10, Y10
+
 scaled67:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased67
 	VMOVUPD    (CX), Y11
@@ -4160,26 +4445,28 @@ scaled67:
 	VADDPD     Y11, Y10, Y10
 
 biased67:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added67
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPD     (DX), Y9, Y9
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
 added67:
@@ -4203,16 +4490,16 @@ clipped67:
 	JNE     part67
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
 	JMP     stored67
@@ -4220,16 +4507,16 @@ clipped67:
 part67:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
 
@@ -4355,7 +4642,7 @@ partial69:
 summed69:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled70
+	JE           byAlpha70
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -4370,10 +4657,27 @@ summed69:
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
 
+byAlpha70:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled70
+	VMOVUPD    (CX), Y13
+	VMULPD     Y13, Y1, Y1
+	VMULPD     Y13, Y3, Y3
+	VMULPD     Y13, Y5, Y5
+	VMULPD     Y13, Y7, Y7
+	VMULPD     Y13, Y9, Y9
+	VMULPD     Y13, Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
+	VMULPD     Y13, Y2, Y2
+	VMULPD     Y13, Y4, Y4
+	VMULPD     Y13, Y6, Y6
+	VMULPD     Y13, Y8, Y8
+	VMULPD     Y13, Y10, Y10
+	VMULPD     Y13, Y12, Y12
+
 scaled70:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased70
 	VMOVUPD    (CX), Y13
@@ -4392,30 +4696,32 @@ scaled70:
 	VADDPD     Y13, Y12, Y12
 
 biased70:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added70
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPD     (DX), Y9, Y9
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPD     (DX), Y11, Y11
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
 added70:
@@ -4441,19 +4747,19 @@ clipped70:
 	JNE     part70
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y11, (CX)
 	VMOVUPD Y12, 32(CX)
 	JMP     stored70
@@ -4461,19 +4767,19 @@ clipped70:
 part70:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y11, (CX)
 	VMASKMOVPD Y12, Y0, 32(CX)
 
@@ -4556,15 +4862,22 @@ summed71:
 	VADDPD       Y8, Y2, Y2
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled72
+	JE           byAlpha72
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha72:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled72
+	VMOVUPD    (CX), Y3
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VMULPD     Y3, Y2, Y2
+
 scaled72:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased72
 	VMOVUPD    (CX), Y3
@@ -4573,10 +4886,12 @@ scaled72:
 	VADDPD     Y3, Y2, Y2
 
 biased72:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added72
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added72:
@@ -4676,17 +4991,26 @@ summed73:
 	VADDPD       Y8, Y4, Y4
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled74
+	JE           byAlpha74
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha74:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled74
+	VMOVUPD    (CX), Y5
+	VMULPD     Y5, Y1, Y1
+	VMULPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y5, Y4, Y4
+
 scaled74:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased74
 	VMOVUPD    (CX), Y5
@@ -4697,14 +5021,16 @@ scaled74:
 	VADDPD     Y5, Y4, Y4
 
 biased74:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added74
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added74:
@@ -4722,7 +5048,7 @@ clipped74:
 	JNE     part74
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
 	JMP     stored74
@@ -4730,7 +5056,7 @@ clipped74:
 part74:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
@@ -4806,15 +5132,22 @@ partial75:
 summed75:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled76
+	JE           byAlpha76
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
 
+byAlpha76:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled76
+	VMOVUPD    (CX), Y3
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VMULPD     Y3, Y2, Y2
+
 scaled76:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased76
 	VMOVUPD    (CX), Y3
@@ -4823,10 +5156,12 @@ scaled76:
 	VADDPD     Y3, Y2, Y2
 
 biased76:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added76
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
 added76:
@@ -4928,17 +5263,26 @@ partial77:
 summed77:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled78
+	JE           byAlpha78
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha78:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled78
+	VMOVUPD    (CX), Y5
+	VMULPD     Y5, Y1, Y1
+	VMULPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y5, Y4, Y4
+
 scaled78:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased78
 	VMOVUPD    (CX), Y5
@@ -4949,14 +5293,16 @@ scaled78:
 	VADDPD     Y5, Y4, Y4
 
 biased78:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added78
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added78:
@@ -4974,7 +5320,7 @@ clipped78:
 	JNE     part78
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
 	JMP     stored78
@@ -4982,7 +5328,7 @@ clipped78:
 part78:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
@@ -5085,7 +5431,7 @@ partial80:
 summed80:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled81
+	JE           byAlpha81
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -5094,10 +5440,21 @@ summed80:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 
+byAlpha81:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled81
+	VMOVUPD    (CX), Y7
+	VMULPD     Y7, Y1, Y1
+	VMULPD     Y7, Y3, Y3
+	VMULPD     Y7, Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
+	VMULPD     Y7, Y2, Y2
+	VMULPD     Y7, Y4, Y4
+	VMULPD     Y7, Y6, Y6
+
 scaled81:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased81
 	VMOVUPD    (CX), Y7
@@ -5110,18 +5467,20 @@ scaled81:
 	VADDPD     Y7, Y6, Y6
 
 biased81:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added81
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
 added81:
@@ -5141,10 +5500,10 @@ clipped81:
 	JNE     part81
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
 	JMP     stored81
@@ -5152,10 +5511,10 @@ clipped81:
 part81:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
 
@@ -5269,7 +5628,7 @@ partial83:
 summed83:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled84
+	JE           byAlpha84
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -5280,10 +5639,23 @@ summed83:
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
 
+byAlpha84:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled84
+	VMOVUPD    (CX), Y9
+	VMULPD     Y9, Y1, Y1
+	VMULPD     Y9, Y3, Y3
+	VMULPD     Y9, Y5, Y5
+	VMULPD     Y9, Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
+	VMULPD     Y9, Y2, Y2
+	VMULPD     Y9, Y4, Y4
+	VMULPD     Y9, Y6, Y6
+	VMULPD     Y9, Y8, Y8
+
 scaled84:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased84
 	VMOVUPD    (CX), Y9
@@ -5298,22 +5670,24 @@ scaled84:
 	VADDPD     Y9, Y8, Y8
 
 biased84:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added84
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
 added84:
@@ -5335,13 +5709,13 @@ clipped84:
 	JNE     part84
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
 	JMP     stored84
@@ -5349,13 +5723,13 @@ clipped84:
 part84:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
 
@@ -5479,7 +5853,7 @@ partial86:
 summed86:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled87
+	JE           byAlpha87
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -5492,10 +5866,25 @@ summed86:
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
 
+byAlpha87:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled87
+	VMOVUPD    (CX), Y11
+	VMULPD     Y11, Y1, Y1
+	VMULPD     Y11, Y3, Y3
+	VMULPD     Y11, Y5, Y5
+	VMULPD     Y11, Y7, Y7
+	VMULPD     Y11, Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
+	VMULPD     Y11, Y2, Y2
+	VMULPD     Y11, Y4, Y4
+	VMULPD     Y11, Y6, Y6
+	VMULPD     Y11, Y8, Y8
+	VMULPD     Y11, Y10, Y10
+
 scaled87:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased87
 	VMOVUPD    (CX), Y11
@@ -5512,26 +5901,28 @@ scaled87:
 	VADDPD     Y11, Y10, Y10
 
 biased87:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added87
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPD     (DX), Y9, Y9
-	VMASKMOVPD 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPD     (CX), Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
 added87:
@@ -5555,16 +5946,16 @@ clipped87:
 	JNE     part87
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
 	JMP     stored87
@@ -5572,16 +5963,16 @@ clipped87:
 part87:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
 
@@ -5721,7 +6112,7 @@ partial89:
 summed89:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled90
+	JE           byAlpha90
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -5736,10 +6127,27 @@ summed89:
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
 
+byAlpha90:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled90
+	VMOVUPD    (CX), Y13
+	VMULPD     Y13, Y1, Y1
+	VMULPD     Y13, Y3, Y3
+	VMULPD     Y13, Y5, Y5
+	VMULPD     Y13, Y7, Y7
+	VMULPD     Y13, Y9, Y9
+	VMULPD     Y13, Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
+	VMULPD     Y13, Y2, Y2
+	VMULPD     Y13, Y4, Y4
+	VMULPD     Y13, Y6, Y6
+	VMULPD     Y13, Y8, Y8
+	VMULPD     Y13, Y10, Y10
+	VMULPD     Y13, Y12, Y12
+
 scaled90:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased90
 	VMOVUPD    (CX), Y13
@@ -5758,30 +6166,32 @@ scaled90:
 	VADDPD     Y13, Y12, Y12
 
 biased90:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added90
-	VADDPD     (DX), Y1, Y1
-	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPD     (DX), Y3, Y3
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPD     (DX), Y7, Y7
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPD     (DX), Y9, Y9
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPD     (DX), Y11, Y11
-	VMASKMOVPD 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPD     (CX), Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
 added90:
@@ -5807,19 +6217,19 @@ clipped90:
 	JNE     part90
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y11, (CX)
 	VMOVUPD Y12, 32(CX)
 	JMP     stored90
@@ -5827,19 +6237,19 @@ clipped90:
 part90:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y11, (CX)
 	VMASKMOVPD Y12, Y0, 32(CX)
 
@@ -5906,16 +6316,25 @@ partial91:
 summed91:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled92
+	JE           byAlpha92
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
 
+byAlpha92:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled92
+	VMOVUPD    (CX), Y4
+	VMULPD     Y4, Y1, Y1
+	VMOVUPD    32(CX), Y4
+	VMULPD     Y4, Y2, Y2
+	VMASKMOVPD 64(CX), Y0, Y4
+	VMULPD     Y4, Y3, Y3
+
 scaled92:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased92
 	VMOVUPD    (CX), Y4
@@ -5926,11 +6345,13 @@ scaled92:
 	VADDPD     Y4, Y3, Y3
 
 biased92:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added92
-	VADDPD     (DX), Y1, Y1
-	VADDPD     32(DX), Y2, Y2
-	VMASKMOVPD 64(DX), Y0, Y4
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VMASKMOVPD 64(CX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
 added92:
@@ -6029,7 +6450,7 @@ partial93:
 summed93:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled94
+	JE           byAlpha94
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -6038,10 +6459,22 @@ summed93:
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
 
+byAlpha94:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled94
+	VMOVUPD    (CX), Y7
+	VMULPD     Y7, Y1, Y1
+	VMULPD     Y7, Y4, Y4
+	VMOVUPD    32(CX), Y7
+	VMULPD     Y7, Y2, Y2
+	VMULPD     Y7, Y5, Y5
+	VMASKMOVPD 64(CX), Y0, Y7
+	VMULPD     Y7, Y3, Y3
+	VMULPD     Y7, Y6, Y6
+
 scaled94:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased94
 	VMOVUPD    (CX), Y7
@@ -6055,16 +6488,18 @@ scaled94:
 	VADDPD     Y7, Y6, Y6
 
 biased94:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added94
-	VADDPD     (DX), Y1, Y1
-	VADDPD     32(DX), Y2, Y2
-	VMASKMOVPD 64(DX), Y0, Y7
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VMASKMOVPD 64(CX), Y0, Y7
 	VADDPD     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VADDPD     (DX), Y4, Y4
-	VADDPD     32(DX), Y5, Y5
-	VMASKMOVPD 64(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPD     (CX), Y4, Y4
+	VADDPD     32(CX), Y5, Y5
+	VMASKMOVPD 64(CX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
 added94:
@@ -6085,7 +6520,7 @@ clipped94:
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y4, (CX)
 	VMOVUPD Y5, 32(CX)
 	VMOVUPD Y6, 64(CX)
@@ -6095,7 +6530,7 @@ part94:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMASKMOVPD Y3, Y0, 64(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y4, (CX)
 	VMOVUPD    Y5, 32(CX)
 	VMASKMOVPD Y6, Y0, 64(CX)
@@ -6168,17 +6603,28 @@ partial95:
 summed95:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled96
+	JE           byAlpha96
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
 
+byAlpha96:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled96
+	VMOVUPD    (CX), Y5
+	VMULPD     Y5, Y1, Y1
+	VMOVUPD    32(CX), Y5
+	VMULPD     Y5, Y2, Y2
+	VMOVUPD    64(CX), Y5
+	VMULPD     Y5, Y3, Y3
+	VMASKMOVPD 96(CX), Y0, Y5
+	VMULPD     Y5, Y4, Y4
+
 scaled96:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased96
 	VMOVUPD    (CX), Y5
@@ -6191,12 +6637,14 @@ scaled96:
 	VADDPD     Y5, Y4, Y4
 
 biased96:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added96
-	VADDPD     (DX), Y1, Y1
-	VADDPD     32(DX), Y2, Y2
-	VADDPD     64(DX), Y3, Y3
-	VMASKMOVPD 96(DX), Y0, Y5
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VADDPD     64(CX), Y3, Y3
+	VMASKMOVPD 96(CX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
 added96:
@@ -6306,7 +6754,7 @@ partial97:
 summed97:
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled98
+	JE           byAlpha98
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -6317,10 +6765,25 @@ summed97:
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
 
+byAlpha98:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled98
+	VMOVUPD    (CX), Y9
+	VMULPD     Y9, Y1, Y1
+	VMULPD     Y9, Y5, Y5
+	VMOVUPD    32(CX), Y9
+	VMULPD     Y9, Y2, Y2
+	VMULPD     Y9, Y6, Y6
+	VMOVUPD    64(CX), Y9
+	VMULPD     Y9, Y3, Y3
+	VMULPD     Y9, Y7, Y7
+	VMASKMOVPD 96(CX), Y0, Y9
+	VMULPD     Y9, Y4, Y4
+	VMULPD     Y9, Y8, Y8
+
 scaled98:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased98
 	VMOVUPD    (CX), Y9
@@ -6337,18 +6800,20 @@ scaled98:
 	VADDPD     Y9, Y8, Y8
 
 biased98:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added98
-	VADDPD     (DX), Y1, Y1
-	VADDPD     32(DX), Y2, Y2
-	VADDPD     64(DX), Y3, Y3
-	VMASKMOVPD 96(DX), Y0, Y9
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VADDPD     64(CX), Y3, Y3
+	VMASKMOVPD 96(CX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPD     (DX), Y5, Y5
-	VADDPD     32(DX), Y6, Y6
-	VADDPD     64(DX), Y7, Y7
-	VMASKMOVPD 96(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPD     (CX), Y5, Y5
+	VADDPD     32(CX), Y6, Y6
+	VADDPD     64(CX), Y7, Y7
+	VMASKMOVPD 96(CX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
 added98:
@@ -6372,7 +6837,7 @@ clipped98:
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
 	VMOVUPD Y4, 96(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
 	VMOVUPD Y7, 64(CX)
@@ -6384,7 +6849,7 @@ part98:
 	VMOVUPD    Y2, 32(CX)
 	VMOVUPD    Y3, 64(CX)
 	VMASKMOVPD Y4, Y0, 96(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPD    Y5, (CX)
 	VMOVUPD    Y6, 32(CX)
 	VMOVUPD    Y7, 64(CX)
@@ -6427,23 +6892,30 @@ partial99:
 	JNZ          partial99
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled100
+	JE           byAlpha100
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 
+byAlpha100:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled100
+	VMOVUPD.Z (CX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+
 scaled100:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased100
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
 biased100:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added100
-	VADDPD (DX), Z0, K1, Z0
+	VADDPD (CX), Z0, K1, Z0
 
 added100:
 	CMPQ   112(AX), $0x00
@@ -6493,15 +6965,21 @@ partial101:
 	JNZ          partial101
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled102
+	JE           byAlpha102
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha102:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled102
+	VMOVUPD.Z (CX), K1, Z2
+	VMULPD    Z2, Z0, Z0
+	VMULPD    Z2, Z1, Z1
+
 scaled102:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased102
 	VMOVUPD.Z (CX), K1, Z2
@@ -6509,11 +6987,13 @@ scaled102:
 	VADDPD    Z2, Z1, Z1
 
 biased102:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added102
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
 
 added102:
 	CMPQ   112(AX), $0x00
@@ -6525,7 +7005,7 @@ added102:
 clipped102:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6592,16 +7072,23 @@ partial104:
 	JNZ          partial104
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled105
+	JE           byAlpha105
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
 
+byAlpha105:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled105
+	VMOVUPD.Z (CX), K1, Z3
+	VMULPD    Z3, Z0, Z0
+	VMULPD    Z3, Z1, Z1
+	VMULPD    Z3, Z2, Z2
+
 scaled105:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased105
 	VMOVUPD.Z (CX), K1, Z3
@@ -6610,13 +7097,15 @@ scaled105:
 	VADDPD    Z3, Z2, Z2
 
 biased105:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added105
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
 
 added105:
 	CMPQ   112(AX), $0x00
@@ -6629,9 +7118,9 @@ added105:
 clipped105:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6704,17 +7193,25 @@ partial107:
 	JNZ          partial107
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled108
+	JE           byAlpha108
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha108:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled108
+	VMOVUPD.Z (CX), K1, Z4
+	VMULPD    Z4, Z0, Z0
+	VMULPD    Z4, Z1, Z1
+	VMULPD    Z4, Z2, Z2
+	VMULPD    Z4, Z3, Z3
+
 scaled108:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased108
 	VMOVUPD.Z (CX), K1, Z4
@@ -6724,15 +7221,17 @@ scaled108:
 	VADDPD    Z4, Z3, Z3
 
 biased108:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added108
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
 
 added108:
 	CMPQ   112(AX), $0x00
@@ -6746,11 +7245,11 @@ added108:
 clipped108:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6828,7 +7327,7 @@ partial110:
 	JNZ          partial110
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled111
+	JE           byAlpha111
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -6836,10 +7335,19 @@ partial110:
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
 
+byAlpha111:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled111
+	VMOVUPD.Z (CX), K1, Z5
+	VMULPD    Z5, Z0, Z0
+	VMULPD    Z5, Z1, Z1
+	VMULPD    Z5, Z2, Z2
+	VMULPD    Z5, Z3, Z3
+	VMULPD    Z5, Z4, Z4
+
 scaled111:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased111
 	VMOVUPD.Z (CX), K1, Z5
@@ -6850,17 +7358,19 @@ scaled111:
 	VADDPD    Z5, Z4, Z4
 
 biased111:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added111
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
 
 added111:
 	CMPQ   112(AX), $0x00
@@ -6875,13 +7385,13 @@ added111:
 clipped111:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -6969,7 +7479,7 @@ partial113:
 	JNZ          partial113
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled114
+	JE           byAlpha114
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -6978,10 +7488,20 @@ partial113:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha114:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled114
+	VMOVUPD.Z (CX), K1, Z6
+	VMULPD    Z6, Z0, Z0
+	VMULPD    Z6, Z1, Z1
+	VMULPD    Z6, Z2, Z2
+	VMULPD    Z6, Z3, Z3
+	VMULPD    Z6, Z4, Z4
+	VMULPD    Z6, Z5, Z5
+
 scaled114:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased114
 	VMOVUPD.Z (CX), K1, Z6
@@ -6993,19 +7513,21 @@ scaled114:
 	VADDPD    Z6, Z5, Z5
 
 biased114:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added114
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
 
 added114:
 	CMPQ   112(AX), $0x00
@@ -7021,15 +7543,15 @@ added114:
 clipped114:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7122,7 +7644,7 @@ partial116:
 	JNZ          partial116
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled117
+	JE           byAlpha117
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -7132,10 +7654,21 @@ partial116:
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
 
+byAlpha117:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled117
+	VMOVUPD.Z (CX), K1, Z7
+	VMULPD    Z7, Z0, Z0
+	VMULPD    Z7, Z1, Z1
+	VMULPD    Z7, Z2, Z2
+	VMULPD    Z7, Z3, Z3
+	VMULPD    Z7, Z4, Z4
+	VMULPD    Z7, Z5, Z5
+	VMULPD    Z7, Z6, Z6
+
 scaled117:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased117
 	VMOVUPD.Z (CX), K1, Z7
@@ -7148,21 +7681,23 @@ scaled117:
 	VADDPD    Z7, Z6, Z6
 
 biased117:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added117
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
 
 added117:
 	CMPQ   112(AX), $0x00
@@ -7179,17 +7714,17 @@ added117:
 clipped117:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7287,7 +7822,7 @@ partial119:
 	JNZ          partial119
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled120
+	JE           byAlpha120
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -7298,10 +7833,22 @@ partial119:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha120:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled120
+	VMOVUPD.Z (CX), K1, Z8
+	VMULPD    Z8, Z0, Z0
+	VMULPD    Z8, Z1, Z1
+	VMULPD    Z8, Z2, Z2
+	VMULPD    Z8, Z3, Z3
+	VMULPD    Z8, Z4, Z4
+	VMULPD    Z8, Z5, Z5
+	VMULPD    Z8, Z6, Z6
+	VMULPD    Z8, Z7, Z7
+
 scaled120:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased120
 	VMOVUPD.Z (CX), K1, Z8
@@ -7315,23 +7862,25 @@ scaled120:
 	VADDPD    Z8, Z7, Z7
 
 biased120:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added120
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
 
 added120:
 	CMPQ   112(AX), $0x00
@@ -7349,19 +7898,19 @@ added120:
 clipped120:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7464,7 +8013,7 @@ partial122:
 	JNZ          partial122
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled123
+	JE           byAlpha123
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -7476,10 +8025,23 @@ partial122:
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z9, Z8, Z8
 
+byAlpha123:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled123
+	VMOVUPD.Z (CX), K1, Z9
+	VMULPD    Z9, Z0, Z0
+	VMULPD    Z9, Z1, Z1
+	VMULPD    Z9, Z2, Z2
+	VMULPD    Z9, Z3, Z3
+	VMULPD    Z9, Z4, Z4
+	VMULPD    Z9, Z5, Z5
+	VMULPD    Z9, Z6, Z6
+	VMULPD    Z9, Z7, Z7
+	VMULPD    Z9, Z8, Z8
+
 scaled123:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased123
 	VMOVUPD.Z (CX), K1, Z9
@@ -7494,25 +8056,27 @@ scaled123:
 	VADDPD    Z9, Z8, Z8
 
 biased123:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added123
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
 
 added123:
 	CMPQ   112(AX), $0x00
@@ -7531,21 +8095,21 @@ added123:
 clipped123:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7653,7 +8217,7 @@ partial125:
 	JNZ          partial125
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled126
+	JE           byAlpha126
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -7666,10 +8230,24 @@ partial125:
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
 
+byAlpha126:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled126
+	VMOVUPD.Z (CX), K1, Z10
+	VMULPD    Z10, Z0, Z0
+	VMULPD    Z10, Z1, Z1
+	VMULPD    Z10, Z2, Z2
+	VMULPD    Z10, Z3, Z3
+	VMULPD    Z10, Z4, Z4
+	VMULPD    Z10, Z5, Z5
+	VMULPD    Z10, Z6, Z6
+	VMULPD    Z10, Z7, Z7
+	VMULPD    Z10, Z8, Z8
+	VMULPD    Z10, Z9, Z9
+
 scaled126:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased126
 	VMOVUPD.Z (CX), K1, Z10
@@ -7685,27 +8263,29 @@ scaled126:
 	VADDPD    Z10, Z9, Z9
 
 biased126:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added126
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
 
 added126:
 	CMPQ   112(AX), $0x00
@@ -7725,23 +8305,23 @@ added126:
 clipped126:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -7859,7 +8439,7 @@ partial128:
 	JNZ          partial128
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled129
+	JE           byAlpha129
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -7873,10 +8453,25 @@ partial128:
 	VMULPD       Z11, Z9, Z9
 	VMULPD       Z11, Z10, Z10
 
+byAlpha129:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled129
+	VMOVUPD.Z (CX), K1, Z11
+	VMULPD    Z11, Z0, Z0
+	VMULPD    Z11, Z1, Z1
+	VMULPD    Z11, Z2, Z2
+	VMULPD    Z11, Z3, Z3
+	VMULPD    Z11, Z4, Z4
+	VMULPD    Z11, Z5, Z5
+	VMULPD    Z11, Z6, Z6
+	VMULPD    Z11, Z7, Z7
+	VMULPD    Z11, Z8, Z8
+	VMULPD    Z11, Z9, Z9
+	VMULPD    Z11, Z10, Z10
+
 scaled129:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased129
 	VMOVUPD.Z (CX), K1, Z11
@@ -7893,29 +8488,31 @@ scaled129:
 	VADDPD    Z11, Z10, Z10
 
 biased129:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added129
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
 
 added129:
 	CMPQ   112(AX), $0x00
@@ -7936,25 +8533,25 @@ added129:
 clipped129:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8077,7 +8674,7 @@ partial131:
 	JNZ          partial131
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled132
+	JE           byAlpha132
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -8092,10 +8689,26 @@ partial131:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha132:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled132
+	VMOVUPD.Z (CX), K1, Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z8, Z8
+	VMULPD    Z12, Z9, Z9
+	VMULPD    Z12, Z10, Z10
+	VMULPD    Z12, Z11, Z11
+
 scaled132:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased132
 	VMOVUPD.Z (CX), K1, Z12
@@ -8113,31 +8726,33 @@ scaled132:
 	VADDPD    Z12, Z11, Z11
 
 biased132:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added132
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
 
 added132:
 	CMPQ   112(AX), $0x00
@@ -8159,27 +8774,27 @@ added132:
 clipped132:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8307,7 +8922,7 @@ partial134:
 	JNZ          partial134
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled135
+	JE           byAlpha135
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -8323,10 +8938,27 @@ partial134:
 	VMULPD       Z13, Z11, Z11
 	VMULPD       Z13, Z12, Z12
 
+byAlpha135:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled135
+	VMOVUPD.Z (CX), K1, Z13
+	VMULPD    Z13, Z0, Z0
+	VMULPD    Z13, Z1, Z1
+	VMULPD    Z13, Z2, Z2
+	VMULPD    Z13, Z3, Z3
+	VMULPD    Z13, Z4, Z4
+	VMULPD    Z13, Z5, Z5
+	VMULPD    Z13, Z6, Z6
+	VMULPD    Z13, Z7, Z7
+	VMULPD    Z13, Z8, Z8
+	VMULPD    Z13, Z9, Z9
+	VMULPD    Z13, Z10, Z10
+	VMULPD    Z13, Z11, Z11
+	VMULPD    Z13, Z12, Z12
+
 scaled135:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased135
 	VMOVUPD.Z (CX), K1, Z13
@@ -8345,33 +8977,35 @@ scaled135:
 	VADDPD    Z13, Z12, Z12
 
 biased135:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added135
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
 
 added135:
 	CMPQ   112(AX), $0x00
@@ -8394,29 +9028,29 @@ added135:
 clipped135:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8549,7 +9183,7 @@ partial137:
 	JNZ          partial137
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled138
+	JE           byAlpha138
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -8566,10 +9200,28 @@ partial137:
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
 
+byAlpha138:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled138
+	VMOVUPD.Z (CX), K1, Z14
+	VMULPD    Z14, Z0, Z0
+	VMULPD    Z14, Z1, Z1
+	VMULPD    Z14, Z2, Z2
+	VMULPD    Z14, Z3, Z3
+	VMULPD    Z14, Z4, Z4
+	VMULPD    Z14, Z5, Z5
+	VMULPD    Z14, Z6, Z6
+	VMULPD    Z14, Z7, Z7
+	VMULPD    Z14, Z8, Z8
+	VMULPD    Z14, Z9, Z9
+	VMULPD    Z14, Z10, Z10
+	VMULPD    Z14, Z11, Z11
+	VMULPD    Z14, Z12, Z12
+	VMULPD    Z14, Z13, Z13
+
 scaled138:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased138
 	VMOVUPD.Z (CX), K1, Z14
@@ -8589,35 +9241,37 @@ scaled138:
 	VADDPD    Z14, Z13, Z13
 
 biased138:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added138
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
 
 added138:
 	CMPQ   112(AX), $0x00
@@ -8641,31 +9295,31 @@ added138:
 clipped138:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8789,7 +9443,7 @@ partial140:
 	JNZ          partial140
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled141
+	JE           byAlpha141
 	VBROADCASTSD 80(AX), Z15
 	VMULPD       Z15, Z0, Z0
 	VMULPD       Z15, Z1, Z1
@@ -8807,10 +9461,29 @@ partial140:
 	VMULPD       Z15, Z13, Z13
 	VMULPD       Z15, Z14, Z14
 
+byAlpha141:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled141
+	VMOVUPD.Z (CX), K1, Z15
+	VMULPD    Z15, Z0, Z0
+	VMULPD    Z15, Z1, Z1
+	VMULPD    Z15, Z2, Z2
+	VMULPD    Z15, Z3, Z3
+	VMULPD    Z15, Z4, Z4
+	VMULPD    Z15, Z5, Z5
+	VMULPD    Z15, Z6, Z6
+	VMULPD    Z15, Z7, Z7
+	VMULPD    Z15, Z8, Z8
+	VMULPD    Z15, Z9, Z9
+	VMULPD    Z15, Z10, Z10
+	VMULPD    Z15, Z11, Z11
+	VMULPD    Z15, Z12, Z12
+	VMULPD    Z15, Z13, Z13
+	VMULPD    Z15, Z14, Z14
+
 scaled141:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased141
 	VMOVUPD.Z (CX), K1, Z15
@@ -8831,37 +9504,39 @@ scaled141:
 	VADDPD    Z15, Z14, Z14
 
 biased141:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added141
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
 
 added141:
 	CMPQ   112(AX), $0x00
@@ -8886,33 +9561,33 @@ added141:
 clipped141:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9045,7 +9720,7 @@ partial143:
 	JNZ          partial143
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled144
+	JE           byAlpha144
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -9064,10 +9739,30 @@ partial143:
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
 
+byAlpha144:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled144
+	VMOVUPD.Z (CX), K1, Z16
+	VMULPD    Z16, Z0, Z0
+	VMULPD    Z16, Z1, Z1
+	VMULPD    Z16, Z2, Z2
+	VMULPD    Z16, Z3, Z3
+	VMULPD    Z16, Z4, Z4
+	VMULPD    Z16, Z5, Z5
+	VMULPD    Z16, Z6, Z6
+	VMULPD    Z16, Z7, Z7
+	VMULPD    Z16, Z8, Z8
+	VMULPD    Z16, Z9, Z9
+	VMULPD    Z16, Z10, Z10
+	VMULPD    Z16, Z11, Z11
+	VMULPD    Z16, Z12, Z12
+	VMULPD    Z16, Z13, Z13
+	VMULPD    Z16, Z14, Z14
+	VMULPD    Z16, Z15, Z15
+
 scaled144:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased144
 	VMOVUPD.Z (CX), K1, Z16
@@ -9089,39 +9784,41 @@ scaled144:
 	VADDPD    Z16, Z15, Z15
 
 biased144:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added144
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
 
 added144:
 	CMPQ   112(AX), $0x00
@@ -9147,35 +9844,35 @@ added144:
 clipped144:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9313,7 +10010,7 @@ partial146:
 	JNZ          partial146
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled147
+	JE           byAlpha147
 	VBROADCASTSD 80(AX), Z17
 	VMULPD       Z17, Z0, Z0
 	VMULPD       Z17, Z1, Z1
@@ -9333,10 +10030,31 @@ partial146:
 	VMULPD       Z17, Z15, Z15
 	VMULPD       Z17, Z16, Z16
 
+byAlpha147:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled147
+	VMOVUPD.Z (CX), K1, Z17
+	VMULPD    Z17, Z0, Z0
+	VMULPD    Z17, Z1, Z1
+	VMULPD    Z17, Z2, Z2
+	VMULPD    Z17, Z3, Z3
+	VMULPD    Z17, Z4, Z4
+	VMULPD    Z17, Z5, Z5
+	VMULPD    Z17, Z6, Z6
+	VMULPD    Z17, Z7, Z7
+	VMULPD    Z17, Z8, Z8
+	VMULPD    Z17, Z9, Z9
+	VMULPD    Z17, Z10, Z10
+	VMULPD    Z17, Z11, Z11
+	VMULPD    Z17, Z12, Z12
+	VMULPD    Z17, Z13, Z13
+	VMULPD    Z17, Z14, Z14
+	VMULPD    Z17, Z15, Z15
+	VMULPD    Z17, Z16, Z16
+
 scaled147:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased147
 	VMOVUPD.Z (CX), K1, Z17
@@ -9359,41 +10077,43 @@ scaled147:
 	VADDPD    Z17, Z16, Z16
 
 biased147:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added147
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
 
 added147:
 	CMPQ   112(AX), $0x00
@@ -9420,37 +10140,37 @@ added147:
 clipped147:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9593,7 +10313,7 @@ partial149:
 	JNZ          partial149
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled150
+	JE           byAlpha150
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -9614,10 +10334,32 @@ partial149:
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
 
+byAlpha150:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled150
+	VMOVUPD.Z (CX), K1, Z18
+	VMULPD    Z18, Z0, Z0
+	VMULPD    Z18, Z1, Z1
+	VMULPD    Z18, Z2, Z2
+	VMULPD    Z18, Z3, Z3
+	VMULPD    Z18, Z4, Z4
+	VMULPD    Z18, Z5, Z5
+	VMULPD    Z18, Z6, Z6
+	VMULPD    Z18, Z7, Z7
+	VMULPD    Z18, Z8, Z8
+	VMULPD    Z18, Z9, Z9
+	VMULPD    Z18, Z10, Z10
+	VMULPD    Z18, Z11, Z11
+	VMULPD    Z18, Z12, Z12
+	VMULPD    Z18, Z13, Z13
+	VMULPD    Z18, Z14, Z14
+	VMULPD    Z18, Z15, Z15
+	VMULPD    Z18, Z16, Z16
+	VMULPD    Z18, Z17, Z17
+
 scaled150:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased150
 	VMOVUPD.Z (CX), K1, Z18
@@ -9641,43 +10383,45 @@ scaled150:
 	VADDPD    Z18, Z17, Z17
 
 biased150:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added150
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
 
 added150:
 	CMPQ   112(AX), $0x00
@@ -9705,39 +10449,39 @@ added150:
 clipped150:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9885,7 +10629,7 @@ partial152:
 	JNZ          partial152
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled153
+	JE           byAlpha153
 	VBROADCASTSD 80(AX), Z19
 	VMULPD       Z19, Z0, Z0
 	VMULPD       Z19, Z1, Z1
@@ -9907,10 +10651,33 @@ partial152:
 	VMULPD       Z19, Z17, Z17
 	VMULPD       Z19, Z18, Z18
 
+byAlpha153:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled153
+	VMOVUPD.Z (CX), K1, Z19
+	VMULPD    Z19, Z0, Z0
+	VMULPD    Z19, Z1, Z1
+	VMULPD    Z19, Z2, Z2
+	VMULPD    Z19, Z3, Z3
+	VMULPD    Z19, Z4, Z4
+	VMULPD    Z19, Z5, Z5
+	VMULPD    Z19, Z6, Z6
+	VMULPD    Z19, Z7, Z7
+	VMULPD    Z19, Z8, Z8
+	VMULPD    Z19, Z9, Z9
+	VMULPD    Z19, Z10, Z10
+	VMULPD    Z19, Z11, Z11
+	VMULPD    Z19, Z12, Z12
+	VMULPD    Z19, Z13, Z13
+	VMULPD    Z19, Z14, Z14
+	VMULPD    Z19, Z15, Z15
+	VMULPD    Z19, Z16, Z16
+	VMULPD    Z19, Z17, Z17
+	VMULPD    Z19, Z18, Z18
+
 scaled153:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased153
 	VMOVUPD.Z (CX), K1, Z19
@@ -9935,45 +10702,47 @@ scaled153:
 	VADDPD    Z19, Z18, Z18
 
 biased153:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added153
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
 
 added153:
 	CMPQ   112(AX), $0x00
@@ -10002,41 +10771,41 @@ added153:
 clipped153:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10189,7 +10958,7 @@ partial155:
 	JNZ          partial155
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled156
+	JE           byAlpha156
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -10212,10 +10981,34 @@ partial155:
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
 
+byAlpha156:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled156
+	VMOVUPD.Z (CX), K1, Z20
+	VMULPD    Z20, Z0, Z0
+	VMULPD    Z20, Z1, Z1
+	VMULPD    Z20, Z2, Z2
+	VMULPD    Z20, Z3, Z3
+	VMULPD    Z20, Z4, Z4
+	VMULPD    Z20, Z5, Z5
+	VMULPD    Z20, Z6, Z6
+	VMULPD    Z20, Z7, Z7
+	VMULPD    Z20, Z8, Z8
+	VMULPD    Z20, Z9, Z9
+	VMULPD    Z20, Z10, Z10
+	VMULPD    Z20, Z11, Z11
+	VMULPD    Z20, Z12, Z12
+	VMULPD    Z20, Z13, Z13
+	VMULPD    Z20, Z14, Z14
+	VMULPD    Z20, Z15, Z15
+	VMULPD    Z20, Z16, Z16
+	VMULPD    Z20, Z17, Z17
+	VMULPD    Z20, Z18, Z18
+	VMULPD    Z20, Z19, Z19
+
 scaled156:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased156
 	VMOVUPD.Z (CX), K1, Z20
@@ -10241,47 +11034,49 @@ scaled156:
 	VADDPD    Z20, Z19, Z19
 
 biased156:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added156
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
 
 added156:
 	CMPQ   112(AX), $0x00
@@ -10311,43 +11106,43 @@ added156:
 clipped156:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10509,7 +11304,7 @@ partial158:
 	JNZ          partial158
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled159
+	JE           byAlpha159
 	VBROADCASTSD 80(AX), Z21
 	VMULPD       Z21, Z0, Z0
 	VMULPD       Z21, Z1, Z1
@@ -10533,10 +11328,35 @@ partial158:
 	VMULPD       Z21, Z19, Z19
 	VMULPD       Z21, Z20, Z20
 
+byAlpha159:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled159
+	VMOVUPD.Z (CX), K1, Z21
+	VMULPD    Z21, Z0, Z0
+	VMULPD    Z21, Z1, Z1
+	VMULPD    Z21, Z2, Z2
+	VMULPD    Z21, Z3, Z3
+	VMULPD    Z21, Z4, Z4
+	VMULPD    Z21, Z5, Z5
+	VMULPD    Z21, Z6, Z6
+	VMULPD    Z21, Z7, Z7
+	VMULPD    Z21, Z8, Z8
+	VMULPD    Z21, Z9, Z9
+	VMULPD    Z21, Z10, Z10
+	VMULPD    Z21, Z11, Z11
+	VMULPD    Z21, Z12, Z12
+	VMULPD    Z21, Z13, Z13
+	VMULPD    Z21, Z14, Z14
+	VMULPD    Z21, Z15, Z15
+	VMULPD    Z21, Z16, Z16
+	VMULPD    Z21, Z17, Z17
+	VMULPD    Z21, Z18, Z18
+	VMULPD    Z21, Z19, Z19
+	VMULPD    Z21, Z20, Z20
+
 scaled159:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased159
 	VMOVUPD.Z (CX), K1, Z21
@@ -10563,49 +11383,51 @@ scaled159:
 	VADDPD    Z21, Z20, Z20
 
 biased159:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added159
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
 
 added159:
 	CMPQ   112(AX), $0x00
@@ -10636,45 +11458,45 @@ added159:
 clipped159:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10841,7 +11663,7 @@ partial161:
 	JNZ          partial161
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled162
+	JE           byAlpha162
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -10866,10 +11688,36 @@ partial161:
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
 
+byAlpha162:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled162
+	VMOVUPD.Z (CX), K1, Z22
+	VMULPD    Z22, Z0, Z0
+	VMULPD    Z22, Z1, Z1
+	VMULPD    Z22, Z2, Z2
+	VMULPD    Z22, Z3, Z3
+	VMULPD    Z22, Z4, Z4
+	VMULPD    Z22, Z5, Z5
+	VMULPD    Z22, Z6, Z6
+	VMULPD    Z22, Z7, Z7
+	VMULPD    Z22, Z8, Z8
+	VMULPD    Z22, Z9, Z9
+	VMULPD    Z22, Z10, Z10
+	VMULPD    Z22, Z11, Z11
+	VMULPD    Z22, Z12, Z12
+	VMULPD    Z22, Z13, Z13
+	VMULPD    Z22, Z14, Z14
+	VMULPD    Z22, Z15, Z15
+	VMULPD    Z22, Z16, Z16
+	VMULPD    Z22, Z17, Z17
+	VMULPD    Z22, Z18, Z18
+	VMULPD    Z22, Z19, Z19
+	VMULPD    Z22, Z20, Z20
+	VMULPD    Z22, Z21, Z21
+
 scaled162:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased162
 	VMOVUPD.Z (CX), K1, Z22
@@ -10897,51 +11745,53 @@ scaled162:
 	VADDPD    Z22, Z21, Z21
 
 biased162:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added162
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
 
 added162:
 	CMPQ   112(AX), $0x00
@@ -10973,47 +11823,47 @@ added162:
 clipped162:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11185,7 +12035,7 @@ partial164:
 	JNZ          partial164
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled165
+	JE           byAlpha165
 	VBROADCASTSD 80(AX), Z23
 	VMULPD       Z23, Z0, Z0
 	VMULPD       Z23, Z1, Z1
@@ -11211,10 +12061,37 @@ partial164:
 	VMULPD       Z23, Z21, Z21
 	VMULPD       Z23, Z22, Z22
 
+byAlpha165:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled165
+	VMOVUPD.Z (CX), K1, Z23
+	VMULPD    Z23, Z0, Z0
+	VMULPD    Z23, Z1, Z1
+	VMULPD    Z23, Z2, Z2
+	VMULPD    Z23, Z3, Z3
+	VMULPD    Z23, Z4, Z4
+	VMULPD    Z23, Z5, Z5
+	VMULPD    Z23, Z6, Z6
+	VMULPD    Z23, Z7, Z7
+	VMULPD    Z23, Z8, Z8
+	VMULPD    Z23, Z9, Z9
+	VMULPD    Z23, Z10, Z10
+	VMULPD    Z23, Z11, Z11
+	VMULPD    Z23, Z12, Z12
+	VMULPD    Z23, Z13, Z13
+	VMULPD    Z23, Z14, Z14
+	VMULPD    Z23, Z15, Z15
+	VMULPD    Z23, Z16, Z16
+	VMULPD    Z23, Z17, Z17
+	VMULPD    Z23, Z18, Z18
+	VMULPD    Z23, Z19, Z19
+	VMULPD    Z23, Z20, Z20
+	VMULPD    Z23, Z21, Z21
+	VMULPD    Z23, Z22, Z22
+
 scaled165:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased165
 	VMOVUPD.Z (CX), K1, Z23
@@ -11243,53 +12120,55 @@ scaled165:
 	VADDPD    Z23, Z22, Z22
 
 biased165:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added165
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
 
 added165:
 	CMPQ   112(AX), $0x00
@@ -11322,49 +12201,49 @@ added165:
 clipped165:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11541,7 +12420,7 @@ partial167:
 	JNZ          partial167
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled168
+	JE           byAlpha168
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -11568,10 +12447,38 @@ partial167:
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
 
+byAlpha168:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled168
+	VMOVUPD.Z (CX), K1, Z24
+	VMULPD    Z24, Z0, Z0
+	VMULPD    Z24, Z1, Z1
+	VMULPD    Z24, Z2, Z2
+	VMULPD    Z24, Z3, Z3
+	VMULPD    Z24, Z4, Z4
+	VMULPD    Z24, Z5, Z5
+	VMULPD    Z24, Z6, Z6
+	VMULPD    Z24, Z7, Z7
+	VMULPD    Z24, Z8, Z8
+	VMULPD    Z24, Z9, Z9
+	VMULPD    Z24, Z10, Z10
+	VMULPD    Z24, Z11, Z11
+	VMULPD    Z24, Z12, Z12
+	VMULPD    Z24, Z13, Z13
+	VMULPD    Z24, Z14, Z14
+	VMULPD    Z24, Z15, Z15
+	VMULPD    Z24, Z16, Z16
+	VMULPD    Z24, Z17, Z17
+	VMULPD    Z24, Z18, Z18
+	VMULPD    Z24, Z19, Z19
+	VMULPD    Z24, Z20, Z20
+	VMULPD    Z24, Z21, Z21
+	VMULPD    Z24, Z22, Z22
+	VMULPD    Z24, Z23, Z23
+
 scaled168:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased168
 	VMOVUPD.Z (CX), K1, Z24
@@ -11601,55 +12508,57 @@ scaled168:
 	VADDPD    Z24, Z23, Z23
 
 biased168:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added168
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPD (DX), Z23, K1, Z23
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPD (CX), Z23, K1, Z23
 
 added168:
 	CMPQ   112(AX), $0x00
@@ -11683,51 +12592,51 @@ added168:
 clipped168:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z23, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11909,7 +12818,7 @@ partial170:
 	JNZ          partial170
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled171
+	JE           byAlpha171
 	VBROADCASTSD 80(AX), Z25
 	VMULPD       Z25, Z0, Z0
 	VMULPD       Z25, Z1, Z1
@@ -11937,10 +12846,39 @@ partial170:
 	VMULPD       Z25, Z23, Z23
 	VMULPD       Z25, Z24, Z24
 
+byAlpha171:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled171
+	VMOVUPD.Z (CX), K1, Z25
+	VMULPD    Z25, Z0, Z0
+	VMULPD    Z25, Z1, Z1
+	VMULPD    Z25, Z2, Z2
+	VMULPD    Z25, Z3, Z3
+	VMULPD    Z25, Z4, Z4
+	VMULPD    Z25, Z5, Z5
+	VMULPD    Z25, Z6, Z6
+	VMULPD    Z25, Z7, Z7
+	VMULPD    Z25, Z8, Z8
+	VMULPD    Z25, Z9, Z9
+	VMULPD    Z25, Z10, Z10
+	VMULPD    Z25, Z11, Z11
+	VMULPD    Z25, Z12, Z12
+	VMULPD    Z25, Z13, Z13
+	VMULPD    Z25, Z14, Z14
+	VMULPD    Z25, Z15, Z15
+	VMULPD    Z25, Z16, Z16
+	VMULPD    Z25, Z17, Z17
+	VMULPD    Z25, Z18, Z18
+	VMULPD    Z25, Z19, Z19
+	VMULPD    Z25, Z20, Z20
+	VMULPD    Z25, Z21, Z21
+	VMULPD    Z25, Z22, Z22
+	VMULPD    Z25, Z23, Z23
+	VMULPD    Z25, Z24, Z24
+
 scaled171:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased171
 	VMOVUPD.Z (CX), K1, Z25
@@ -11971,57 +12909,59 @@ scaled171:
 	VADDPD    Z25, Z24, Z24
 
 biased171:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added171
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPD (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, K1, Z24
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPD (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, K1, Z24
 
 added171:
 	CMPQ   112(AX), $0x00
@@ -12056,53 +12996,53 @@ added171:
 clipped171:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12293,7 +13233,7 @@ partial173:
 	JNZ          partial173
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled174
+	JE           byAlpha174
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -12322,10 +13262,40 @@ partial173:
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
 
+byAlpha174:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled174
+	VMOVUPD.Z (CX), K1, Z26
+	VMULPD    Z26, Z0, Z0
+	VMULPD    Z26, Z1, Z1
+	VMULPD    Z26, Z2, Z2
+	VMULPD    Z26, Z3, Z3
+	VMULPD    Z26, Z4, Z4
+	VMULPD    Z26, Z5, Z5
+	VMULPD    Z26, Z6, Z6
+	VMULPD    Z26, Z7, Z7
+	VMULPD    Z26, Z8, Z8
+	VMULPD    Z26, Z9, Z9
+	VMULPD    Z26, Z10, Z10
+	VMULPD    Z26, Z11, Z11
+	VMULPD    Z26, Z12, Z12
+	VMULPD    Z26, Z13, Z13
+	VMULPD    Z26, Z14, Z14
+	VMULPD    Z26, Z15, Z15
+	VMULPD    Z26, Z16, Z16
+	VMULPD    Z26, Z17, Z17
+	VMULPD    Z26, Z18, Z18
+	VMULPD    Z26, Z19, Z19
+	VMULPD    Z26, Z20, Z20
+	VMULPD    Z26, Z21, Z21
+	VMULPD    Z26, Z22, Z22
+	VMULPD    Z26, Z23, Z23
+	VMULPD    Z26, Z24, Z24
+	VMULPD    Z26, Z25, Z25
+
 scaled174:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased174
 	VMOVUPD.Z (CX), K1, Z26
@@ -12357,59 +13327,61 @@ scaled174:
 	VADDPD    Z26, Z25, Z25
 
 biased174:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added174
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPD (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPD (DX), Z25, K1, Z25
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPD (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPD (CX), Z25, K1, Z25
 
 added174:
 	CMPQ   112(AX), $0x00
@@ -12445,55 +13417,55 @@ added174:
 clipped174:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z25, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12689,7 +13661,7 @@ partial176:
 	JNZ          partial176
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled177
+	JE           byAlpha177
 	VBROADCASTSD 80(AX), Z27
 	VMULPD       Z27, Z0, Z0
 	VMULPD       Z27, Z1, Z1
@@ -12719,10 +13691,41 @@ partial176:
 	VMULPD       Z27, Z25, Z25
 	VMULPD       Z27, Z26, Z26
 
+byAlpha177:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled177
+	VMOVUPD.Z (CX), K1, Z27
+	VMULPD    Z27, Z0, Z0
+	VMULPD    Z27, Z1, Z1
+	VMULPD    Z27, Z2, Z2
+	VMULPD    Z27, Z3, Z3
+	VMULPD    Z27, Z4, Z4
+	VMULPD    Z27, Z5, Z5
+	VMULPD    Z27, Z6, Z6
+	VMULPD    Z27, Z7, Z7
+	VMULPD    Z27, Z8, Z8
+	VMULPD    Z27, Z9, Z9
+	VMULPD    Z27, Z10, Z10
+	VMULPD    Z27, Z11, Z11
+	VMULPD    Z27, Z12, Z12
+	VMULPD    Z27, Z13, Z13
+	VMULPD    Z27, Z14, Z14
+	VMULPD    Z27, Z15, Z15
+	VMULPD    Z27, Z16, Z16
+	VMULPD    Z27, Z17, Z17
+	VMULPD    Z27, Z18, Z18
+	VMULPD    Z27, Z19, Z19
+	VMULPD    Z27, Z20, Z20
+	VMULPD    Z27, Z21, Z21
+	VMULPD    Z27, Z22, Z22
+	VMULPD    Z27, Z23, Z23
+	VMULPD    Z27, Z24, Z24
+	VMULPD    Z27, Z25, Z25
+	VMULPD    Z27, Z26, Z26
+
 scaled177:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased177
 	VMOVUPD.Z (CX), K1, Z27
@@ -12755,61 +13758,63 @@ scaled177:
 	VADDPD    Z27, Z26, Z26
 
 biased177:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added177
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPD (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPD (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPD (DX), Z26, K1, Z26
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPD (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPD (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPD (CX), Z26, K1, Z26
 
 added177:
 	CMPQ   112(AX), $0x00
@@ -12846,57 +13851,57 @@ added177:
 clipped177:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z26, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13097,7 +14102,7 @@ partial179:
 	JNZ          partial179
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled180
+	JE           byAlpha180
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -13128,10 +14133,42 @@ partial179:
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
 
+byAlpha180:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled180
+	VMOVUPD.Z (CX), K1, Z28
+	VMULPD    Z28, Z0, Z0
+	VMULPD    Z28, Z1, Z1
+	VMULPD    Z28, Z2, Z2
+	VMULPD    Z28, Z3, Z3
+	VMULPD    Z28, Z4, Z4
+	VMULPD    Z28, Z5, Z5
+	VMULPD    Z28, Z6, Z6
+	VMULPD    Z28, Z7, Z7
+	VMULPD    Z28, Z8, Z8
+	VMULPD    Z28, Z9, Z9
+	VMULPD    Z28, Z10, Z10
+	VMULPD    Z28, Z11, Z11
+	VMULPD    Z28, Z12, Z12
+	VMULPD    Z28, Z13, Z13
+	VMULPD    Z28, Z14, Z14
+	VMULPD    Z28, Z15, Z15
+	VMULPD    Z28, Z16, Z16
+	VMULPD    Z28, Z17, Z17
+	VMULPD    Z28, Z18, Z18
+	VMULPD    Z28, Z19, Z19
+	VMULPD    Z28, Z20, Z20
+	VMULPD    Z28, Z21, Z21
+	VMULPD    Z28, Z22, Z22
+	VMULPD    Z28, Z23, Z23
+	VMULPD    Z28, Z24, Z24
+	VMULPD    Z28, Z25, Z25
+	VMULPD    Z28, Z26, Z26
+	VMULPD    Z28, Z27, Z27
+
 scaled180:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased180
 	VMOVUPD.Z (CX), K1, Z28
@@ -13165,63 +14202,65 @@ scaled180:
 	VADDPD    Z28, Z27, Z27
 
 biased180:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added180
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPD (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPD (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPD (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPD (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPD (DX), Z26, K1, Z26
-	ADDQ   BX, DX
-	VADDPD (DX), Z27, K1, Z27
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPD (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPD (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPD (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPD (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPD (CX), Z26, K1, Z26
+	ADDQ   DX, CX
+	VADDPD (CX), Z27, K1, Z27
 
 added180:
 	CMPQ   112(AX), $0x00
@@ -13259,59 +14298,59 @@ added180:
 clipped180:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z26, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z27, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13400,23 +14439,30 @@ summed181:
 	VADDPD       Z7, Z0, Z0
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled182
+	JE           byAlpha182
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 
+byAlpha182:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled182
+	VMOVUPD.Z (CX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+
 scaled182:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased182
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
 biased182:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added182
-	VADDPD (DX), Z0, K1, Z0
+	VADDPD (CX), Z0, K1, Z0
 
 added182:
 	CMPQ   112(AX), $0x00
@@ -13511,15 +14557,21 @@ summed183:
 	VADDPD       Z7, Z1, Z1
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled184
+	JE           byAlpha184
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha184:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled184
+	VMOVUPD.Z (CX), K1, Z2
+	VMULPD    Z2, Z0, Z0
+	VMULPD    Z2, Z1, Z1
+
 scaled184:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased184
 	VMOVUPD.Z (CX), K1, Z2
@@ -13527,11 +14579,13 @@ scaled184:
 	VADDPD    Z2, Z1, Z1
 
 biased184:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added184
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
 
 added184:
 	CMPQ   112(AX), $0x00
@@ -13543,7 +14597,7 @@ added184:
 clipped184:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13589,23 +14643,30 @@ partial185:
 	JNZ          partial185
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled186
+	JE           byAlpha186
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 
+byAlpha186:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled186
+	VMOVUPD.Z (CX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+
 scaled186:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased186
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
 biased186:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added186
-	VADDPD (DX), Z0, K1, Z0
+	VADDPD (CX), Z0, K1, Z0
 
 added186:
 	CMPQ   112(AX), $0x00
@@ -13663,15 +14724,21 @@ partial187:
 	JNZ          partial187
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled188
+	JE           byAlpha188
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha188:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled188
+	VMOVUPD.Z (CX), K1, Z2
+	VMULPD    Z2, Z0, Z0
+	VMULPD    Z2, Z1, Z1
+
 scaled188:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased188
 	VMOVUPD.Z (CX), K1, Z2
@@ -13679,11 +14746,13 @@ scaled188:
 	VADDPD    Z2, Z1, Z1
 
 biased188:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added188
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
 
 added188:
 	CMPQ   112(AX), $0x00
@@ -13695,7 +14764,7 @@ added188:
 clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13758,16 +14827,23 @@ partial190:
 	JNZ          partial190
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled191
+	JE           byAlpha191
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
 
+byAlpha191:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled191
+	VMOVUPD.Z (CX), K1, Z3
+	VMULPD    Z3, Z0, Z0
+	VMULPD    Z3, Z1, Z1
+	VMULPD    Z3, Z2, Z2
+
 scaled191:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased191
 	VMOVUPD.Z (CX), K1, Z3
@@ -13776,13 +14852,15 @@ scaled191:
 	VADDPD    Z3, Z2, Z2
 
 biased191:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added191
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
 
 added191:
 	CMPQ   112(AX), $0x00
@@ -13795,9 +14873,9 @@ added191:
 clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13866,17 +14944,25 @@ partial193:
 	JNZ          partial193
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled194
+	JE           byAlpha194
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha194:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled194
+	VMOVUPD.Z (CX), K1, Z4
+	VMULPD    Z4, Z0, Z0
+	VMULPD    Z4, Z1, Z1
+	VMULPD    Z4, Z2, Z2
+	VMULPD    Z4, Z3, Z3
+
 scaled194:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased194
 	VMOVUPD.Z (CX), K1, Z4
@@ -13886,15 +14972,17 @@ scaled194:
 	VADDPD    Z4, Z3, Z3
 
 biased194:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added194
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
 
 added194:
 	CMPQ   112(AX), $0x00
@@ -13908,11 +14996,11 @@ added194:
 clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13986,7 +15074,7 @@ partial196:
 	JNZ          partial196
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled197
+	JE           byAlpha197
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -13994,10 +15082,19 @@ partial196:
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
 
+byAlpha197:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled197
+	VMOVUPD.Z (CX), K1, Z5
+	VMULPD    Z5, Z0, Z0
+	VMULPD    Z5, Z1, Z1
+	VMULPD    Z5, Z2, Z2
+	VMULPD    Z5, Z3, Z3
+	VMULPD    Z5, Z4, Z4
+
 scaled197:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased197
 	VMOVUPD.Z (CX), K1, Z5
@@ -14008,17 +15105,19 @@ scaled197:
 	VADDPD    Z5, Z4, Z4
 
 biased197:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added197
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
 
 added197:
 	CMPQ   112(AX), $0x00
@@ -14033,13 +15132,13 @@ added197:
 clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14122,7 +15221,7 @@ partial199:
 	JNZ          partial199
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled200
+	JE           byAlpha200
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -14131,10 +15230,20 @@ partial199:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha200:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled200
+	VMOVUPD.Z (CX), K1, Z6
+	VMULPD    Z6, Z0, Z0
+	VMULPD    Z6, Z1, Z1
+	VMULPD    Z6, Z2, Z2
+	VMULPD    Z6, Z3, Z3
+	VMULPD    Z6, Z4, Z4
+	VMULPD    Z6, Z5, Z5
+
 scaled200:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased200
 	VMOVUPD.Z (CX), K1, Z6
@@ -14146,19 +15255,21 @@ scaled200:
 	VADDPD    Z6, Z5, Z5
 
 biased200:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added200
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
 
 added200:
 	CMPQ   112(AX), $0x00
@@ -14174,15 +15285,15 @@ added200:
 clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14270,7 +15381,7 @@ partial202:
 	JNZ          partial202
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled203
+	JE           byAlpha203
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -14280,10 +15391,21 @@ partial202:
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
 
+byAlpha203:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled203
+	VMOVUPD.Z (CX), K1, Z7
+	VMULPD    Z7, Z0, Z0
+	VMULPD    Z7, Z1, Z1
+	VMULPD    Z7, Z2, Z2
+	VMULPD    Z7, Z3, Z3
+	VMULPD    Z7, Z4, Z4
+	VMULPD    Z7, Z5, Z5
+	VMULPD    Z7, Z6, Z6
+
 scaled203:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased203
 	VMOVUPD.Z (CX), K1, Z7
@@ -14296,21 +15418,23 @@ scaled203:
 	VADDPD    Z7, Z6, Z6
 
 biased203:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added203
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
 
 added203:
 	CMPQ   112(AX), $0x00
@@ -14327,17 +15451,17 @@ added203:
 clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14430,7 +15554,7 @@ partial205:
 	JNZ          partial205
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled206
+	JE           byAlpha206
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -14441,10 +15565,22 @@ partial205:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha206:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled206
+	VMOVUPD.Z (CX), K1, Z8
+	VMULPD    Z8, Z0, Z0
+	VMULPD    Z8, Z1, Z1
+	VMULPD    Z8, Z2, Z2
+	VMULPD    Z8, Z3, Z3
+	VMULPD    Z8, Z4, Z4
+	VMULPD    Z8, Z5, Z5
+	VMULPD    Z8, Z6, Z6
+	VMULPD    Z8, Z7, Z7
+
 scaled206:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased206
 	VMOVUPD.Z (CX), K1, Z8
@@ -14458,23 +15594,25 @@ scaled206:
 	VADDPD    Z8, Z7, Z7
 
 biased206:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added206
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
 
 added206:
 	CMPQ   112(AX), $0x00
@@ -14492,19 +15630,19 @@ added206:
 clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14602,7 +15740,7 @@ partial208:
 	JNZ          partial208
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled209
+	JE           byAlpha209
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -14614,10 +15752,23 @@ partial208:
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z9, Z8, Z8
 
+byAlpha209:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled209
+	VMOVUPD.Z (CX), K1, Z9
+	VMULPD    Z9, Z0, Z0
+	VMULPD    Z9, Z1, Z1
+	VMULPD    Z9, Z2, Z2
+	VMULPD    Z9, Z3, Z3
+	VMULPD    Z9, Z4, Z4
+	VMULPD    Z9, Z5, Z5
+	VMULPD    Z9, Z6, Z6
+	VMULPD    Z9, Z7, Z7
+	VMULPD    Z9, Z8, Z8
+
 scaled209:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased209
 	VMOVUPD.Z (CX), K1, Z9
@@ -14632,25 +15783,27 @@ scaled209:
 	VADDPD    Z9, Z8, Z8
 
 biased209:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added209
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
 
 added209:
 	CMPQ   112(AX), $0x00
@@ -14669,21 +15822,21 @@ added209:
 clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14786,7 +15939,7 @@ partial211:
 	JNZ          partial211
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled212
+	JE           byAlpha212
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -14799,10 +15952,24 @@ partial211:
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
 
+byAlpha212:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled212
+	VMOVUPD.Z (CX), K1, Z10
+	VMULPD    Z10, Z0, Z0
+	VMULPD    Z10, Z1, Z1
+	VMULPD    Z10, Z2, Z2
+	VMULPD    Z10, Z3, Z3
+	VMULPD    Z10, Z4, Z4
+	VMULPD    Z10, Z5, Z5
+	VMULPD    Z10, Z6, Z6
+	VMULPD    Z10, Z7, Z7
+	VMULPD    Z10, Z8, Z8
+	VMULPD    Z10, Z9, Z9
+
 scaled212:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased212
 	VMOVUPD.Z (CX), K1, Z10
@@ -14818,27 +15985,29 @@ scaled212:
 	VADDPD    Z10, Z9, Z9
 
 biased212:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added212
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
 
 added212:
 	CMPQ   112(AX), $0x00
@@ -14858,23 +16027,23 @@ added212:
 clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14986,7 +16155,7 @@ partial214:
 	JNZ          partial214
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled215
+	JE           byAlpha215
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -15000,10 +16169,25 @@ partial214:
 	VMULPD       Z11, Z9, Z9
 	VMULPD       Z11, Z10, Z10
 
+byAlpha215:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled215
+	VMOVUPD.Z (CX), K1, Z11
+	VMULPD    Z11, Z0, Z0
+	VMULPD    Z11, Z1, Z1
+	VMULPD    Z11, Z2, Z2
+	VMULPD    Z11, Z3, Z3
+	VMULPD    Z11, Z4, Z4
+	VMULPD    Z11, Z5, Z5
+	VMULPD    Z11, Z6, Z6
+	VMULPD    Z11, Z7, Z7
+	VMULPD    Z11, Z8, Z8
+	VMULPD    Z11, Z9, Z9
+	VMULPD    Z11, Z10, Z10
+
 scaled215:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased215
 	VMOVUPD.Z (CX), K1, Z11
@@ -15020,29 +16204,31 @@ scaled215:
 	VADDPD    Z11, Z10, Z10
 
 biased215:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added215
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
 
 added215:
 	CMPQ   112(AX), $0x00
@@ -15063,25 +16249,25 @@ added215:
 clipped215:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15198,7 +16384,7 @@ partial217:
 	JNZ          partial217
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled218
+	JE           byAlpha218
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -15213,10 +16399,26 @@ partial217:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha218:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled218
+	VMOVUPD.Z (CX), K1, Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z8, Z8
+	VMULPD    Z12, Z9, Z9
+	VMULPD    Z12, Z10, Z10
+	VMULPD    Z12, Z11, Z11
+
 scaled218:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased218
 	VMOVUPD.Z (CX), K1, Z12
@@ -15234,31 +16436,33 @@ scaled218:
 	VADDPD    Z12, Z11, Z11
 
 biased218:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added218
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
 
 added218:
 	CMPQ   112(AX), $0x00
@@ -15280,27 +16484,27 @@ added218:
 clipped218:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15422,7 +16626,7 @@ partial220:
 	JNZ          partial220
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled221
+	JE           byAlpha221
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -15438,10 +16642,27 @@ partial220:
 	VMULPD       Z13, Z11, Z11
 	VMULPD       Z13, Z12, Z12
 
+byAlpha221:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled221
+	VMOVUPD.Z (CX), K1, Z13
+	VMULPD    Z13, Z0, Z0
+	VMULPD    Z13, Z1, Z1
+	VMULPD    Z13, Z2, Z2
+	VMULPD    Z13, Z3, Z3
+	VMULPD    Z13, Z4, Z4
+	VMULPD    Z13, Z5, Z5
+	VMULPD    Z13, Z6, Z6
+	VMULPD    Z13, Z7, Z7
+	VMULPD    Z13, Z8, Z8
+	VMULPD    Z13, Z9, Z9
+	VMULPD    Z13, Z10, Z10
+	VMULPD    Z13, Z11, Z11
+	VMULPD    Z13, Z12, Z12
+
 scaled221:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased221
 	VMOVUPD.Z (CX), K1, Z13
@@ -15460,33 +16681,35 @@ scaled221:
 	VADDPD    Z13, Z12, Z12
 
 biased221:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added221
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
 
 added221:
 	CMPQ   112(AX), $0x00
@@ -15509,29 +16732,29 @@ added221:
 clipped221:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15658,7 +16881,7 @@ partial223:
 	JNZ          partial223
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled224
+	JE           byAlpha224
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -15675,10 +16898,28 @@ partial223:
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
 
+byAlpha224:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled224
+	VMOVUPD.Z (CX), K1, Z14
+	VMULPD    Z14, Z0, Z0
+	VMULPD    Z14, Z1, Z1
+	VMULPD    Z14, Z2, Z2
+	VMULPD    Z14, Z3, Z3
+	VMULPD    Z14, Z4, Z4
+	VMULPD    Z14, Z5, Z5
+	VMULPD    Z14, Z6, Z6
+	VMULPD    Z14, Z7, Z7
+	VMULPD    Z14, Z8, Z8
+	VMULPD    Z14, Z9, Z9
+	VMULPD    Z14, Z10, Z10
+	VMULPD    Z14, Z11, Z11
+	VMULPD    Z14, Z12, Z12
+	VMULPD    Z14, Z13, Z13
+
 scaled224:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased224
 	VMOVUPD.Z (CX), K1, Z14
@@ -15698,35 +16939,37 @@ scaled224:
 	VADDPD    Z14, Z13, Z13
 
 biased224:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added224
-	VADDPD (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPD (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPD (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPD (DX), Z13, K1, Z13
+	VADDPD (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPD (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPD (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPD (CX), Z13, K1, Z13
 
 added224:
 	CMPQ   112(AX), $0x00
@@ -15750,31 +16993,31 @@ added224:
 clipped224:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15815,15 +17058,22 @@ partial225:
 	JNZ          partial225
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled226
+	JE           byAlpha226
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha226:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled226
+	VMOVUPD   (CX), Z2
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VMULPD    Z2, Z1, Z1
+
 scaled226:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased226
 	VMOVUPD   (CX), Z2
@@ -15832,10 +17082,12 @@ scaled226:
 	VADDPD    Z2, Z1, Z1
 
 biased226:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added226
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
 
 added226:
 	CMPQ   112(AX), $0x00
@@ -15892,17 +17144,26 @@ partial227:
 	JNZ          partial227
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled228
+	JE           byAlpha228
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha228:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled228
+	VMOVUPD   (CX), Z4
+	VMULPD    Z4, Z0, Z0
+	VMULPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VMULPD    Z4, Z1, Z1
+	VMULPD    Z4, Z3, Z3
+
 scaled228:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased228
 	VMOVUPD   (CX), Z4
@@ -15913,13 +17174,15 @@ scaled228:
 	VADDPD    Z4, Z3, Z3
 
 biased228:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added228
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
 
 added228:
 	CMPQ   112(AX), $0x00
@@ -15934,7 +17197,7 @@ clipped228:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
 	VZEROUPPER
@@ -16014,7 +17277,7 @@ partial230:
 	JNZ          partial230
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled231
+	JE           byAlpha231
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -16023,10 +17286,21 @@ partial230:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha231:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled231
+	VMOVUPD   (CX), Z6
+	VMULPD    Z6, Z0, Z0
+	VMULPD    Z6, Z2, Z2
+	VMULPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(CX), K1, Z6
+	VMULPD    Z6, Z1, Z1
+	VMULPD    Z6, Z3, Z3
+	VMULPD    Z6, Z5, Z5
+
 scaled231:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased231
 	VMOVUPD   (CX), Z6
@@ -16039,16 +17313,18 @@ scaled231:
 	VADDPD    Z6, Z5, Z5
 
 biased231:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added231
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
 
 added231:
 	CMPQ   112(AX), $0x00
@@ -16065,10 +17341,10 @@ clipped231:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
 	VZEROUPPER
@@ -16157,7 +17433,7 @@ partial233:
 	JNZ          partial233
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled234
+	JE           byAlpha234
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -16168,10 +17444,23 @@ partial233:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha234:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled234
+	VMOVUPD   (CX), Z8
+	VMULPD    Z8, Z0, Z0
+	VMULPD    Z8, Z2, Z2
+	VMULPD    Z8, Z4, Z4
+	VMULPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(CX), K1, Z8
+	VMULPD    Z8, Z1, Z1
+	VMULPD    Z8, Z3, Z3
+	VMULPD    Z8, Z5, Z5
+	VMULPD    Z8, Z7, Z7
+
 scaled234:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased234
 	VMOVUPD   (CX), Z8
@@ -16186,19 +17475,21 @@ scaled234:
 	VADDPD    Z8, Z7, Z7
 
 biased234:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added234
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
 
 added234:
 	CMPQ   112(AX), $0x00
@@ -16217,13 +17508,13 @@ clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
 	VZEROUPPER
@@ -16320,7 +17611,7 @@ partial236:
 	JNZ          partial236
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled237
+	JE           byAlpha237
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -16333,10 +17624,25 @@ partial236:
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
 
+byAlpha237:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled237
+	VMOVUPD   (CX), Z10
+	VMULPD    Z10, Z0, Z0
+	VMULPD    Z10, Z2, Z2
+	VMULPD    Z10, Z4, Z4
+	VMULPD    Z10, Z6, Z6
+	VMULPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(CX), K1, Z10
+	VMULPD    Z10, Z1, Z1
+	VMULPD    Z10, Z3, Z3
+	VMULPD    Z10, Z5, Z5
+	VMULPD    Z10, Z7, Z7
+	VMULPD    Z10, Z9, Z9
+
 scaled237:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased237
 	VMOVUPD   (CX), Z10
@@ -16353,22 +17659,24 @@ scaled237:
 	VADDPD    Z10, Z9, Z9
 
 biased237:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added237
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
 
 added237:
 	CMPQ   112(AX), $0x00
@@ -16389,16 +17697,16 @@ clipped237:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
 	VZEROUPPER
@@ -16508,7 +17816,7 @@ partial239:
 	JNZ          partial239
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled240
+	JE           byAlpha240
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -16523,10 +17831,27 @@ partial239:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha240:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled240
+	VMOVUPD   (CX), Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z8, Z8
+	VMULPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(CX), K1, Z12
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z9, Z9
+	VMULPD    Z12, Z11, Z11
+
 scaled240:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased240
 	VMOVUPD   (CX), Z12
@@ -16545,25 +17870,27 @@ scaled240:
 	VADDPD    Z12, Z11, Z11
 
 biased240:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added240
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
 
 added240:
 	CMPQ   112(AX), $0x00
@@ -16586,19 +17913,19 @@ clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
 	VZEROUPPER
@@ -16716,7 +18043,7 @@ partial242:
 	JNZ          partial242
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled243
+	JE           byAlpha243
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -16733,10 +18060,29 @@ partial242:
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
 
+byAlpha243:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled243
+	VMOVUPD   (CX), Z14
+	VMULPD    Z14, Z0, Z0
+	VMULPD    Z14, Z2, Z2
+	VMULPD    Z14, Z4, Z4
+	VMULPD    Z14, Z6, Z6
+	VMULPD    Z14, Z8, Z8
+	VMULPD    Z14, Z10, Z10
+	VMULPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(CX), K1, Z14
+	VMULPD    Z14, Z1, Z1
+	VMULPD    Z14, Z3, Z3
+	VMULPD    Z14, Z5, Z5
+	VMULPD    Z14, Z7, Z7
+	VMULPD    Z14, Z9, Z9
+	VMULPD    Z14, Z11, Z11
+	VMULPD    Z14, Z13, Z13
+
 scaled243:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased243
 	VMOVUPD   (CX), Z14
@@ -16757,28 +18103,30 @@ scaled243:
 	VADDPD    Z14, Z13, Z13
 
 biased243:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added243
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
 
 added243:
 	CMPQ   112(AX), $0x00
@@ -16803,22 +18151,22 @@ clipped243:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
 	VZEROUPPER
@@ -16944,7 +18292,7 @@ partial245:
 	JNZ          partial245
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled246
+	JE           byAlpha246
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -16963,10 +18311,31 @@ partial245:
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
 
+byAlpha246:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled246
+	VMOVUPD   (CX), Z16
+	VMULPD    Z16, Z0, Z0
+	VMULPD    Z16, Z2, Z2
+	VMULPD    Z16, Z4, Z4
+	VMULPD    Z16, Z6, Z6
+	VMULPD    Z16, Z8, Z8
+	VMULPD    Z16, Z10, Z10
+	VMULPD    Z16, Z12, Z12
+	VMULPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(CX), K1, Z16
+	VMULPD    Z16, Z1, Z1
+	VMULPD    Z16, Z3, Z3
+	VMULPD    Z16, Z5, Z5
+	VMULPD    Z16, Z7, Z7
+	VMULPD    Z16, Z9, Z9
+	VMULPD    Z16, Z11, Z11
+	VMULPD    Z16, Z13, Z13
+	VMULPD    Z16, Z15, Z15
+
 scaled246:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased246
 	VMOVUPD   (CX), Z16
@@ -16989,31 +18358,33 @@ scaled246:
 	VADDPD    Z16, Z15, Z15
 
 biased246:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added246
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
 
 added246:
 	CMPQ   112(AX), $0x00
@@ -17040,25 +18411,25 @@ clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
 	VZEROUPPER
@@ -17192,7 +18563,7 @@ partial248:
 	JNZ          partial248
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled249
+	JE           byAlpha249
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -17213,10 +18584,33 @@ partial248:
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
 
+byAlpha249:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled249
+	VMOVUPD   (CX), Z18
+	VMULPD    Z18, Z0, Z0
+	VMULPD    Z18, Z2, Z2
+	VMULPD    Z18, Z4, Z4
+	VMULPD    Z18, Z6, Z6
+	VMULPD    Z18, Z8, Z8
+	VMULPD    Z18, Z10, Z10
+	VMULPD    Z18, Z12, Z12
+	VMULPD    Z18, Z14, Z14
+	VMULPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(CX), K1, Z18
+	VMULPD    Z18, Z1, Z1
+	VMULPD    Z18, Z3, Z3
+	VMULPD    Z18, Z5, Z5
+	VMULPD    Z18, Z7, Z7
+	VMULPD    Z18, Z9, Z9
+	VMULPD    Z18, Z11, Z11
+	VMULPD    Z18, Z13, Z13
+	VMULPD    Z18, Z15, Z15
+	VMULPD    Z18, Z17, Z17
+
 scaled249:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased249
 	VMOVUPD   (CX), Z18
@@ -17241,34 +18635,36 @@ scaled249:
 	VADDPD    Z18, Z17, Z17
 
 biased249:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added249
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
 
 added249:
 	CMPQ   112(AX), $0x00
@@ -17297,28 +18693,28 @@ clipped249:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
 	VZEROUPPER
@@ -17460,7 +18856,7 @@ partial251:
 	JNZ          partial251
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled252
+	JE           byAlpha252
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -17483,10 +18879,35 @@ partial251:
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
 
+byAlpha252:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled252
+	VMOVUPD   (CX), Z20
+	VMULPD    Z20, Z0, Z0
+	VMULPD    Z20, Z2, Z2
+	VMULPD    Z20, Z4, Z4
+	VMULPD    Z20, Z6, Z6
+	VMULPD    Z20, Z8, Z8
+	VMULPD    Z20, Z10, Z10
+	VMULPD    Z20, Z12, Z12
+	VMULPD    Z20, Z14, Z14
+	VMULPD    Z20, Z16, Z16
+	VMULPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(CX), K1, Z20
+	VMULPD    Z20, Z1, Z1
+	VMULPD    Z20, Z3, Z3
+	VMULPD    Z20, Z5, Z5
+	VMULPD    Z20, Z7, Z7
+	VMULPD    Z20, Z9, Z9
+	VMULPD    Z20, Z11, Z11
+	VMULPD    Z20, Z13, Z13
+	VMULPD    Z20, Z15, Z15
+	VMULPD    Z20, Z17, Z17
+	VMULPD    Z20, Z19, Z19
+
 scaled252:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased252
 	VMOVUPD   (CX), Z20
@@ -17513,37 +18934,39 @@ scaled252:
 	VADDPD    Z20, Z19, Z19
 
 biased252:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added252
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
 
 added252:
 	CMPQ   112(AX), $0x00
@@ -17574,31 +18997,31 @@ clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
 	VZEROUPPER
@@ -17753,7 +19176,7 @@ partial254:
 	JNZ          partial254
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled255
+	JE           byAlpha255
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -17778,10 +19201,37 @@ partial254:
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
 
+byAlpha255:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled255
+	VMOVUPD   (CX), Z22
+	VMULPD    Z22, Z0, Z0
+	VMULPD    Z22, Z2, Z2
+	VMULPD    Z22, Z4, Z4
+	VMULPD    Z22, Z6, Z6
+	VMULPD    Z22, Z8, Z8
+	VMULPD    Z22, Z10, Z10
+	VMULPD    Z22, Z12, Z12
+	VMULPD    Z22, Z14, Z14
+	VMULPD    Z22, Z16, Z16
+	VMULPD    Z22, Z18, Z18
+	VMULPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(CX), K1, Z22
+	VMULPD    Z22, Z1, Z1
+	VMULPD    Z22, Z3, Z3
+	VMULPD    Z22, Z5, Z5
+	VMULPD    Z22, Z7, Z7
+	VMULPD    Z22, Z9, Z9
+	VMULPD    Z22, Z11, Z11
+	VMULPD    Z22, Z13, Z13
+	VMULPD    Z22, Z15, Z15
+	VMULPD    Z22, Z17, Z17
+	VMULPD    Z22, Z19, Z19
+	VMULPD    Z22, Z21, Z21
+
 scaled255:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased255
 	VMOVUPD   (CX), Z22
@@ -17810,40 +19260,42 @@ scaled255:
 	VADDPD    Z22, Z21, Z21
 
 biased255:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added255
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
 
 added255:
 	CMPQ   112(AX), $0x00
@@ -17876,34 +19328,34 @@ clipped255:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
 	VZEROUPPER
@@ -18066,7 +19518,7 @@ partial257:
 	JNZ          partial257
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled258
+	JE           byAlpha258
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -18093,10 +19545,39 @@ partial257:
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
 
+byAlpha258:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled258
+	VMOVUPD   (CX), Z24
+	VMULPD    Z24, Z0, Z0
+	VMULPD    Z24, Z2, Z2
+	VMULPD    Z24, Z4, Z4
+	VMULPD    Z24, Z6, Z6
+	VMULPD    Z24, Z8, Z8
+	VMULPD    Z24, Z10, Z10
+	VMULPD    Z24, Z12, Z12
+	VMULPD    Z24, Z14, Z14
+	VMULPD    Z24, Z16, Z16
+	VMULPD    Z24, Z18, Z18
+	VMULPD    Z24, Z20, Z20
+	VMULPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(CX), K1, Z24
+	VMULPD    Z24, Z1, Z1
+	VMULPD    Z24, Z3, Z3
+	VMULPD    Z24, Z5, Z5
+	VMULPD    Z24, Z7, Z7
+	VMULPD    Z24, Z9, Z9
+	VMULPD    Z24, Z11, Z11
+	VMULPD    Z24, Z13, Z13
+	VMULPD    Z24, Z15, Z15
+	VMULPD    Z24, Z17, Z17
+	VMULPD    Z24, Z19, Z19
+	VMULPD    Z24, Z21, Z21
+	VMULPD    Z24, Z23, Z23
+
 scaled258:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased258
 	VMOVUPD   (CX), Z24
@@ -18127,43 +19608,45 @@ scaled258:
 	VADDPD    Z24, Z23, Z23
 
 biased258:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added258
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
 
 added258:
 	CMPQ   112(AX), $0x00
@@ -18198,37 +19681,37 @@ clipped258:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
 	VZEROUPPER
@@ -18399,7 +19882,7 @@ partial260:
 	JNZ          partial260
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled261
+	JE           byAlpha261
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -18428,10 +19911,41 @@ partial260:
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
 
+byAlpha261:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled261
+	VMOVUPD   (CX), Z26
+	VMULPD    Z26, Z0, Z0
+	VMULPD    Z26, Z2, Z2
+	VMULPD    Z26, Z4, Z4
+	VMULPD    Z26, Z6, Z6
+	VMULPD    Z26, Z8, Z8
+	VMULPD    Z26, Z10, Z10
+	VMULPD    Z26, Z12, Z12
+	VMULPD    Z26, Z14, Z14
+	VMULPD    Z26, Z16, Z16
+	VMULPD    Z26, Z18, Z18
+	VMULPD    Z26, Z20, Z20
+	VMULPD    Z26, Z22, Z22
+	VMULPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(CX), K1, Z26
+	VMULPD    Z26, Z1, Z1
+	VMULPD    Z26, Z3, Z3
+	VMULPD    Z26, Z5, Z5
+	VMULPD    Z26, Z7, Z7
+	VMULPD    Z26, Z9, Z9
+	VMULPD    Z26, Z11, Z11
+	VMULPD    Z26, Z13, Z13
+	VMULPD    Z26, Z15, Z15
+	VMULPD    Z26, Z17, Z17
+	VMULPD    Z26, Z19, Z19
+	VMULPD    Z26, Z21, Z21
+	VMULPD    Z26, Z23, Z23
+	VMULPD    Z26, Z25, Z25
+
 scaled261:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased261
 	VMOVUPD   (CX), Z26
@@ -18464,46 +19978,48 @@ scaled261:
 	VADDPD    Z26, Z25, Z25
 
 biased261:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added261
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, Z24
-	VADDPD 64(DX), Z25, K1, Z25
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, Z24
+	VADDPD 64(CX), Z25, K1, Z25
 
 added261:
 	CMPQ   112(AX), $0x00
@@ -18540,40 +20056,40 @@ clipped261:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
 	VZEROUPPER
@@ -18752,7 +20268,7 @@ partial263:
 	JNZ          partial263
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled264
+	JE           byAlpha264
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -18783,10 +20299,43 @@ partial263:
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
 
+byAlpha264:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled264
+	VMOVUPD   (CX), Z28
+	VMULPD    Z28, Z0, Z0
+	VMULPD    Z28, Z2, Z2
+	VMULPD    Z28, Z4, Z4
+	VMULPD    Z28, Z6, Z6
+	VMULPD    Z28, Z8, Z8
+	VMULPD    Z28, Z10, Z10
+	VMULPD    Z28, Z12, Z12
+	VMULPD    Z28, Z14, Z14
+	VMULPD    Z28, Z16, Z16
+	VMULPD    Z28, Z18, Z18
+	VMULPD    Z28, Z20, Z20
+	VMULPD    Z28, Z22, Z22
+	VMULPD    Z28, Z24, Z24
+	VMULPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(CX), K1, Z28
+	VMULPD    Z28, Z1, Z1
+	VMULPD    Z28, Z3, Z3
+	VMULPD    Z28, Z5, Z5
+	VMULPD    Z28, Z7, Z7
+	VMULPD    Z28, Z9, Z9
+	VMULPD    Z28, Z11, Z11
+	VMULPD    Z28, Z13, Z13
+	VMULPD    Z28, Z15, Z15
+	VMULPD    Z28, Z17, Z17
+	VMULPD    Z28, Z19, Z19
+	VMULPD    Z28, Z21, Z21
+	VMULPD    Z28, Z23, Z23
+	VMULPD    Z28, Z25, Z25
+	VMULPD    Z28, Z27, Z27
+
 scaled264:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased264
 	VMOVUPD   (CX), Z28
@@ -18821,49 +20370,51 @@ scaled264:
 	VADDPD    Z28, Z27, Z27
 
 biased264:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added264
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, Z24
-	VADDPD 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPD (DX), Z26, Z26
-	VADDPD 64(DX), Z27, K1, Z27
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, Z24
+	VADDPD 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPD (CX), Z26, Z26
+	VADDPD 64(CX), Z27, K1, Z27
 
 added264:
 	CMPQ   112(AX), $0x00
@@ -18902,43 +20453,43 @@ clipped264:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z26, (AX)
 	VMOVUPD Z27, K1, 64(AX)
 	VZEROUPPER
@@ -19026,15 +20577,22 @@ summed265:
 	VADDPD       Z7, Z1, Z1
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled266
+	JE           byAlpha266
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha266:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled266
+	VMOVUPD   (CX), Z2
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VMULPD    Z2, Z1, Z1
+
 scaled266:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased266
 	VMOVUPD   (CX), Z2
@@ -19043,10 +20601,12 @@ scaled266:
 	VADDPD    Z2, Z1, Z1
 
 biased266:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added266
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
 
 added266:
 	CMPQ   112(AX), $0x00
@@ -19141,17 +20701,26 @@ summed267:
 	VADDPD       Z7, Z3, Z3
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled268
+	JE           byAlpha268
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha268:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled268
+	VMOVUPD   (CX), Z4
+	VMULPD    Z4, Z0, Z0
+	VMULPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VMULPD    Z4, Z1, Z1
+	VMULPD    Z4, Z3, Z3
+
 scaled268:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased268
 	VMOVUPD   (CX), Z4
@@ -19162,13 +20731,15 @@ scaled268:
 	VADDPD    Z4, Z3, Z3
 
 biased268:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added268
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
 
 added268:
 	CMPQ   112(AX), $0x00
@@ -19183,7 +20754,7 @@ clipped268:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
 	VZEROUPPER
@@ -19235,15 +20806,22 @@ partial269:
 	JNZ          partial269
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled270
+	JE           byAlpha270
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 
+byAlpha270:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled270
+	VMOVUPD   (CX), Z2
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VMULPD    Z2, Z1, Z1
+
 scaled270:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased270
 	VMOVUPD   (CX), Z2
@@ -19252,10 +20830,12 @@ scaled270:
 	VADDPD    Z2, Z1, Z1
 
 biased270:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added270
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
 
 added270:
 	CMPQ   112(AX), $0x00
@@ -19322,17 +20902,26 @@ partial271:
 	JNZ          partial271
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled272
+	JE           byAlpha272
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha272:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled272
+	VMOVUPD   (CX), Z4
+	VMULPD    Z4, Z0, Z0
+	VMULPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VMULPD    Z4, Z1, Z1
+	VMULPD    Z4, Z3, Z3
+
 scaled272:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased272
 	VMOVUPD   (CX), Z4
@@ -19343,13 +20932,15 @@ scaled272:
 	VADDPD    Z4, Z3, Z3
 
 biased272:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added272
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
 
 added272:
 	CMPQ   112(AX), $0x00
@@ -19364,7 +20955,7 @@ clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
 	VZEROUPPER
@@ -19440,7 +21031,7 @@ partial274:
 	JNZ          partial274
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled275
+	JE           byAlpha275
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -19449,10 +21040,21 @@ partial274:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha275:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled275
+	VMOVUPD   (CX), Z6
+	VMULPD    Z6, Z0, Z0
+	VMULPD    Z6, Z2, Z2
+	VMULPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(CX), K1, Z6
+	VMULPD    Z6, Z1, Z1
+	VMULPD    Z6, Z3, Z3
+	VMULPD    Z6, Z5, Z5
+
 scaled275:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased275
 	VMOVUPD   (CX), Z6
@@ -19465,16 +21067,18 @@ scaled275:
 	VADDPD    Z6, Z5, Z5
 
 biased275:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added275
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
 
 added275:
 	CMPQ   112(AX), $0x00
@@ -19491,10 +21095,10 @@ clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
 	VZEROUPPER
@@ -19579,7 +21183,7 @@ partial277:
 	JNZ          partial277
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled278
+	JE           byAlpha278
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -19590,10 +21194,23 @@ partial277:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha278:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled278
+	VMOVUPD   (CX), Z8
+	VMULPD    Z8, Z0, Z0
+	VMULPD    Z8, Z2, Z2
+	VMULPD    Z8, Z4, Z4
+	VMULPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(CX), K1, Z8
+	VMULPD    Z8, Z1, Z1
+	VMULPD    Z8, Z3, Z3
+	VMULPD    Z8, Z5, Z5
+	VMULPD    Z8, Z7, Z7
+
 scaled278:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased278
 	VMOVUPD   (CX), Z8
@@ -19608,19 +21225,21 @@ scaled278:
 	VADDPD    Z8, Z7, Z7
 
 biased278:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added278
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
 
 added278:
 	CMPQ   112(AX), $0x00
@@ -19639,13 +21258,13 @@ clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
 	VZEROUPPER
@@ -19738,7 +21357,7 @@ partial280:
 	JNZ          partial280
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled281
+	JE           byAlpha281
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -19751,10 +21370,25 @@ partial280:
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
 
+byAlpha281:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled281
+	VMOVUPD   (CX), Z10
+	VMULPD    Z10, Z0, Z0
+	VMULPD    Z10, Z2, Z2
+	VMULPD    Z10, Z4, Z4
+	VMULPD    Z10, Z6, Z6
+	VMULPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(CX), K1, Z10
+	VMULPD    Z10, Z1, Z1
+	VMULPD    Z10, Z3, Z3
+	VMULPD    Z10, Z5, Z5
+	VMULPD    Z10, Z7, Z7
+	VMULPD    Z10, Z9, Z9
+
 scaled281:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased281
 	VMOVUPD   (CX), Z10
@@ -19771,22 +21405,24 @@ scaled281:
 	VADDPD    Z10, Z9, Z9
 
 biased281:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added281
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
 
 added281:
 	CMPQ   112(AX), $0x00
@@ -19807,16 +21443,16 @@ clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
 	VZEROUPPER
@@ -19921,7 +21557,7 @@ partial283:
 	JNZ          partial283
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled284
+	JE           byAlpha284
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -19936,10 +21572,27 @@ partial283:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha284:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled284
+	VMOVUPD   (CX), Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z8, Z8
+	VMULPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(CX), K1, Z12
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z9, Z9
+	VMULPD    Z12, Z11, Z11
+
 scaled284:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased284
 	VMOVUPD   (CX), Z12
@@ -19958,25 +21611,27 @@ scaled284:
 	VADDPD    Z12, Z11, Z11
 
 biased284:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added284
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
 
 added284:
 	CMPQ   112(AX), $0x00
@@ -19999,19 +21654,19 @@ clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
 	VZEROUPPER
@@ -20124,7 +21779,7 @@ partial286:
 	JNZ          partial286
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled287
+	JE           byAlpha287
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -20141,10 +21796,29 @@ partial286:
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
 
+byAlpha287:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled287
+	VMOVUPD   (CX), Z14
+	VMULPD    Z14, Z0, Z0
+	VMULPD    Z14, Z2, Z2
+	VMULPD    Z14, Z4, Z4
+	VMULPD    Z14, Z6, Z6
+	VMULPD    Z14, Z8, Z8
+	VMULPD    Z14, Z10, Z10
+	VMULPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(CX), K1, Z14
+	VMULPD    Z14, Z1, Z1
+	VMULPD    Z14, Z3, Z3
+	VMULPD    Z14, Z5, Z5
+	VMULPD    Z14, Z7, Z7
+	VMULPD    Z14, Z9, Z9
+	VMULPD    Z14, Z11, Z11
+	VMULPD    Z14, Z13, Z13
+
 scaled287:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased287
 	VMOVUPD   (CX), Z14
@@ -20165,28 +21839,30 @@ scaled287:
 	VADDPD    Z14, Z13, Z13
 
 biased287:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added287
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
 
 added287:
 	CMPQ   112(AX), $0x00
@@ -20211,22 +21887,22 @@ clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
 	VZEROUPPER
@@ -20347,7 +22023,7 @@ partial289:
 	JNZ          partial289
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled290
+	JE           byAlpha290
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -20366,10 +22042,31 @@ partial289:
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
 
+byAlpha290:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled290
+	VMOVUPD   (CX), Z16
+	VMULPD    Z16, Z0, Z0
+	VMULPD    Z16, Z2, Z2
+	VMULPD    Z16, Z4, Z4
+	VMULPD    Z16, Z6, Z6
+	VMULPD    Z16, Z8, Z8
+	VMULPD    Z16, Z10, Z10
+	VMULPD    Z16, Z12, Z12
+	VMULPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(CX), K1, Z16
+	VMULPD    Z16, Z1, Z1
+	VMULPD    Z16, Z3, Z3
+	VMULPD    Z16, Z5, Z5
+	VMULPD    Z16, Z7, Z7
+	VMULPD    Z16, Z9, Z9
+	VMULPD    Z16, Z11, Z11
+	VMULPD    Z16, Z13, Z13
+	VMULPD    Z16, Z15, Z15
+
 scaled290:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased290
 	VMOVUPD   (CX), Z16
@@ -20392,31 +22089,33 @@ scaled290:
 	VADDPD    Z16, Z15, Z15
 
 biased290:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added290
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
 
 added290:
 	CMPQ   112(AX), $0x00
@@ -20443,25 +22142,25 @@ clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
 	VZEROUPPER
@@ -20590,7 +22289,7 @@ partial292:
 	JNZ          partial292
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled293
+	JE           byAlpha293
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -20611,10 +22310,33 @@ partial292:
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
 
+byAlpha293:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled293
+	VMOVUPD   (CX), Z18
+	VMULPD    Z18, Z0, Z0
+	VMULPD    Z18, Z2, Z2
+	VMULPD    Z18, Z4, Z4
+	VMULPD    Z18, Z6, Z6
+	VMULPD    Z18, Z8, Z8
+	VMULPD    Z18, Z10, Z10
+	VMULPD    Z18, Z12, Z12
+	VMULPD    Z18, Z14, Z14
+	VMULPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(CX), K1, Z18
+	VMULPD    Z18, Z1, Z1
+	VMULPD    Z18, Z3, Z3
+	VMULPD    Z18, Z5, Z5
+	VMULPD    Z18, Z7, Z7
+	VMULPD    Z18, Z9, Z9
+	VMULPD    Z18, Z11, Z11
+	VMULPD    Z18, Z13, Z13
+	VMULPD    Z18, Z15, Z15
+	VMULPD    Z18, Z17, Z17
+
 scaled293:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased293
 	VMOVUPD   (CX), Z18
@@ -20639,34 +22361,36 @@ scaled293:
 	VADDPD    Z18, Z17, Z17
 
 biased293:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added293
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
 
 added293:
 	CMPQ   112(AX), $0x00
@@ -20695,28 +22419,28 @@ clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
 	VZEROUPPER
@@ -20853,7 +22577,7 @@ partial295:
 	JNZ          partial295
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled296
+	JE           byAlpha296
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -20876,10 +22600,35 @@ partial295:
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
 
+byAlpha296:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled296
+	VMOVUPD   (CX), Z20
+	VMULPD    Z20, Z0, Z0
+	VMULPD    Z20, Z2, Z2
+	VMULPD    Z20, Z4, Z4
+	VMULPD    Z20, Z6, Z6
+	VMULPD    Z20, Z8, Z8
+	VMULPD    Z20, Z10, Z10
+	VMULPD    Z20, Z12, Z12
+	VMULPD    Z20, Z14, Z14
+	VMULPD    Z20, Z16, Z16
+	VMULPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(CX), K1, Z20
+	VMULPD    Z20, Z1, Z1
+	VMULPD    Z20, Z3, Z3
+	VMULPD    Z20, Z5, Z5
+	VMULPD    Z20, Z7, Z7
+	VMULPD    Z20, Z9, Z9
+	VMULPD    Z20, Z11, Z11
+	VMULPD    Z20, Z13, Z13
+	VMULPD    Z20, Z15, Z15
+	VMULPD    Z20, Z17, Z17
+	VMULPD    Z20, Z19, Z19
+
 scaled296:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased296
 	VMOVUPD   (CX), Z20
@@ -20906,37 +22655,39 @@ scaled296:
 	VADDPD    Z20, Z19, Z19
 
 biased296:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added296
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
 
 added296:
 	CMPQ   112(AX), $0x00
@@ -20967,31 +22718,31 @@ clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
 	VZEROUPPER
@@ -21140,7 +22891,7 @@ partial298:
 	JNZ          partial298
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled299
+	JE           byAlpha299
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -21165,10 +22916,37 @@ partial298:
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
 
+byAlpha299:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled299
+	VMOVUPD   (CX), Z22
+	VMULPD    Z22, Z0, Z0
+	VMULPD    Z22, Z2, Z2
+	VMULPD    Z22, Z4, Z4
+	VMULPD    Z22, Z6, Z6
+	VMULPD    Z22, Z8, Z8
+	VMULPD    Z22, Z10, Z10
+	VMULPD    Z22, Z12, Z12
+	VMULPD    Z22, Z14, Z14
+	VMULPD    Z22, Z16, Z16
+	VMULPD    Z22, Z18, Z18
+	VMULPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(CX), K1, Z22
+	VMULPD    Z22, Z1, Z1
+	VMULPD    Z22, Z3, Z3
+	VMULPD    Z22, Z5, Z5
+	VMULPD    Z22, Z7, Z7
+	VMULPD    Z22, Z9, Z9
+	VMULPD    Z22, Z11, Z11
+	VMULPD    Z22, Z13, Z13
+	VMULPD    Z22, Z15, Z15
+	VMULPD    Z22, Z17, Z17
+	VMULPD    Z22, Z19, Z19
+	VMULPD    Z22, Z21, Z21
+
 scaled299:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased299
 	VMOVUPD   (CX), Z22
@@ -21197,40 +22975,42 @@ scaled299:
 	VADDPD    Z22, Z21, Z21
 
 biased299:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added299
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
 
 added299:
 	CMPQ   112(AX), $0x00
@@ -21263,34 +23043,34 @@ clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
 	VZEROUPPER
@@ -21447,7 +23227,7 @@ partial301:
 	JNZ          partial301
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled302
+	JE           byAlpha302
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -21474,10 +23254,39 @@ partial301:
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
 
+byAlpha302:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled302
+	VMOVUPD   (CX), Z24
+	VMULPD    Z24, Z0, Z0
+	VMULPD    Z24, Z2, Z2
+	VMULPD    Z24, Z4, Z4
+	VMULPD    Z24, Z6, Z6
+	VMULPD    Z24, Z8, Z8
+	VMULPD    Z24, Z10, Z10
+	VMULPD    Z24, Z12, Z12
+	VMULPD    Z24, Z14, Z14
+	VMULPD    Z24, Z16, Z16
+	VMULPD    Z24, Z18, Z18
+	VMULPD    Z24, Z20, Z20
+	VMULPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(CX), K1, Z24
+	VMULPD    Z24, Z1, Z1
+	VMULPD    Z24, Z3, Z3
+	VMULPD    Z24, Z5, Z5
+	VMULPD    Z24, Z7, Z7
+	VMULPD    Z24, Z9, Z9
+	VMULPD    Z24, Z11, Z11
+	VMULPD    Z24, Z13, Z13
+	VMULPD    Z24, Z15, Z15
+	VMULPD    Z24, Z17, Z17
+	VMULPD    Z24, Z19, Z19
+	VMULPD    Z24, Z21, Z21
+	VMULPD    Z24, Z23, Z23
+
 scaled302:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased302
 	VMOVUPD   (CX), Z24
@@ -21508,43 +23317,45 @@ scaled302:
 	VADDPD    Z24, Z23, Z23
 
 biased302:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added302
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
 
 added302:
 	CMPQ   112(AX), $0x00
@@ -21579,37 +23390,37 @@ clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
 	VZEROUPPER
@@ -21774,7 +23585,7 @@ partial304:
 	JNZ          partial304
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled305
+	JE           byAlpha305
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -21803,10 +23614,41 @@ partial304:
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
 
+byAlpha305:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled305
+	VMOVUPD   (CX), Z26
+	VMULPD    Z26, Z0, Z0
+	VMULPD    Z26, Z2, Z2
+	VMULPD    Z26, Z4, Z4
+	VMULPD    Z26, Z6, Z6
+	VMULPD    Z26, Z8, Z8
+	VMULPD    Z26, Z10, Z10
+	VMULPD    Z26, Z12, Z12
+	VMULPD    Z26, Z14, Z14
+	VMULPD    Z26, Z16, Z16
+	VMULPD    Z26, Z18, Z18
+	VMULPD    Z26, Z20, Z20
+	VMULPD    Z26, Z22, Z22
+	VMULPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(CX), K1, Z26
+	VMULPD    Z26, Z1, Z1
+	VMULPD    Z26, Z3, Z3
+	VMULPD    Z26, Z5, Z5
+	VMULPD    Z26, Z7, Z7
+	VMULPD    Z26, Z9, Z9
+	VMULPD    Z26, Z11, Z11
+	VMULPD    Z26, Z13, Z13
+	VMULPD    Z26, Z15, Z15
+	VMULPD    Z26, Z17, Z17
+	VMULPD    Z26, Z19, Z19
+	VMULPD    Z26, Z21, Z21
+	VMULPD    Z26, Z23, Z23
+	VMULPD    Z26, Z25, Z25
+
 scaled305:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased305
 	VMOVUPD   (CX), Z26
@@ -21839,46 +23681,48 @@ scaled305:
 	VADDPD    Z26, Z25, Z25
 
 biased305:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added305
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, Z24
-	VADDPD 64(DX), Z25, K1, Z25
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, Z24
+	VADDPD 64(CX), Z25, K1, Z25
 
 added305:
 	CMPQ   112(AX), $0x00
@@ -21915,40 +23759,40 @@ clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
 	VZEROUPPER
@@ -22121,7 +23965,7 @@ partial307:
 	JNZ          partial307
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled308
+	JE           byAlpha308
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -22152,10 +23996,43 @@ partial307:
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
 
+byAlpha308:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled308
+	VMOVUPD   (CX), Z28
+	VMULPD    Z28, Z0, Z0
+	VMULPD    Z28, Z2, Z2
+	VMULPD    Z28, Z4, Z4
+	VMULPD    Z28, Z6, Z6
+	VMULPD    Z28, Z8, Z8
+	VMULPD    Z28, Z10, Z10
+	VMULPD    Z28, Z12, Z12
+	VMULPD    Z28, Z14, Z14
+	VMULPD    Z28, Z16, Z16
+	VMULPD    Z28, Z18, Z18
+	VMULPD    Z28, Z20, Z20
+	VMULPD    Z28, Z22, Z22
+	VMULPD    Z28, Z24, Z24
+	VMULPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(CX), K1, Z28
+	VMULPD    Z28, Z1, Z1
+	VMULPD    Z28, Z3, Z3
+	VMULPD    Z28, Z5, Z5
+	VMULPD    Z28, Z7, Z7
+	VMULPD    Z28, Z9, Z9
+	VMULPD    Z28, Z11, Z11
+	VMULPD    Z28, Z13, Z13
+	VMULPD    Z28, Z15, Z15
+	VMULPD    Z28, Z17, Z17
+	VMULPD    Z28, Z19, Z19
+	VMULPD    Z28, Z21, Z21
+	VMULPD    Z28, Z23, Z23
+	VMULPD    Z28, Z25, Z25
+	VMULPD    Z28, Z27, Z27
+
 scaled308:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased308
 	VMOVUPD   (CX), Z28
@@ -22190,49 +24067,51 @@ scaled308:
 	VADDPD    Z28, Z27, Z27
 
 biased308:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added308
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPD (DX), Z2, Z2
-	VADDPD 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPD (DX), Z10, Z10
-	VADDPD 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPD (DX), Z14, Z14
-	VADDPD 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPD (DX), Z22, Z22
-	VADDPD 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, Z24
-	VADDPD 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPD (DX), Z26, Z26
-	VADDPD 64(DX), Z27, K1, Z27
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPD (CX), Z2, Z2
+	VADDPD 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPD (CX), Z10, Z10
+	VADDPD 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPD (CX), Z14, Z14
+	VADDPD 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPD (CX), Z22, Z22
+	VADDPD 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, Z24
+	VADDPD 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPD (CX), Z26, Z26
+	VADDPD 64(CX), Z27, K1, Z27
 
 added308:
 	CMPQ   112(AX), $0x00
@@ -22271,43 +24150,43 @@ clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z26, (AX)
 	VMOVUPD Z27, K1, 64(AX)
 	VZEROUPPER
@@ -22352,16 +24231,25 @@ partial309:
 	JNZ          partial309
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled310
+	JE           byAlpha310
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
 
+byAlpha310:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled310
+	VMOVUPD   (CX), Z3
+	VMULPD    Z3, Z0, Z0
+	VMOVUPD   64(CX), Z3
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD.Z 128(CX), K1, Z3
+	VMULPD    Z3, Z2, Z2
+
 scaled310:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased310
 	VMOVUPD   (CX), Z3
@@ -22372,11 +24260,13 @@ scaled310:
 	VADDPD    Z3, Z2, Z2
 
 biased310:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added310
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
 
 added310:
 	CMPQ   112(AX), $0x00
@@ -22440,7 +24330,7 @@ partial311:
 	JNZ          partial311
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled312
+	JE           byAlpha312
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -22449,10 +24339,22 @@ partial311:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha312:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled312
+	VMOVUPD   (CX), Z6
+	VMULPD    Z6, Z0, Z0
+	VMULPD    Z6, Z3, Z3
+	VMOVUPD   64(CX), Z6
+	VMULPD    Z6, Z1, Z1
+	VMULPD    Z6, Z4, Z4
+	VMOVUPD.Z 128(CX), K1, Z6
+	VMULPD    Z6, Z2, Z2
+	VMULPD    Z6, Z5, Z5
+
 scaled312:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased312
 	VMOVUPD   (CX), Z6
@@ -22466,15 +24368,17 @@ scaled312:
 	VADDPD    Z6, Z5, Z5
 
 biased312:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added312
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
 
 added312:
 	CMPQ   112(AX), $0x00
@@ -22492,7 +24396,7 @@ clipped312:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
@@ -22585,7 +24489,7 @@ partial314:
 	JNZ          partial314
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled315
+	JE           byAlpha315
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -22597,10 +24501,25 @@ partial314:
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z9, Z8, Z8
 
+byAlpha315:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled315
+	VMOVUPD   (CX), Z9
+	VMULPD    Z9, Z0, Z0
+	VMULPD    Z9, Z3, Z3
+	VMULPD    Z9, Z6, Z6
+	VMOVUPD   64(CX), Z9
+	VMULPD    Z9, Z1, Z1
+	VMULPD    Z9, Z4, Z4
+	VMULPD    Z9, Z7, Z7
+	VMOVUPD.Z 128(CX), K1, Z9
+	VMULPD    Z9, Z2, Z2
+	VMULPD    Z9, Z5, Z5
+	VMULPD    Z9, Z8, Z8
+
 scaled315:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased315
 	VMOVUPD   (CX), Z9
@@ -22617,19 +24536,21 @@ scaled315:
 	VADDPD    Z9, Z8, Z8
 
 biased315:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added315
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
 
 added315:
 	CMPQ   112(AX), $0x00
@@ -22650,11 +24571,11 @@ clipped315:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
@@ -22759,7 +24680,7 @@ partial317:
 	JNZ          partial317
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled318
+	JE           byAlpha318
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -22774,10 +24695,28 @@ partial317:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha318:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled318
+	VMOVUPD   (CX), Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z9, Z9
+	VMOVUPD   64(CX), Z12
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z10, Z10
+	VMOVUPD.Z 128(CX), K1, Z12
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z8, Z8
+	VMULPD    Z12, Z11, Z11
+
 scaled318:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased318
 	VMOVUPD   (CX), Z12
@@ -22797,23 +24736,25 @@ scaled318:
 	VADDPD    Z12, Z11, Z11
 
 biased318:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added318
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
 
 added318:
 	CMPQ   112(AX), $0x00
@@ -22837,15 +24778,15 @@ clipped318:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
@@ -22961,7 +24902,7 @@ partial320:
 	JNZ          partial320
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled321
+	JE           byAlpha321
 	VBROADCASTSD 80(AX), Z15
 	VMULPD       Z15, Z0, Z0
 	VMULPD       Z15, Z1, Z1
@@ -22979,10 +24920,31 @@ partial320:
 	VMULPD       Z15, Z13, Z13
 	VMULPD       Z15, Z14, Z14
 
+byAlpha321:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled321
+	VMOVUPD   (CX), Z15
+	VMULPD    Z15, Z0, Z0
+	VMULPD    Z15, Z3, Z3
+	VMULPD    Z15, Z6, Z6
+	VMULPD    Z15, Z9, Z9
+	VMULPD    Z15, Z12, Z12
+	VMOVUPD   64(CX), Z15
+	VMULPD    Z15, Z1, Z1
+	VMULPD    Z15, Z4, Z4
+	VMULPD    Z15, Z7, Z7
+	VMULPD    Z15, Z10, Z10
+	VMULPD    Z15, Z13, Z13
+	VMOVUPD.Z 128(CX), K1, Z15
+	VMULPD    Z15, Z2, Z2
+	VMULPD    Z15, Z5, Z5
+	VMULPD    Z15, Z8, Z8
+	VMULPD    Z15, Z11, Z11
+	VMULPD    Z15, Z14, Z14
+
 scaled321:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased321
 	VMOVUPD   (CX), Z15
@@ -23005,27 +24967,29 @@ scaled321:
 	VADDPD    Z15, Z14, Z14
 
 biased321:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added321
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, K1, Z14
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, K1, Z14
 
 added321:
 	CMPQ   112(AX), $0x00
@@ -23052,19 +25016,19 @@ clipped321:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, K1, 128(AX)
@@ -23196,7 +25160,7 @@ partial323:
 	JNZ          partial323
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled324
+	JE           byAlpha324
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -23217,10 +25181,34 @@ partial323:
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
 
+byAlpha324:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled324
+	VMOVUPD   (CX), Z18
+	VMULPD    Z18, Z0, Z0
+	VMULPD    Z18, Z3, Z3
+	VMULPD    Z18, Z6, Z6
+	VMULPD    Z18, Z9, Z9
+	VMULPD    Z18, Z12, Z12
+	VMULPD    Z18, Z15, Z15
+	VMOVUPD   64(CX), Z18
+	VMULPD    Z18, Z1, Z1
+	VMULPD    Z18, Z4, Z4
+	VMULPD    Z18, Z7, Z7
+	VMULPD    Z18, Z10, Z10
+	VMULPD    Z18, Z13, Z13
+	VMULPD    Z18, Z16, Z16
+	VMOVUPD.Z 128(CX), K1, Z18
+	VMULPD    Z18, Z2, Z2
+	VMULPD    Z18, Z5, Z5
+	VMULPD    Z18, Z8, Z8
+	VMULPD    Z18, Z11, Z11
+	VMULPD    Z18, Z14, Z14
+	VMULPD    Z18, Z17, Z17
+
 scaled324:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased324
 	VMOVUPD   (CX), Z18
@@ -23246,31 +25234,33 @@ scaled324:
 	VADDPD    Z18, Z17, Z17
 
 biased324:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added324
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, Z15
-	VADDPD 64(DX), Z16, Z16
-	VADDPD 128(DX), Z17, K1, Z17
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, Z15
+	VADDPD 64(CX), Z16, Z16
+	VADDPD 128(CX), Z17, K1, Z17
 
 added324:
 	CMPQ   112(AX), $0x00
@@ -23300,23 +25290,23 @@ clipped324:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, (AX)
 	VMOVUPD Z16, 64(AX)
 	VMOVUPD Z17, K1, 128(AX)
@@ -23459,7 +25449,7 @@ partial326:
 	JNZ          partial326
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled327
+	JE           byAlpha327
 	VBROADCASTSD 80(AX), Z21
 	VMULPD       Z21, Z0, Z0
 	VMULPD       Z21, Z1, Z1
@@ -23483,10 +25473,37 @@ partial326:
 	VMULPD       Z21, Z19, Z19
 	VMULPD       Z21, Z20, Z20
 
+byAlpha327:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled327
+	VMOVUPD   (CX), Z21
+	VMULPD    Z21, Z0, Z0
+	VMULPD    Z21, Z3, Z3
+	VMULPD    Z21, Z6, Z6
+	VMULPD    Z21, Z9, Z9
+	VMULPD    Z21, Z12, Z12
+	VMULPD    Z21, Z15, Z15
+	VMULPD    Z21, Z18, Z18
+	VMOVUPD   64(CX), Z21
+	VMULPD    Z21, Z1, Z1
+	VMULPD    Z21, Z4, Z4
+	VMULPD    Z21, Z7, Z7
+	VMULPD    Z21, Z10, Z10
+	VMULPD    Z21, Z13, Z13
+	VMULPD    Z21, Z16, Z16
+	VMULPD    Z21, Z19, Z19
+	VMOVUPD.Z 128(CX), K1, Z21
+	VMULPD    Z21, Z2, Z2
+	VMULPD    Z21, Z5, Z5
+	VMULPD    Z21, Z8, Z8
+	VMULPD    Z21, Z11, Z11
+	VMULPD    Z21, Z14, Z14
+	VMULPD    Z21, Z17, Z17
+	VMULPD    Z21, Z20, Z20
+
 scaled327:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased327
 	VMOVUPD   (CX), Z21
@@ -23515,35 +25532,37 @@ scaled327:
 	VADDPD    Z21, Z20, Z20
 
 biased327:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added327
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, Z15
-	VADDPD 64(DX), Z16, Z16
-	VADDPD 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, Z19
-	VADDPD 128(DX), Z20, K1, Z20
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, Z15
+	VADDPD 64(CX), Z16, Z16
+	VADDPD 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, Z19
+	VADDPD 128(CX), Z20, K1, Z20
 
 added327:
 	CMPQ   112(AX), $0x00
@@ -23576,27 +25595,27 @@ clipped327:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, (AX)
 	VMOVUPD Z16, 64(AX)
 	VMOVUPD Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, 64(AX)
 	VMOVUPD Z20, K1, 128(AX)
@@ -23750,7 +25769,7 @@ partial329:
 	JNZ          partial329
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled330
+	JE           byAlpha330
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -23777,10 +25796,40 @@ partial329:
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
 
+byAlpha330:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled330
+	VMOVUPD   (CX), Z24
+	VMULPD    Z24, Z0, Z0
+	VMULPD    Z24, Z3, Z3
+	VMULPD    Z24, Z6, Z6
+	VMULPD    Z24, Z9, Z9
+	VMULPD    Z24, Z12, Z12
+	VMULPD    Z24, Z15, Z15
+	VMULPD    Z24, Z18, Z18
+	VMULPD    Z24, Z21, Z21
+	VMOVUPD   64(CX), Z24
+	VMULPD    Z24, Z1, Z1
+	VMULPD    Z24, Z4, Z4
+	VMULPD    Z24, Z7, Z7
+	VMULPD    Z24, Z10, Z10
+	VMULPD    Z24, Z13, Z13
+	VMULPD    Z24, Z16, Z16
+	VMULPD    Z24, Z19, Z19
+	VMULPD    Z24, Z22, Z22
+	VMOVUPD.Z 128(CX), K1, Z24
+	VMULPD    Z24, Z2, Z2
+	VMULPD    Z24, Z5, Z5
+	VMULPD    Z24, Z8, Z8
+	VMULPD    Z24, Z11, Z11
+	VMULPD    Z24, Z14, Z14
+	VMULPD    Z24, Z17, Z17
+	VMULPD    Z24, Z20, Z20
+	VMULPD    Z24, Z23, Z23
+
 scaled330:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased330
 	VMOVUPD   (CX), Z24
@@ -23812,39 +25861,41 @@ scaled330:
 	VADDPD    Z24, Z23, Z23
 
 biased330:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added330
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, Z15
-	VADDPD 64(DX), Z16, Z16
-	VADDPD 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, Z19
-	VADDPD 128(DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, Z21
-	VADDPD 64(DX), Z22, Z22
-	VADDPD 128(DX), Z23, K1, Z23
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, Z15
+	VADDPD 64(CX), Z16, Z16
+	VADDPD 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, Z19
+	VADDPD 128(CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, Z21
+	VADDPD 64(CX), Z22, Z22
+	VADDPD 128(CX), Z23, K1, Z23
 
 added330:
 	CMPQ   112(AX), $0x00
@@ -23880,31 +25931,31 @@ clipped330:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, (AX)
 	VMOVUPD Z16, 64(AX)
 	VMOVUPD Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, 64(AX)
 	VMOVUPD Z20, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, (AX)
 	VMOVUPD Z22, 64(AX)
 	VMOVUPD Z23, K1, 128(AX)
@@ -24069,7 +26120,7 @@ partial332:
 	JNZ          partial332
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled333
+	JE           byAlpha333
 	VBROADCASTSD 80(AX), Z27
 	VMULPD       Z27, Z0, Z0
 	VMULPD       Z27, Z1, Z1
@@ -24099,10 +26150,43 @@ partial332:
 	VMULPD       Z27, Z25, Z25
 	VMULPD       Z27, Z26, Z26
 
+byAlpha333:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled333
+	VMOVUPD   (CX), Z27
+	VMULPD    Z27, Z0, Z0
+	VMULPD    Z27, Z3, Z3
+	VMULPD    Z27, Z6, Z6
+	VMULPD    Z27, Z9, Z9
+	VMULPD    Z27, Z12, Z12
+	VMULPD    Z27, Z15, Z15
+	VMULPD    Z27, Z18, Z18
+	VMULPD    Z27, Z21, Z21
+	VMULPD    Z27, Z24, Z24
+	VMOVUPD   64(CX), Z27
+	VMULPD    Z27, Z1, Z1
+	VMULPD    Z27, Z4, Z4
+	VMULPD    Z27, Z7, Z7
+	VMULPD    Z27, Z10, Z10
+	VMULPD    Z27, Z13, Z13
+	VMULPD    Z27, Z16, Z16
+	VMULPD    Z27, Z19, Z19
+	VMULPD    Z27, Z22, Z22
+	VMULPD    Z27, Z25, Z25
+	VMOVUPD.Z 128(CX), K1, Z27
+	VMULPD    Z27, Z2, Z2
+	VMULPD    Z27, Z5, Z5
+	VMULPD    Z27, Z8, Z8
+	VMULPD    Z27, Z11, Z11
+	VMULPD    Z27, Z14, Z14
+	VMULPD    Z27, Z17, Z17
+	VMULPD    Z27, Z20, Z20
+	VMULPD    Z27, Z23, Z23
+	VMULPD    Z27, Z26, Z26
+
 scaled333:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased333
 	VMOVUPD   (CX), Z27
@@ -24137,43 +26221,45 @@ scaled333:
 	VADDPD    Z27, Z26, Z26
 
 biased333:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added333
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPD (DX), Z3, Z3
-	VADDPD 64(DX), Z4, Z4
-	VADDPD 128(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPD (DX), Z9, Z9
-	VADDPD 64(DX), Z10, Z10
-	VADDPD 128(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPD (DX), Z15, Z15
-	VADDPD 64(DX), Z16, Z16
-	VADDPD 128(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPD (DX), Z18, Z18
-	VADDPD 64(DX), Z19, Z19
-	VADDPD 128(DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPD (DX), Z21, Z21
-	VADDPD 64(DX), Z22, Z22
-	VADDPD 128(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPD (DX), Z24, Z24
-	VADDPD 64(DX), Z25, Z25
-	VADDPD 128(DX), Z26, K1, Z26
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPD (CX), Z3, Z3
+	VADDPD 64(CX), Z4, Z4
+	VADDPD 128(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPD (CX), Z9, Z9
+	VADDPD 64(CX), Z10, Z10
+	VADDPD 128(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPD (CX), Z15, Z15
+	VADDPD 64(CX), Z16, Z16
+	VADDPD 128(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPD (CX), Z18, Z18
+	VADDPD 64(CX), Z19, Z19
+	VADDPD 128(CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPD (CX), Z21, Z21
+	VADDPD 64(CX), Z22, Z22
+	VADDPD 128(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPD (CX), Z24, Z24
+	VADDPD 64(CX), Z25, Z25
+	VADDPD 128(CX), Z26, K1, Z26
 
 added333:
 	CMPQ   112(AX), $0x00
@@ -24212,35 +26298,35 @@ clipped333:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z9, (AX)
 	VMOVUPD Z10, 64(AX)
 	VMOVUPD Z11, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z15, (AX)
 	VMOVUPD Z16, 64(AX)
 	VMOVUPD Z17, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, 64(AX)
 	VMOVUPD Z20, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z21, (AX)
 	VMOVUPD Z22, 64(AX)
 	VMOVUPD Z23, K1, 128(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, 64(AX)
 	VMOVUPD Z26, K1, 128(AX)
@@ -24289,17 +26375,28 @@ partial334:
 	JNZ          partial334
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled335
+	JE           byAlpha335
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
 
+byAlpha335:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled335
+	VMOVUPD   (CX), Z4
+	VMULPD    Z4, Z0, Z0
+	VMOVUPD   64(CX), Z4
+	VMULPD    Z4, Z1, Z1
+	VMOVUPD   128(CX), Z4
+	VMULPD    Z4, Z2, Z2
+	VMOVUPD.Z 192(CX), K1, Z4
+	VMULPD    Z4, Z3, Z3
+
 scaled335:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased335
 	VMOVUPD   (CX), Z4
@@ -24312,12 +26409,14 @@ scaled335:
 	VADDPD    Z4, Z3, Z3
 
 biased335:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added335
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
 
 added335:
 	CMPQ   112(AX), $0x00
@@ -24388,7 +26487,7 @@ partial336:
 	JNZ          partial336
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled337
+	JE           byAlpha337
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -24399,10 +26498,25 @@ partial336:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha337:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled337
+	VMOVUPD   (CX), Z8
+	VMULPD    Z8, Z0, Z0
+	VMULPD    Z8, Z4, Z4
+	VMOVUPD   64(CX), Z8
+	VMULPD    Z8, Z1, Z1
+	VMULPD    Z8, Z5, Z5
+	VMOVUPD   128(CX), Z8
+	VMULPD    Z8, Z2, Z2
+	VMULPD    Z8, Z6, Z6
+	VMOVUPD.Z 192(CX), K1, Z8
+	VMULPD    Z8, Z3, Z3
+	VMULPD    Z8, Z7, Z7
+
 scaled337:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased337
 	VMOVUPD   (CX), Z8
@@ -24419,17 +26533,19 @@ scaled337:
 	VADDPD    Z8, Z7, Z7
 
 biased337:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added337
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, Z5
-	VADDPD 128(DX), Z6, Z6
-	VADDPD 192(DX), Z7, K1, Z7
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, Z5
+	VADDPD 128(CX), Z6, Z6
+	VADDPD 192(CX), Z7, K1, Z7
 
 added337:
 	CMPQ   112(AX), $0x00
@@ -24450,7 +26566,7 @@ clipped337:
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
@@ -24556,7 +26672,7 @@ partial339:
 	JNZ          partial339
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled340
+	JE           byAlpha340
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -24571,10 +26687,29 @@ partial339:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha340:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled340
+	VMOVUPD   (CX), Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z8, Z8
+	VMOVUPD   64(CX), Z12
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z9, Z9
+	VMOVUPD   128(CX), Z12
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z6, Z6
+	VMULPD    Z12, Z10, Z10
+	VMOVUPD.Z 192(CX), K1, Z12
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z7, Z7
+	VMULPD    Z12, Z11, Z11
+
 scaled340:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased340
 	VMOVUPD   (CX), Z12
@@ -24595,22 +26730,24 @@ scaled340:
 	VADDPD    Z12, Z11, Z11
 
 biased340:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added340
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, Z5
-	VADDPD 128(DX), Z6, Z6
-	VADDPD 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, Z9
-	VADDPD 128(DX), Z10, Z10
-	VADDPD 192(DX), Z11, K1, Z11
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, Z5
+	VADDPD 128(CX), Z6, Z6
+	VADDPD 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, Z9
+	VADDPD 128(CX), Z10, Z10
+	VADDPD 192(CX), Z11, K1, Z11
 
 added340:
 	CMPQ   112(AX), $0x00
@@ -24635,12 +26772,12 @@ clipped340:
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
 	VMOVUPD Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, 64(AX)
 	VMOVUPD Z10, 128(AX)
@@ -24761,7 +26898,7 @@ partial342:
 	JNZ          partial342
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled343
+	JE           byAlpha343
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -24780,10 +26917,33 @@ partial342:
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
 
+byAlpha343:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled343
+	VMOVUPD   (CX), Z16
+	VMULPD    Z16, Z0, Z0
+	VMULPD    Z16, Z4, Z4
+	VMULPD    Z16, Z8, Z8
+	VMULPD    Z16, Z12, Z12
+	VMOVUPD   64(CX), Z16
+	VMULPD    Z16, Z1, Z1
+	VMULPD    Z16, Z5, Z5
+	VMULPD    Z16, Z9, Z9
+	VMULPD    Z16, Z13, Z13
+	VMOVUPD   128(CX), Z16
+	VMULPD    Z16, Z2, Z2
+	VMULPD    Z16, Z6, Z6
+	VMULPD    Z16, Z10, Z10
+	VMULPD    Z16, Z14, Z14
+	VMOVUPD.Z 192(CX), K1, Z16
+	VMULPD    Z16, Z3, Z3
+	VMULPD    Z16, Z7, Z7
+	VMULPD    Z16, Z11, Z11
+	VMULPD    Z16, Z15, Z15
+
 scaled343:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased343
 	VMOVUPD   (CX), Z16
@@ -24808,27 +26968,29 @@ scaled343:
 	VADDPD    Z16, Z15, Z15
 
 biased343:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added343
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, Z5
-	VADDPD 128(DX), Z6, Z6
-	VADDPD 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, Z9
-	VADDPD 128(DX), Z10, Z10
-	VADDPD 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, Z14
-	VADDPD 192(DX), Z15, K1, Z15
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, Z5
+	VADDPD 128(CX), Z6, Z6
+	VADDPD 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, Z9
+	VADDPD 128(CX), Z10, Z10
+	VADDPD 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, Z14
+	VADDPD 192(CX), Z15, K1, Z15
 
 added343:
 	CMPQ   112(AX), $0x00
@@ -24857,17 +27019,17 @@ clipped343:
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
 	VMOVUPD Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, 64(AX)
 	VMOVUPD Z10, 128(AX)
 	VMOVUPD Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, 128(AX)
@@ -25002,7 +27164,7 @@ partial345:
 	JNZ          partial345
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled346
+	JE           byAlpha346
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -25025,10 +27187,37 @@ partial345:
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
 
+byAlpha346:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled346
+	VMOVUPD   (CX), Z20
+	VMULPD    Z20, Z0, Z0
+	VMULPD    Z20, Z4, Z4
+	VMULPD    Z20, Z8, Z8
+	VMULPD    Z20, Z12, Z12
+	VMULPD    Z20, Z16, Z16
+	VMOVUPD   64(CX), Z20
+	VMULPD    Z20, Z1, Z1
+	VMULPD    Z20, Z5, Z5
+	VMULPD    Z20, Z9, Z9
+	VMULPD    Z20, Z13, Z13
+	VMULPD    Z20, Z17, Z17
+	VMOVUPD   128(CX), Z20
+	VMULPD    Z20, Z2, Z2
+	VMULPD    Z20, Z6, Z6
+	VMULPD    Z20, Z10, Z10
+	VMULPD    Z20, Z14, Z14
+	VMULPD    Z20, Z18, Z18
+	VMOVUPD.Z 192(CX), K1, Z20
+	VMULPD    Z20, Z3, Z3
+	VMULPD    Z20, Z7, Z7
+	VMULPD    Z20, Z11, Z11
+	VMULPD    Z20, Z15, Z15
+	VMULPD    Z20, Z19, Z19
+
 scaled346:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased346
 	VMOVUPD   (CX), Z20
@@ -25057,32 +27246,34 @@ scaled346:
 	VADDPD    Z20, Z19, Z19
 
 biased346:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added346
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, Z5
-	VADDPD 128(DX), Z6, Z6
-	VADDPD 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, Z9
-	VADDPD 128(DX), Z10, Z10
-	VADDPD 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, Z14
-	VADDPD 192(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, Z17
-	VADDPD 128(DX), Z18, Z18
-	VADDPD 192(DX), Z19, K1, Z19
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, Z5
+	VADDPD 128(CX), Z6, Z6
+	VADDPD 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, Z9
+	VADDPD 128(CX), Z10, Z10
+	VADDPD 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, Z14
+	VADDPD 192(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, Z17
+	VADDPD 128(CX), Z18, Z18
+	VADDPD 192(CX), Z19, K1, Z19
 
 added346:
 	CMPQ   112(AX), $0x00
@@ -25115,22 +27306,22 @@ clipped346:
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
 	VMOVUPD Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, 64(AX)
 	VMOVUPD Z10, 128(AX)
 	VMOVUPD Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, 128(AX)
 	VMOVUPD Z15, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, 64(AX)
 	VMOVUPD Z18, 128(AX)
@@ -25284,7 +27475,7 @@ partial348:
 	JNZ          partial348
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled349
+	JE           byAlpha349
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -25311,10 +27502,41 @@ partial348:
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
 
+byAlpha349:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled349
+	VMOVUPD   (CX), Z24
+	VMULPD    Z24, Z0, Z0
+	VMULPD    Z24, Z4, Z4
+	VMULPD    Z24, Z8, Z8
+	VMULPD    Z24, Z12, Z12
+	VMULPD    Z24, Z16, Z16
+	VMULPD    Z24, Z20, Z20
+	VMOVUPD   64(CX), Z24
+	VMULPD    Z24, Z1, Z1
+	VMULPD    Z24, Z5, Z5
+	VMULPD    Z24, Z9, Z9
+	VMULPD    Z24, Z13, Z13
+	VMULPD    Z24, Z17, Z17
+	VMULPD    Z24, Z21, Z21
+	VMOVUPD   128(CX), Z24
+	VMULPD    Z24, Z2, Z2
+	VMULPD    Z24, Z6, Z6
+	VMULPD    Z24, Z10, Z10
+	VMULPD    Z24, Z14, Z14
+	VMULPD    Z24, Z18, Z18
+	VMULPD    Z24, Z22, Z22
+	VMOVUPD.Z 192(CX), K1, Z24
+	VMULPD    Z24, Z3, Z3
+	VMULPD    Z24, Z7, Z7
+	VMULPD    Z24, Z11, Z11
+	VMULPD    Z24, Z15, Z15
+	VMULPD    Z24, Z19, Z19
+	VMULPD    Z24, Z23, Z23
+
 scaled349:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased349
 	VMOVUPD   (CX), Z24
@@ -25347,37 +27569,39 @@ scaled349:
 	VADDPD    Z24, Z23, Z23
 
 biased349:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added349
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPD (DX), Z4, Z4
-	VADDPD 64(DX), Z5, Z5
-	VADDPD 128(DX), Z6, Z6
-	VADDPD 192(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, Z9
-	VADDPD 128(DX), Z10, Z10
-	VADDPD 192(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPD (DX), Z12, Z12
-	VADDPD 64(DX), Z13, Z13
-	VADDPD 128(DX), Z14, Z14
-	VADDPD 192(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPD (DX), Z16, Z16
-	VADDPD 64(DX), Z17, Z17
-	VADDPD 128(DX), Z18, Z18
-	VADDPD 192(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPD (DX), Z20, Z20
-	VADDPD 64(DX), Z21, Z21
-	VADDPD 128(DX), Z22, Z22
-	VADDPD 192(DX), Z23, K1, Z23
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPD (CX), Z4, Z4
+	VADDPD 64(CX), Z5, Z5
+	VADDPD 128(CX), Z6, Z6
+	VADDPD 192(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, Z9
+	VADDPD 128(CX), Z10, Z10
+	VADDPD 192(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPD (CX), Z12, Z12
+	VADDPD 64(CX), Z13, Z13
+	VADDPD 128(CX), Z14, Z14
+	VADDPD 192(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPD (CX), Z16, Z16
+	VADDPD 64(CX), Z17, Z17
+	VADDPD 128(CX), Z18, Z18
+	VADDPD 192(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPD (CX), Z20, Z20
+	VADDPD 64(CX), Z21, Z21
+	VADDPD 128(CX), Z22, Z22
+	VADDPD 192(CX), Z23, K1, Z23
 
 added349:
 	CMPQ   112(AX), $0x00
@@ -25414,27 +27638,27 @@ clipped349:
 	VMOVUPD Z1, 64(AX)
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
 	VMOVUPD Z7, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, 64(AX)
 	VMOVUPD Z10, 128(AX)
 	VMOVUPD Z11, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, 64(AX)
 	VMOVUPD Z14, 128(AX)
 	VMOVUPD Z15, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, 64(AX)
 	VMOVUPD Z18, 128(AX)
 	VMOVUPD Z19, K1, 192(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, 64(AX)
 	VMOVUPD Z22, 128(AX)
@@ -25487,7 +27711,7 @@ partial350:
 	JNZ          partial350
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled351
+	JE           byAlpha351
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -25495,10 +27719,23 @@ partial350:
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
 
+byAlpha351:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled351
+	VMOVUPD   (CX), Z5
+	VMULPD    Z5, Z0, Z0
+	VMOVUPD   64(CX), Z5
+	VMULPD    Z5, Z1, Z1
+	VMOVUPD   128(CX), Z5
+	VMULPD    Z5, Z2, Z2
+	VMOVUPD   192(CX), Z5
+	VMULPD    Z5, Z3, Z3
+	VMOVUPD.Z 256(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+
 scaled351:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased351
 	VMOVUPD   (CX), Z5
@@ -25513,13 +27750,15 @@ scaled351:
 	VADDPD    Z5, Z4, Z4
 
 biased351:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added351
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, K1, Z4
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, K1, Z4
 
 added351:
 	CMPQ   112(AX), $0x00
@@ -25597,7 +27836,7 @@ partial352:
 	JNZ          partial352
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled353
+	JE           byAlpha353
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -25610,10 +27849,28 @@ partial352:
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
 
+byAlpha353:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled353
+	VMOVUPD   (CX), Z10
+	VMULPD    Z10, Z0, Z0
+	VMULPD    Z10, Z5, Z5
+	VMOVUPD   64(CX), Z10
+	VMULPD    Z10, Z1, Z1
+	VMULPD    Z10, Z6, Z6
+	VMOVUPD   128(CX), Z10
+	VMULPD    Z10, Z2, Z2
+	VMULPD    Z10, Z7, Z7
+	VMOVUPD   192(CX), Z10
+	VMULPD    Z10, Z3, Z3
+	VMULPD    Z10, Z8, Z8
+	VMOVUPD.Z 256(CX), K1, Z10
+	VMULPD    Z10, Z4, Z4
+	VMULPD    Z10, Z9, Z9
+
 scaled353:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased353
 	VMOVUPD   (CX), Z10
@@ -25633,19 +27890,21 @@ scaled353:
 	VADDPD    Z10, Z9, Z9
 
 biased353:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added353
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPD (DX), Z5, Z5
-	VADDPD 64(DX), Z6, Z6
-	VADDPD 128(DX), Z7, Z7
-	VADDPD 192(DX), Z8, Z8
-	VADDPD 256(DX), Z9, K1, Z9
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPD (CX), Z5, Z5
+	VADDPD 64(CX), Z6, Z6
+	VADDPD 128(CX), Z7, Z7
+	VADDPD 192(CX), Z8, Z8
+	VADDPD 256(CX), Z9, K1, Z9
 
 added353:
 	CMPQ   112(AX), $0x00
@@ -25669,7 +27928,7 @@ clipped353:
 	VMOVUPD Z2, 128(AX)
 	VMOVUPD Z3, 192(AX)
 	VMOVUPD Z4, K1, 256(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z5, (AX)
 	VMOVUPD Z6, 64(AX)
 	VMOVUPD Z7, 128(AX)
@@ -25726,7 +27985,7 @@ partial354:
 	JNZ          partial354
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled355
+	JE           byAlpha355
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -25735,10 +27994,25 @@ partial354:
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 
+byAlpha355:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled355
+	VMOVUPD   (CX), Z6
+	VMULPD    Z6, Z0, Z0
+	VMOVUPD   64(CX), Z6
+	VMULPD    Z6, Z1, Z1
+	VMOVUPD   128(CX), Z6
+	VMULPD    Z6, Z2, Z2
+	VMOVUPD   192(CX), Z6
+	VMULPD    Z6, Z3, Z3
+	VMOVUPD   256(CX), Z6
+	VMULPD    Z6, Z4, Z4
+	VMOVUPD.Z 320(CX), K1, Z6
+	VMULPD    Z6, Z5, Z5
+
 scaled355:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased355
 	VMOVUPD   (CX), Z6
@@ -25755,14 +28029,16 @@ scaled355:
 	VADDPD    Z6, Z5, Z5
 
 biased355:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added355
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, K1, Z5
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, K1, Z5
 
 added355:
 	CMPQ   112(AX), $0x00
@@ -25847,7 +28123,7 @@ partial356:
 	JNZ          partial356
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled357
+	JE           byAlpha357
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -25862,10 +28138,31 @@ partial356:
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
 
+byAlpha357:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled357
+	VMOVUPD   (CX), Z12
+	VMULPD    Z12, Z0, Z0
+	VMULPD    Z12, Z6, Z6
+	VMOVUPD   64(CX), Z12
+	VMULPD    Z12, Z1, Z1
+	VMULPD    Z12, Z7, Z7
+	VMOVUPD   128(CX), Z12
+	VMULPD    Z12, Z2, Z2
+	VMULPD    Z12, Z8, Z8
+	VMOVUPD   192(CX), Z12
+	VMULPD    Z12, Z3, Z3
+	VMULPD    Z12, Z9, Z9
+	VMOVUPD   256(CX), Z12
+	VMULPD    Z12, Z4, Z4
+	VMULPD    Z12, Z10, Z10
+	VMOVUPD.Z 320(CX), K1, Z12
+	VMULPD    Z12, Z5, Z5
+	VMULPD    Z12, Z11, Z11
+
 scaled357:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased357
 	VMOVUPD   (CX), Z12
@@ -25888,21 +28185,23 @@ scaled357:
 	VADDPD    Z12, Z11, Z11
 
 biased357:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added357
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPD (DX), Z6, Z6
-	VADDPD 64(DX), Z7, Z7
-	VADDPD 128(DX), Z8, Z8
-	VADDPD 192(DX), Z9, Z9
-	VADDPD 256(DX), Z10, Z10
-	VADDPD 320(DX), Z11, K1, Z11
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPD (CX), Z6, Z6
+	VADDPD 64(CX), Z7, Z7
+	VADDPD 128(CX), Z8, Z8
+	VADDPD 192(CX), Z9, Z9
+	VADDPD 256(CX), Z10, Z10
+	VADDPD 320(CX), Z11, K1, Z11
 
 added357:
 	CMPQ   112(AX), $0x00
@@ -25929,7 +28228,7 @@ clipped357:
 	VMOVUPD Z3, 192(AX)
 	VMOVUPD Z4, 256(AX)
 	VMOVUPD Z5, K1, 320(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, 64(AX)
 	VMOVUPD Z8, 128(AX)
@@ -25990,7 +28289,7 @@ partial358:
 	JNZ          partial358
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled359
+	JE           byAlpha359
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -26000,10 +28299,27 @@ partial358:
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
 
+byAlpha359:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled359
+	VMOVUPD   (CX), Z7
+	VMULPD    Z7, Z0, Z0
+	VMOVUPD   64(CX), Z7
+	VMULPD    Z7, Z1, Z1
+	VMOVUPD   128(CX), Z7
+	VMULPD    Z7, Z2, Z2
+	VMOVUPD   192(CX), Z7
+	VMULPD    Z7, Z3, Z3
+	VMOVUPD   256(CX), Z7
+	VMULPD    Z7, Z4, Z4
+	VMOVUPD   320(CX), Z7
+	VMULPD    Z7, Z5, Z5
+	VMOVUPD.Z 384(CX), K1, Z7
+	VMULPD    Z7, Z6, Z6
+
 scaled359:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased359
 	VMOVUPD   (CX), Z7
@@ -26022,15 +28338,17 @@ scaled359:
 	VADDPD    Z7, Z6, Z6
 
 biased359:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added359
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, Z5
-	VADDPD 384(DX), Z6, K1, Z6
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, Z5
+	VADDPD 384(CX), Z6, K1, Z6
 
 added359:
 	CMPQ   112(AX), $0x00
@@ -26122,7 +28440,7 @@ partial360:
 	JNZ          partial360
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled361
+	JE           byAlpha361
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -26139,10 +28457,34 @@ partial360:
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
 
+byAlpha361:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled361
+	VMOVUPD   (CX), Z14
+	VMULPD    Z14, Z0, Z0
+	VMULPD    Z14, Z7, Z7
+	VMOVUPD   64(CX), Z14
+	VMULPD    Z14, Z1, Z1
+	VMULPD    Z14, Z8, Z8
+	VMOVUPD   128(CX), Z14
+	VMULPD    Z14, Z2, Z2
+	VMULPD    Z14, Z9, Z9
+	VMOVUPD   192(CX), Z14
+	VMULPD    Z14, Z3, Z3
+	VMULPD    Z14, Z10, Z10
+	VMOVUPD   256(CX), Z14
+	VMULPD    Z14, Z4, Z4
+	VMULPD    Z14, Z11, Z11
+	VMOVUPD   320(CX), Z14
+	VMULPD    Z14, Z5, Z5
+	VMULPD    Z14, Z12, Z12
+	VMOVUPD.Z 384(CX), K1, Z14
+	VMULPD    Z14, Z6, Z6
+	VMULPD    Z14, Z13, Z13
+
 scaled361:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased361
 	VMOVUPD   (CX), Z14
@@ -26168,23 +28510,25 @@ scaled361:
 	VADDPD    Z14, Z13, Z13
 
 biased361:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added361
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, Z5
-	VADDPD 384(DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPD (DX), Z7, Z7
-	VADDPD 64(DX), Z8, Z8
-	VADDPD 128(DX), Z9, Z9
-	VADDPD 192(DX), Z10, Z10
-	VADDPD 256(DX), Z11, Z11
-	VADDPD 320(DX), Z12, Z12
-	VADDPD 384(DX), Z13, K1, Z13
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, Z5
+	VADDPD 384(CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPD (CX), Z7, Z7
+	VADDPD 64(CX), Z8, Z8
+	VADDPD 128(CX), Z9, Z9
+	VADDPD 192(CX), Z10, Z10
+	VADDPD 256(CX), Z11, Z11
+	VADDPD 320(CX), Z12, Z12
+	VADDPD 384(CX), Z13, K1, Z13
 
 added361:
 	CMPQ   112(AX), $0x00
@@ -26214,7 +28558,7 @@ clipped361:
 	VMOVUPD Z4, 256(AX)
 	VMOVUPD Z5, 320(AX)
 	VMOVUPD Z6, K1, 384(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z7, (AX)
 	VMOVUPD Z8, 64(AX)
 	VMOVUPD Z9, 128(AX)
@@ -26279,7 +28623,7 @@ partial362:
 	JNZ          partial362
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled363
+	JE           byAlpha363
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -26290,10 +28634,29 @@ partial362:
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
 
+byAlpha363:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled363
+	VMOVUPD   (CX), Z8
+	VMULPD    Z8, Z0, Z0
+	VMOVUPD   64(CX), Z8
+	VMULPD    Z8, Z1, Z1
+	VMOVUPD   128(CX), Z8
+	VMULPD    Z8, Z2, Z2
+	VMOVUPD   192(CX), Z8
+	VMULPD    Z8, Z3, Z3
+	VMOVUPD   256(CX), Z8
+	VMULPD    Z8, Z4, Z4
+	VMOVUPD   320(CX), Z8
+	VMULPD    Z8, Z5, Z5
+	VMOVUPD   384(CX), Z8
+	VMULPD    Z8, Z6, Z6
+	VMOVUPD.Z 448(CX), K1, Z8
+	VMULPD    Z8, Z7, Z7
+
 scaled363:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased363
 	VMOVUPD   (CX), Z8
@@ -26314,16 +28677,18 @@ scaled363:
 	VADDPD    Z8, Z7, Z7
 
 biased363:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added363
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, Z5
-	VADDPD 384(DX), Z6, Z6
-	VADDPD 448(DX), Z7, K1, Z7
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, Z5
+	VADDPD 384(CX), Z6, Z6
+	VADDPD 448(CX), Z7, K1, Z7
 
 added363:
 	CMPQ   112(AX), $0x00
@@ -26422,7 +28787,7 @@ partial364:
 	JNZ          partial364
 	MOVQ         $0x3ff0000000000000, CX
 	CMPQ         80(AX), CX
-	JE           scaled365
+	JE           byAlpha365
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -26441,10 +28806,37 @@ partial364:
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
 
+byAlpha365:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled365
+	VMOVUPD   (CX), Z16
+	VMULPD    Z16, Z0, Z0
+	VMULPD    Z16, Z8, Z8
+	VMOVUPD   64(CX), Z16
+	VMULPD    Z16, Z1, Z1
+	VMULPD    Z16, Z9, Z9
+	VMOVUPD   128(CX), Z16
+	VMULPD    Z16, Z2, Z2
+	VMULPD    Z16, Z10, Z10
+	VMOVUPD   192(CX), Z16
+	VMULPD    Z16, Z3, Z3
+	VMULPD    Z16, Z11, Z11
+	VMOVUPD   256(CX), Z16
+	VMULPD    Z16, Z4, Z4
+	VMULPD    Z16, Z12, Z12
+	VMOVUPD   320(CX), Z16
+	VMULPD    Z16, Z5, Z5
+	VMULPD    Z16, Z13, Z13
+	VMOVUPD   384(CX), Z16
+	VMULPD    Z16, Z6, Z6
+	VMULPD    Z16, Z14, Z14
+	VMOVUPD.Z 448(CX), K1, Z16
+	VMULPD    Z16, Z7, Z7
+	VMULPD    Z16, Z15, Z15
+
 scaled365:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased365
 	VMOVUPD   (CX), Z16
@@ -26473,25 +28865,27 @@ scaled365:
 	VADDPD    Z16, Z15, Z15
 
 biased365:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added365
-	VADDPD (DX), Z0, Z0
-	VADDPD 64(DX), Z1, Z1
-	VADDPD 128(DX), Z2, Z2
-	VADDPD 192(DX), Z3, Z3
-	VADDPD 256(DX), Z4, Z4
-	VADDPD 320(DX), Z5, Z5
-	VADDPD 384(DX), Z6, Z6
-	VADDPD 448(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPD (DX), Z8, Z8
-	VADDPD 64(DX), Z9, Z9
-	VADDPD 128(DX), Z10, Z10
-	VADDPD 192(DX), Z11, Z11
-	VADDPD 256(DX), Z12, Z12
-	VADDPD 320(DX), Z13, Z13
-	VADDPD 384(DX), Z14, Z14
-	VADDPD 448(DX), Z15, K1, Z15
+	VADDPD (CX), Z0, Z0
+	VADDPD 64(CX), Z1, Z1
+	VADDPD 128(CX), Z2, Z2
+	VADDPD 192(CX), Z3, Z3
+	VADDPD 256(CX), Z4, Z4
+	VADDPD 320(CX), Z5, Z5
+	VADDPD 384(CX), Z6, Z6
+	VADDPD 448(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPD (CX), Z8, Z8
+	VADDPD 64(CX), Z9, Z9
+	VADDPD 128(CX), Z10, Z10
+	VADDPD 192(CX), Z11, Z11
+	VADDPD 256(CX), Z12, Z12
+	VADDPD 320(CX), Z13, Z13
+	VADDPD 384(CX), Z14, Z14
+	VADDPD 448(CX), Z15, K1, Z15
 
 added365:
 	CMPQ   112(AX), $0x00
@@ -26524,7 +28918,7 @@ clipped365:
 	VMOVUPD Z5, 320(AX)
 	VMOVUPD Z6, 384(AX)
 	VMOVUPD Z7, K1, 448(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, 64(AX)
 	VMOVUPD Z10, 128(AX)

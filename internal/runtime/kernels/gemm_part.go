@@ -120,12 +120,15 @@ func (j *gemmPart[T]) stripB(t *tileArgs, n int) {
 // target points a tile at C[m, n] and at what to add to it.
 func (j *gemmPart[T]) target(t *tileArgs, m, n int) {
 	at := m*j.LDC + n
-	t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
+	t.c, t.old, t.bias, t.scale = unsafe.Pointer(&j.C[at]), nil, nil, nil
 	switch {
 	case j.k0 > 0 || j.Beta != 0:
 		t.old = t.c
 	case j.add != nil:
 		t.old = unsafe.Pointer(&j.add[at])
+	}
+	if j.scale != nil {
+		t.scale = unsafe.Pointer(&j.scale[n])
 	}
 	if j.Bias != nil && j.k1 == j.K {
 		t.bias = unsafe.Pointer(&j.Bias[n])

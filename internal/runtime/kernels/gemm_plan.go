@@ -34,6 +34,7 @@ type gemmJob[T Float] struct {
 	GemmArgs[T]
 	tiles  *tileSet
 	packed *PackedB[T] // nil, or B
+	scale  []T         // nil, or what columns are multiplied by
 	add    []T         // nil, or what to add to the result
 
 	panels         int // panels of A, of balanced heights

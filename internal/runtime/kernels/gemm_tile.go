@@ -22,6 +22,7 @@ type tileArgs struct {
 	bias     unsafe.Pointer // nil, or one element for each column
 	relu     uint64         // 1: clip below zero
 	strip    unsafe.Pointer // where packing kernels copy B to
+	scale    unsafe.Pointer // nil, or one element for each column, by which sums are multiplied
 }
 
 // hidden returns t as the micro-kernels take it. They keep nothing of it, which the compiler cannot see through a table of
@@ -208,6 +209,9 @@ func portableTile[T Float](t *tileArgs, rows, cols int) {
 func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
 	size := int(unsafe.Sizeof(sum))
 	v := fromBits[T](t.alpha) * sum
+	if t.scale != nil {
+		v *= *(*T)(unsafe.Add(t.scale, c*size))
+	}
 	if t.bias != nil {
 		v += *(*T)(unsafe.Add(t.bias, c*size))
 	}

@@ -39,10 +39,10 @@ func (f fence[T]) hold(x []T, front bool) []T {
 }
 
 // fences are the fences of a product's operands.
-type fences[T Float] struct{ a, b, c, bias fence[T] }
+type fences[T Float] struct{ a, b, c, scale, bias fence[T] }
 
 func newFences[T Float](t *testing.T, elements int) fences[T] {
-	return fences[T]{newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements)}
+	return fences[T]{newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements)}
 }
 
 // padded is gemmCase whose last rows end with their last element, and in which what lies between rows is NaN.
@@ -137,11 +137,12 @@ func TestMatMulPackedWithin(t *testing.T) {
 				for _, k := range []int{1, 5, 130} {
 					g := padded[float32](uint64(m+n+k), m, n, k, bothTrans[0])
 					g.Beta = 1
-					want := naiveGemm(g)
+					want, ones := naiveGemm(g), make([]float32, n)
+					Fill(ones, 1)
 					b := PackB(f.b.hold(g.B, false), g.LDB, k, n, false)
 					for _, front := range []bool{false, true} {
 						c := f.c.hold(g.C, front)
-						e := Epilogue[float32]{Add: c, Relu: g.Relu}
+						e := Epilogue[float32]{Scale: f.scale.hold(ones, front), Add: c, Relu: g.Relu}
 						if g.Bias != nil {
 							e.Bias = f.bias.hold(g.Bias, front)
 						}
@@ -167,6 +168,8 @@ func TestConvWithin(t *testing.T) {
 		for i, g := range []Window{strided, dilated, cnnLayer(1, 28, 1, 32), cnnLayer(1, 16, 32, 33), cnnLayer(2, 14, 20, 48)} {
 			r := newRand(uint64(i))
 			x, w, bias := vector[float32](r, g.inSize()), vector[float32](r, g.weights()), vector[float32](r, g.OutC)
+			ones := make([]float32, g.OutC)
+			Fill(ones, 1)
 			y, dx, dw := make([]float32, g.outSize()), make([]float32, g.inSize()), make([]float32, g.weights())
 			Conv2D(g, y, x, w, bias, true)
 			Conv2DInputGrad(g, dx, y, w)
@@ -178,7 +181,7 @@ func TestConvWithin(t *testing.T) {
 				Conv2D(g, c, a, b, shift, true)
 				requireBits(t, fmt.Sprint(g, ": forward"), c, y)
 				clear(c)
-				Conv2DPacked(g, c, a, PackFilter(g, b), Epilogue[float32]{Bias: shift, Add: c, Relu: true})
+				Conv2DPacked(g, c, a, PackFilter(g, b), Epilogue[float32]{Scale: f.scale.hold(ones, front), Bias: shift, Add: c, Relu: true})
 				requireClose(t, fmt.Sprint(g, ": packed"), c, widen(y), winogradError, 30)
 				clear(b)
 				Conv2DFilterGrad(g, b, a, f.c.hold(y, front))

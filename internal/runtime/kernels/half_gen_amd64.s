@@ -520,23 +520,30 @@ partial7:
 summed7:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled8
+	JE           byAlpha8
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha8:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled8
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled8:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased8
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased8:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added8
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added8:
@@ -615,15 +622,21 @@ partial9:
 summed9:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled10
+	JE           byAlpha10
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha10:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled10
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled10:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased10
 	VMASKMOVPS (CX), Y0, Y3
@@ -631,12 +644,14 @@ scaled10:
 	VADDPS     Y3, Y2, Y2
 
 biased10:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added10
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added10:
@@ -651,13 +666,13 @@ clipped10:
 	CMPQ    64(AX), $0x08
 	JNE     part10
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored10
 
 part10:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored10:
@@ -736,16 +751,23 @@ partial12:
 summed12:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled13
+	JE           byAlpha13
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
+byAlpha13:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled13
+	VMASKMOVPS (CX), Y0, Y4
+	VMULPS     Y4, Y1, Y1
+	VMULPS     Y4, Y2, Y2
+	VMULPS     Y4, Y3, Y3
+
 scaled13:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased13
 	VMASKMOVPS (CX), Y0, Y4
@@ -754,15 +776,17 @@ scaled13:
 	VADDPS     Y4, Y3, Y3
 
 biased13:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added13
-	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
 added13:
@@ -778,17 +802,17 @@ clipped13:
 	CMPQ    64(AX), $0x08
 	JNE     part13
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	JMP     stored13
 
 part13:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
 stored13:
@@ -875,17 +899,25 @@ partial15:
 summed15:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled16
+	JE           byAlpha16
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha16:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled16
+	VMASKMOVPS (CX), Y0, Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y3, Y3
+	VMULPS     Y5, Y4, Y4
+
 scaled16:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased16
 	VMASKMOVPS (CX), Y0, Y5
@@ -895,18 +927,20 @@ scaled16:
 	VADDPS     Y5, Y4, Y4
 
 biased16:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added16
-	VMASKMOVPS (DX), Y0, Y5
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added16:
@@ -923,21 +957,21 @@ clipped16:
 	CMPQ    64(AX), $0x08
 	JNE     part16
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
 	JMP     stored16
 
 part16:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
 stored16:
@@ -1031,7 +1065,7 @@ partial18:
 summed18:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled19
+	JE           byAlpha19
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -1039,10 +1073,19 @@ summed18:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
+byAlpha19:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled19
+	VMASKMOVPS (CX), Y0, Y6
+	VMULPS     Y6, Y1, Y1
+	VMULPS     Y6, Y2, Y2
+	VMULPS     Y6, Y3, Y3
+	VMULPS     Y6, Y4, Y4
+	VMULPS     Y6, Y5, Y5
+
 scaled19:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased19
 	VMASKMOVPS (CX), Y0, Y6
@@ -1053,21 +1096,23 @@ scaled19:
 	VADDPS     Y6, Y5, Y5
 
 biased19:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added19
-	VMASKMOVPS (DX), Y0, Y6
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
 added19:
@@ -1085,25 +1130,25 @@ clipped19:
 	CMPQ    64(AX), $0x08
 	JNE     part19
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	JMP     stored19
 
 part19:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
 stored19:
@@ -1210,7 +1255,7 @@ partial21:
 summed21:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled22
+	JE           byAlpha22
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1219,10 +1264,20 @@ summed21:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha22:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled22
+	VMASKMOVPS (CX), Y0, Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y5, Y5
+	VMULPS     Y7, Y6, Y6
+
 scaled22:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased22
 	VMASKMOVPS (CX), Y0, Y7
@@ -1234,24 +1289,26 @@ scaled22:
 	VADDPS     Y7, Y6, Y6
 
 biased22:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added22
-	VMASKMOVPS (DX), Y0, Y7
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added22:
@@ -1270,29 +1327,29 @@ clipped22:
 	CMPQ    64(AX), $0x08
 	JNE     part22
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
 	JMP     stored22
 
 part22:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
 stored22:
@@ -1406,7 +1463,7 @@ partial24:
 summed24:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled25
+	JE           byAlpha25
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -1416,10 +1473,21 @@ summed24:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
+byAlpha25:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled25
+	VMASKMOVPS (CX), Y0, Y8
+	VMULPS     Y8, Y1, Y1
+	VMULPS     Y8, Y2, Y2
+	VMULPS     Y8, Y3, Y3
+	VMULPS     Y8, Y4, Y4
+	VMULPS     Y8, Y5, Y5
+	VMULPS     Y8, Y6, Y6
+	VMULPS     Y8, Y7, Y7
+
 scaled25:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased25
 	VMASKMOVPS (CX), Y0, Y8
@@ -1432,27 +1500,29 @@ scaled25:
 	VADDPS     Y8, Y7, Y7
 
 biased25:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added25
-	VMASKMOVPS (DX), Y0, Y8
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y7, Y7
 
 added25:
@@ -1472,33 +1542,33 @@ clipped25:
 	CMPQ    64(AX), $0x08
 	JNE     part25
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	JMP     stored25
 
 part25:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
 
 stored25:
@@ -1619,7 +1689,7 @@ partial27:
 summed27:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled28
+	JE           byAlpha28
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -1630,10 +1700,22 @@ summed27:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha28:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled28
+	VMASKMOVPS (CX), Y0, Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y7, Y7
+	VMULPS     Y9, Y8, Y8
+
 scaled28:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased28
 	VMASKMOVPS (CX), Y0, Y9
@@ -1647,30 +1729,32 @@ scaled28:
 	VADDPS     Y9, Y8, Y8
 
 biased28:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added28
-	VMASKMOVPS (DX), Y0, Y9
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added28:
@@ -1691,37 +1775,37 @@ clipped28:
 	CMPQ    64(AX), $0x08
 	JNE     part28
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
 	JMP     stored28
 
 part28:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
 
 stored28:
@@ -1849,7 +1933,7 @@ partial30:
 summed30:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled31
+	JE           byAlpha31
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1861,10 +1945,23 @@ summed30:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
+byAlpha31:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled31
+	VMASKMOVPS (CX), Y0, Y10
+	VMULPS     Y10, Y1, Y1
+	VMULPS     Y10, Y2, Y2
+	VMULPS     Y10, Y3, Y3
+	VMULPS     Y10, Y4, Y4
+	VMULPS     Y10, Y5, Y5
+	VMULPS     Y10, Y6, Y6
+	VMULPS     Y10, Y7, Y7
+	VMULPS     Y10, Y8, Y8
+	VMULPS     Y10, Y9, Y9
+
 scaled31:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased31
 	VMASKMOVPS (CX), Y0, Y10
@@ -1879,33 +1976,35 @@ scaled31:
 	VADDPS     Y10, Y9, Y9
 
 biased31:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added31
-	VMASKMOVPS (DX), Y0, Y10
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y9, Y9
 
 added31:
@@ -1927,41 +2026,41 @@ clipped31:
 	CMPQ    64(AX), $0x08
 	JNE     part31
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	JMP     stored31
 
 part31:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
 
 stored31:
@@ -2096,7 +2195,7 @@ partial33:
 summed33:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled34
+	JE           byAlpha34
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -2109,10 +2208,24 @@ summed33:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha34:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled34
+	VMASKMOVPS (CX), Y0, Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y9, Y9
+	VMULPS     Y11, Y10, Y10
+
 scaled34:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased34
 	VMASKMOVPS (CX), Y0, Y11
@@ -2128,36 +2241,38 @@ scaled34:
 	VADDPS     Y11, Y10, Y10
 
 biased34:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added34
-	VMASKMOVPS (DX), Y0, Y11
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added34:
@@ -2180,45 +2295,45 @@ clipped34:
 	CMPQ    64(AX), $0x08
 	JNE     part34
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
 	JMP     stored34
 
 part34:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
 
 stored34:
@@ -2366,7 +2481,7 @@ partial36:
 summed36:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled37
+	JE           byAlpha37
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -2380,10 +2495,25 @@ summed36:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
+byAlpha37:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled37
+	VMASKMOVPS (CX), Y0, Y12
+	VMULPS     Y12, Y1, Y1
+	VMULPS     Y12, Y2, Y2
+	VMULPS     Y12, Y3, Y3
+	VMULPS     Y12, Y4, Y4
+	VMULPS     Y12, Y5, Y5
+	VMULPS     Y12, Y6, Y6
+	VMULPS     Y12, Y7, Y7
+	VMULPS     Y12, Y8, Y8
+	VMULPS     Y12, Y9, Y9
+	VMULPS     Y12, Y10, Y10
+	VMULPS     Y12, Y11, Y11
+
 scaled37:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased37
 	VMASKMOVPS (CX), Y0, Y12
@@ -2400,39 +2530,41 @@ scaled37:
 	VADDPS     Y12, Y11, Y11
 
 biased37:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added37
-	VMASKMOVPS (DX), Y0, Y12
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
 added37:
@@ -2456,49 +2588,49 @@ clipped37:
 	CMPQ    64(AX), $0x08
 	JNE     part37
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	JMP     stored37
 
 part37:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
 
 stored37:
@@ -2653,7 +2785,7 @@ partial39:
 summed39:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled40
+	JE           byAlpha40
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -2668,10 +2800,26 @@ summed39:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha40:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled40
+	VMASKMOVPS (CX), Y0, Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y11, Y11
+	VMULPS     Y13, Y12, Y12
+
 scaled40:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased40
 	VMASKMOVPS (CX), Y0, Y13
@@ -2689,42 +2837,44 @@ scaled40:
 	VADDPS     Y13, Y12, Y12
 
 biased40:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added40
-	VMASKMOVPS (DX), Y0, Y13
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y11, Y11
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added40:
@@ -2749,53 +2899,53 @@ clipped40:
 	CMPQ    64(AX), $0x08
 	JNE     part40
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y12, (CX)
 	JMP     stored40
 
 part40:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y12, Y0, (CX)
 
 stored40:
@@ -2887,23 +3037,30 @@ summed41:
 	VADDPS       Y8, Y1, Y1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled42
+	JE           byAlpha42
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha42:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled42
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled42:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased42
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased42:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added42
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added42:
@@ -3007,15 +3164,21 @@ summed43:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled44
+	JE           byAlpha44
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha44:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled44
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled44:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased44
 	VMASKMOVPS (CX), Y0, Y3
@@ -3023,12 +3186,14 @@ scaled44:
 	VADDPS     Y3, Y2, Y2
 
 biased44:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added44
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added44:
@@ -3043,13 +3208,13 @@ clipped44:
 	CMPQ    64(AX), $0x08
 	JNE     part44
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored44
 
 part44:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored44:
@@ -3114,15 +3279,22 @@ partial45:
 summed45:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled46
+	JE           byAlpha46
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha46:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled46
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled46:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased46
 	VMOVUPS    (CX), Y3
@@ -3131,10 +3303,12 @@ scaled46:
 	VADDPS     Y3, Y2, Y2
 
 biased46:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added46
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added46:
@@ -3226,17 +3400,26 @@ partial47:
 summed47:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled48
+	JE           byAlpha48
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha48:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled48
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled48:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased48
 	VMOVUPS    (CX), Y5
@@ -3247,14 +3430,16 @@ scaled48:
 	VADDPS     Y5, Y4, Y4
 
 biased48:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added48
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added48:
@@ -3272,7 +3457,7 @@ clipped48:
 	JNE     part48
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored48
@@ -3280,7 +3465,7 @@ clipped48:
 part48:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -3373,7 +3558,7 @@ partial50:
 summed50:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled51
+	JE           byAlpha51
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3382,10 +3567,21 @@ summed50:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha51:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled51
+	VMOVUPS    (CX), Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y6, Y6
+
 scaled51:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased51
 	VMOVUPS    (CX), Y7
@@ -3398,18 +3594,20 @@ scaled51:
 	VADDPS     Y7, Y6, Y6
 
 biased51:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added51
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added51:
@@ -3429,10 +3627,10 @@ clipped51:
 	JNE     part51
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
 	JMP     stored51
@@ -3440,10 +3638,10 @@ clipped51:
 part51:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
@@ -3547,7 +3745,7 @@ partial53:
 summed53:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled54
+	JE           byAlpha54
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3558,10 +3756,23 @@ summed53:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha54:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled54
+	VMOVUPS    (CX), Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y8, Y8
+
 scaled54:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased54
 	VMOVUPS    (CX), Y9
@@ -3576,22 +3787,24 @@ scaled54:
 	VADDPS     Y9, Y8, Y8
 
 biased54:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added54
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added54:
@@ -3613,13 +3826,13 @@ clipped54:
 	JNE     part54
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
 	JMP     stored54
@@ -3627,13 +3840,13 @@ clipped54:
 part54:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
@@ -3747,7 +3960,7 @@ partial56:
 summed56:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled57
+	JE           byAlpha57
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -3760,10 +3973,25 @@ summed56:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha57:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled57
+	VMOVUPS    (CX), Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y10, Y10
+
 scaled57:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased57
 	VMOVUPS    (CX), Y11
@@ -3780,26 +4008,28 @@ scaled57:
 	VADDPS     Y11, Y10, Y10
 
 biased57:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added57
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added57:
@@ -3823,16 +4053,16 @@ clipped57:
 	JNE     part57
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
 	JMP     stored57
@@ -3840,16 +4070,16 @@ clipped57:
 part57:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
@@ -3979,7 +4209,7 @@ partial59:
 summed59:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled60
+	JE           byAlpha60
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -3994,10 +4224,27 @@ summed59:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha60:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled60
+	VMOVUPS    (CX), Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y12, Y12
+
 scaled60:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased60
 	VMOVUPS    (CX), Y13
@@ -4016,30 +4263,32 @@ scaled60:
 	VADDPS     Y13, Y12, Y12
 
 biased60:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added60
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPS     (DX), Y11, Y11
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added60:
@@ -4065,19 +4314,19 @@ clipped60:
 	JNE     part60
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
 	JMP     stored60
@@ -4085,19 +4334,19 @@ clipped60:
 part60:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
@@ -4188,15 +4437,22 @@ summed61:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled62
+	JE           byAlpha62
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha62:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled62
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled62:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased62
 	VMOVUPS    (CX), Y3
@@ -4205,10 +4461,12 @@ scaled62:
 	VADDPS     Y3, Y2, Y2
 
 biased62:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added62
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added62:
@@ -4313,17 +4571,26 @@ summed63:
 	VADDPS       Y8, Y4, Y4
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled64
+	JE           byAlpha64
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha64:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled64
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled64:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased64
 	VMOVUPS    (CX), Y5
@@ -4334,14 +4601,16 @@ scaled64:
 	VADDPS     Y5, Y4, Y4
 
 biased64:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added64
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added64:
@@ -4359,7 +4628,7 @@ clipped64:
 	JNE     part64
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored64
@@ -4367,7 +4636,7 @@ clipped64:
 part64:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -4470,23 +4739,30 @@ partial67:
 summed67:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled68
+	JE           byAlpha68
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha68:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled68
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled68:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased68
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased68:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added68
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added68:
@@ -4563,15 +4839,21 @@ partial69:
 summed69:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled70
+	JE           byAlpha70
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha70:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled70
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled70:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased70
 	VMASKMOVPS (CX), Y0, Y3
@@ -4579,12 +4861,14 @@ scaled70:
 	VADDPS     Y3, Y2, Y2
 
 biased70:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added70
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added70:
@@ -4599,13 +4883,13 @@ clipped70:
 	CMPQ    64(AX), $0x08
 	JNE     part70
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored70
 
 part70:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored70:
@@ -4682,16 +4966,23 @@ partial72:
 summed72:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled73
+	JE           byAlpha73
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
 
+byAlpha73:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled73
+	VMASKMOVPS (CX), Y0, Y4
+	VMULPS     Y4, Y1, Y1
+	VMULPS     Y4, Y2, Y2
+	VMULPS     Y4, Y3, Y3
+
 scaled73:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased73
 	VMASKMOVPS (CX), Y0, Y4
@@ -4700,15 +4991,17 @@ scaled73:
 	VADDPS     Y4, Y3, Y3
 
 biased73:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added73
-	VMASKMOVPS (DX), Y0, Y4
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y4
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
 added73:
@@ -4724,17 +5017,17 @@ clipped73:
 	CMPQ    64(AX), $0x08
 	JNE     part73
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	JMP     stored73
 
 part73:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
 stored73:
@@ -4819,17 +5112,25 @@ partial75:
 summed75:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled76
+	JE           byAlpha76
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha76:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled76
+	VMASKMOVPS (CX), Y0, Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y3, Y3
+	VMULPS     Y5, Y4, Y4
+
 scaled76:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased76
 	VMASKMOVPS (CX), Y0, Y5
@@ -4839,18 +5140,20 @@ scaled76:
 	VADDPS     Y5, Y4, Y4
 
 biased76:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added76
-	VMASKMOVPS (DX), Y0, Y5
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y5
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added76:
@@ -4867,21 +5170,21 @@ clipped76:
 	CMPQ    64(AX), $0x08
 	JNE     part76
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
 	JMP     stored76
 
 part76:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
 stored76:
@@ -4973,7 +5276,7 @@ partial78:
 summed78:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled79
+	JE           byAlpha79
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -4981,10 +5284,19 @@ summed78:
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 
+byAlpha79:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled79
+	VMASKMOVPS (CX), Y0, Y6
+	VMULPS     Y6, Y1, Y1
+	VMULPS     Y6, Y2, Y2
+	VMULPS     Y6, Y3, Y3
+	VMULPS     Y6, Y4, Y4
+	VMULPS     Y6, Y5, Y5
+
 scaled79:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased79
 	VMASKMOVPS (CX), Y0, Y6
@@ -4995,21 +5307,23 @@ scaled79:
 	VADDPS     Y6, Y5, Y5
 
 biased79:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added79
-	VMASKMOVPS (DX), Y0, Y6
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y6
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
 added79:
@@ -5027,25 +5341,25 @@ clipped79:
 	CMPQ    64(AX), $0x08
 	JNE     part79
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	JMP     stored79
 
 part79:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
 stored79:
@@ -5150,7 +5464,7 @@ partial81:
 summed81:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled82
+	JE           byAlpha82
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -5159,10 +5473,20 @@ summed81:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha82:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled82
+	VMASKMOVPS (CX), Y0, Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y5, Y5
+	VMULPS     Y7, Y6, Y6
+
 scaled82:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased82
 	VMASKMOVPS (CX), Y0, Y7
@@ -5174,24 +5498,26 @@ scaled82:
 	VADDPS     Y7, Y6, Y6
 
 biased82:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added82
-	VMASKMOVPS (DX), Y0, Y7
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y7
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added82:
@@ -5210,29 +5536,29 @@ clipped82:
 	CMPQ    64(AX), $0x08
 	JNE     part82
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
 	JMP     stored82
 
 part82:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
 stored82:
@@ -5344,7 +5670,7 @@ partial84:
 summed84:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled85
+	JE           byAlpha85
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -5354,10 +5680,21 @@ summed84:
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
 
+byAlpha85:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled85
+	VMASKMOVPS (CX), Y0, Y8
+	VMULPS     Y8, Y1, Y1
+	VMULPS     Y8, Y2, Y2
+	VMULPS     Y8, Y3, Y3
+	VMULPS     Y8, Y4, Y4
+	VMULPS     Y8, Y5, Y5
+	VMULPS     Y8, Y6, Y6
+	VMULPS     Y8, Y7, Y7
+
 scaled85:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased85
 	VMASKMOVPS (CX), Y0, Y8
@@ -5370,27 +5707,29 @@ scaled85:
 	VADDPS     Y8, Y7, Y7
 
 biased85:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added85
-	VMASKMOVPS (DX), Y0, Y8
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y8
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y8
 	VADDPS     Y8, Y7, Y7
 
 added85:
@@ -5410,33 +5749,33 @@ clipped85:
 	CMPQ    64(AX), $0x08
 	JNE     part85
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	JMP     stored85
 
 part85:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
 
 stored85:
@@ -5555,7 +5894,7 @@ partial87:
 summed87:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled88
+	JE           byAlpha88
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -5566,10 +5905,22 @@ summed87:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha88:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled88
+	VMASKMOVPS (CX), Y0, Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y7, Y7
+	VMULPS     Y9, Y8, Y8
+
 scaled88:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased88
 	VMASKMOVPS (CX), Y0, Y9
@@ -5583,30 +5934,32 @@ scaled88:
 	VADDPS     Y9, Y8, Y8
 
 biased88:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added88
-	VMASKMOVPS (DX), Y0, Y9
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y9
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added88:
@@ -5627,37 +5980,37 @@ clipped88:
 	CMPQ    64(AX), $0x08
 	JNE     part88
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
 	JMP     stored88
 
 part88:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
 
 stored88:
@@ -5783,7 +6136,7 @@ partial90:
 summed90:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled91
+	JE           byAlpha91
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -5795,10 +6148,23 @@ summed90:
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
 
+byAlpha91:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled91
+	VMASKMOVPS (CX), Y0, Y10
+	VMULPS     Y10, Y1, Y1
+	VMULPS     Y10, Y2, Y2
+	VMULPS     Y10, Y3, Y3
+	VMULPS     Y10, Y4, Y4
+	VMULPS     Y10, Y5, Y5
+	VMULPS     Y10, Y6, Y6
+	VMULPS     Y10, Y7, Y7
+	VMULPS     Y10, Y8, Y8
+	VMULPS     Y10, Y9, Y9
+
 scaled91:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased91
 	VMASKMOVPS (CX), Y0, Y10
@@ -5813,33 +6179,35 @@ scaled91:
 	VADDPS     Y10, Y9, Y9
 
 biased91:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added91
-	VMASKMOVPS (DX), Y0, Y10
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y10
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y10
 	VADDPS     Y10, Y9, Y9
 
 added91:
@@ -5861,41 +6229,41 @@ clipped91:
 	CMPQ    64(AX), $0x08
 	JNE     part91
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	JMP     stored91
 
 part91:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
 
 stored91:
@@ -6028,7 +6396,7 @@ partial93:
 summed93:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled94
+	JE           byAlpha94
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -6041,10 +6409,24 @@ summed93:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha94:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled94
+	VMASKMOVPS (CX), Y0, Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y9, Y9
+	VMULPS     Y11, Y10, Y10
+
 scaled94:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased94
 	VMASKMOVPS (CX), Y0, Y11
@@ -6060,36 +6442,38 @@ scaled94:
 	VADDPS     Y11, Y10, Y10
 
 biased94:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added94
-	VMASKMOVPS (DX), Y0, Y11
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y11
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added94:
@@ -6112,45 +6496,45 @@ clipped94:
 	CMPQ    64(AX), $0x08
 	JNE     part94
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
 	JMP     stored94
 
 part94:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
 
 stored94:
@@ -6296,7 +6680,7 @@ partial96:
 summed96:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled97
+	JE           byAlpha97
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -6310,10 +6694,25 @@ summed96:
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
 
+byAlpha97:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled97
+	VMASKMOVPS (CX), Y0, Y12
+	VMULPS     Y12, Y1, Y1
+	VMULPS     Y12, Y2, Y2
+	VMULPS     Y12, Y3, Y3
+	VMULPS     Y12, Y4, Y4
+	VMULPS     Y12, Y5, Y5
+	VMULPS     Y12, Y6, Y6
+	VMULPS     Y12, Y7, Y7
+	VMULPS     Y12, Y8, Y8
+	VMULPS     Y12, Y9, Y9
+	VMULPS     Y12, Y10, Y10
+	VMULPS     Y12, Y11, Y11
+
 scaled97:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased97
 	VMASKMOVPS (CX), Y0, Y12
@@ -6330,39 +6729,41 @@ scaled97:
 	VADDPS     Y12, Y11, Y11
 
 biased97:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added97
-	VMASKMOVPS (DX), Y0, Y12
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y12
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y12
 	VADDPS     Y12, Y11, Y11
 
 added97:
@@ -6386,49 +6787,49 @@ clipped97:
 	CMPQ    64(AX), $0x08
 	JNE     part97
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	JMP     stored97
 
 part97:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
 
 stored97:
@@ -6581,7 +6982,7 @@ partial99:
 summed99:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled100
+	JE           byAlpha100
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -6596,10 +6997,26 @@ summed99:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha100:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled100
+	VMASKMOVPS (CX), Y0, Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y11, Y11
+	VMULPS     Y13, Y12, Y12
+
 scaled100:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased100
 	VMASKMOVPS (CX), Y0, Y13
@@ -6617,42 +7034,44 @@ scaled100:
 	VADDPS     Y13, Y12, Y12
 
 biased100:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added100
-	VMASKMOVPS (DX), Y0, Y13
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y3, Y3
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y5, Y5
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y7, Y7
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y9, Y9
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y11, Y11
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y13
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added100:
@@ -6677,53 +7096,53 @@ clipped100:
 	CMPQ    64(AX), $0x08
 	JNE     part100
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y12, (CX)
 	JMP     stored100
 
 part100:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y3, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y4, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y5, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y6, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y7, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y8, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y9, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y10, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y11, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y12, Y0, (CX)
 
 stored100:
@@ -6806,23 +7225,30 @@ summed101:
 	VADDPS       Y8, Y1, Y1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled102
+	JE           byAlpha102
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 
+byAlpha102:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled102
+	VMASKMOVPS (CX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+
 scaled102:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased102
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 biased102:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added102
-	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
 added102:
@@ -6921,15 +7347,21 @@ summed103:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled104
+	JE           byAlpha104
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha104:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled104
+	VMASKMOVPS (CX), Y0, Y3
+	VMULPS     Y3, Y1, Y1
+	VMULPS     Y3, Y2, Y2
+
 scaled104:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased104
 	VMASKMOVPS (CX), Y0, Y3
@@ -6937,12 +7369,14 @@ scaled104:
 	VADDPS     Y3, Y2, Y2
 
 biased104:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added104
-	VMASKMOVPS (DX), Y0, Y3
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
-	ADDQ       BX, DX
-	VMASKMOVPS (DX), Y0, Y3
+	ADDQ       DX, CX
+	VMASKMOVPS (CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added104:
@@ -6957,13 +7391,13 @@ clipped104:
 	CMPQ    64(AX), $0x08
 	JNE     part104
 	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y2, (CX)
 	JMP     stored104
 
 part104:
 	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
 stored104:
@@ -7024,15 +7458,22 @@ partial105:
 summed105:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled106
+	JE           byAlpha106
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha106:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled106
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled106:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased106
 	VMOVUPS    (CX), Y3
@@ -7041,10 +7482,12 @@ scaled106:
 	VADDPS     Y3, Y2, Y2
 
 biased106:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added106
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added106:
@@ -7132,17 +7575,26 @@ partial107:
 summed107:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled108
+	JE           byAlpha108
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha108:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled108
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled108:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased108
 	VMOVUPS    (CX), Y5
@@ -7153,14 +7605,16 @@ scaled108:
 	VADDPS     Y5, Y4, Y4
 
 biased108:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added108
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added108:
@@ -7178,7 +7632,7 @@ clipped108:
 	JNE     part108
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored108
@@ -7186,7 +7640,7 @@ clipped108:
 part108:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -7275,7 +7729,7 @@ partial110:
 summed110:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled111
+	JE           byAlpha111
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -7284,10 +7738,21 @@ summed110:
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
 
+byAlpha111:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled111
+	VMOVUPS    (CX), Y7
+	VMULPS     Y7, Y1, Y1
+	VMULPS     Y7, Y3, Y3
+	VMULPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VMULPS     Y7, Y2, Y2
+	VMULPS     Y7, Y4, Y4
+	VMULPS     Y7, Y6, Y6
+
 scaled111:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased111
 	VMOVUPS    (CX), Y7
@@ -7300,18 +7765,20 @@ scaled111:
 	VADDPS     Y7, Y6, Y6
 
 biased111:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added111
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y7
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
 added111:
@@ -7331,10 +7798,10 @@ clipped111:
 	JNE     part111
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
 	JMP     stored111
@@ -7342,10 +7809,10 @@ clipped111:
 part111:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
@@ -7445,7 +7912,7 @@ partial113:
 summed113:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled114
+	JE           byAlpha114
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -7456,10 +7923,23 @@ summed113:
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
 
+byAlpha114:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled114
+	VMOVUPS    (CX), Y9
+	VMULPS     Y9, Y1, Y1
+	VMULPS     Y9, Y3, Y3
+	VMULPS     Y9, Y5, Y5
+	VMULPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VMULPS     Y9, Y2, Y2
+	VMULPS     Y9, Y4, Y4
+	VMULPS     Y9, Y6, Y6
+	VMULPS     Y9, Y8, Y8
+
 scaled114:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased114
 	VMOVUPS    (CX), Y9
@@ -7474,22 +7954,24 @@ scaled114:
 	VADDPS     Y9, Y8, Y8
 
 biased114:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added114
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y9
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
 added114:
@@ -7511,13 +7993,13 @@ clipped114:
 	JNE     part114
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
 	JMP     stored114
@@ -7525,13 +8007,13 @@ clipped114:
 part114:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
@@ -7641,7 +8123,7 @@ partial116:
 summed116:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled117
+	JE           byAlpha117
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -7654,10 +8136,25 @@ summed116:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 
+byAlpha117:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled117
+	VMOVUPS    (CX), Y11
+	VMULPS     Y11, Y1, Y1
+	VMULPS     Y11, Y3, Y3
+	VMULPS     Y11, Y5, Y5
+	VMULPS     Y11, Y7, Y7
+	VMULPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VMULPS     Y11, Y2, Y2
+	VMULPS     Y11, Y4, Y4
+	VMULPS     Y11, Y6, Y6
+	VMULPS     Y11, Y8, Y8
+	VMULPS     Y11, Y10, Y10
+
 scaled117:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased117
 	VMOVUPS    (CX), Y11
@@ -7674,26 +8171,28 @@ scaled117:
 	VADDPS     Y11, Y10, Y10
 
 biased117:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added117
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y11
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
 added117:
@@ -7717,16 +8216,16 @@ clipped117:
 	JNE     part117
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
 	JMP     stored117
@@ -7734,16 +8233,16 @@ clipped117:
 part117:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
@@ -7869,7 +8368,7 @@ partial119:
 summed119:
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled120
+	JE           byAlpha120
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -7884,10 +8383,27 @@ summed119:
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
 
+byAlpha120:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled120
+	VMOVUPS    (CX), Y13
+	VMULPS     Y13, Y1, Y1
+	VMULPS     Y13, Y3, Y3
+	VMULPS     Y13, Y5, Y5
+	VMULPS     Y13, Y7, Y7
+	VMULPS     Y13, Y9, Y9
+	VMULPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VMULPS     Y13, Y2, Y2
+	VMULPS     Y13, Y4, Y4
+	VMULPS     Y13, Y6, Y6
+	VMULPS     Y13, Y8, Y8
+	VMULPS     Y13, Y10, Y10
+	VMULPS     Y13, Y12, Y12
+
 scaled120:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased120
 	VMOVUPS    (CX), Y13
@@ -7906,30 +8422,32 @@ scaled120:
 	VADDPS     Y13, Y12, Y12
 
 biased120:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added120
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
-	ADDQ       BX, DX
-	VADDPS     (DX), Y5, Y5
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
-	ADDQ       BX, DX
-	VADDPS     (DX), Y7, Y7
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
-	ADDQ       BX, DX
-	VADDPS     (DX), Y9, Y9
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
-	ADDQ       BX, DX
-	VADDPS     (DX), Y11, Y11
-	VMASKMOVPS 32(DX), Y0, Y13
+	ADDQ       DX, CX
+	VADDPS     (CX), Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
 added120:
@@ -7955,19 +8473,19 @@ clipped120:
 	JNE     part120
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
 	JMP     stored120
@@ -7975,19 +8493,19 @@ clipped120:
 part120:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
@@ -8068,15 +8586,22 @@ summed121:
 	VADDPS       Y8, Y2, Y2
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled122
+	JE           byAlpha122
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
 
+byAlpha122:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled122
+	VMOVUPS    (CX), Y3
+	VMULPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+
 scaled122:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased122
 	VMOVUPS    (CX), Y3
@@ -8085,10 +8610,12 @@ scaled122:
 	VADDPS     Y3, Y2, Y2
 
 biased122:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added122
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
 added122:
@@ -8187,17 +8714,26 @@ summed123:
 	VADDPS       Y8, Y4, Y4
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled124
+	JE           byAlpha124
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
 
+byAlpha124:
+	MOVQ       128(AX), CX
+	TESTQ      CX, CX
+	JZ         scaled124
+	VMOVUPS    (CX), Y5
+	VMULPS     Y5, Y1, Y1
+	VMULPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VMULPS     Y5, Y2, Y2
+	VMULPS     Y5, Y4, Y4
+
 scaled124:
 	MOVQ       104(AX), CX
-	MOVQ       72(AX), DX
-	MOVQ       48(AX), BX
 	TESTQ      CX, CX
 	JZ         biased124
 	VMOVUPS    (CX), Y5
@@ -8208,14 +8744,16 @@ scaled124:
 	VADDPS     Y5, Y4, Y4
 
 biased124:
-	TESTQ      DX, DX
+	MOVQ       72(AX), CX
+	MOVQ       48(AX), DX
+	TESTQ      CX, CX
 	JZ         added124
-	VADDPS     (DX), Y1, Y1
-	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     (CX), Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
-	ADDQ       BX, DX
-	VADDPS     (DX), Y3, Y3
-	VMASKMOVPS 32(DX), Y0, Y5
+	ADDQ       DX, CX
+	VADDPS     (CX), Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
 added124:
@@ -8233,7 +8771,7 @@ clipped124:
 	JNE     part124
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	ADDQ    BX, CX
+	ADDQ    DX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
 	JMP     stored124
@@ -8241,7 +8779,7 @@ clipped124:
 part124:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
-	ADDQ       BX, CX
+	ADDQ       DX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
@@ -8612,23 +9150,30 @@ partial131:
 	JNZ          partial131
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled132
+	JE           byAlpha132
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha132:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled132
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled132:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased132
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased132:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added132
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added132:
 	CMPQ   112(AX), $0x00
@@ -8679,15 +9224,21 @@ partial133:
 	JNZ          partial133
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled134
+	JE           byAlpha134
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha134:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled134
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled134:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased134
 	VMOVUPS.Z (CX), K1, Z2
@@ -8695,11 +9246,13 @@ scaled134:
 	VADDPS    Z2, Z1, Z1
 
 biased134:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added134
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added134:
 	CMPQ   112(AX), $0x00
@@ -8711,7 +9264,7 @@ added134:
 clipped134:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8780,16 +9333,23 @@ partial136:
 	JNZ          partial136
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled137
+	JE           byAlpha137
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha137:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled137
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled137:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased137
 	VMOVUPS.Z (CX), K1, Z3
@@ -8798,13 +9358,15 @@ scaled137:
 	VADDPS    Z3, Z2, Z2
 
 biased137:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added137
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added137:
 	CMPQ   112(AX), $0x00
@@ -8817,9 +9379,9 @@ added137:
 clipped137:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8894,17 +9456,25 @@ partial139:
 	JNZ          partial139
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled140
+	JE           byAlpha140
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha140:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled140
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled140:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased140
 	VMOVUPS.Z (CX), K1, Z4
@@ -8914,15 +9484,17 @@ scaled140:
 	VADDPS    Z4, Z3, Z3
 
 biased140:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added140
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added140:
 	CMPQ   112(AX), $0x00
@@ -8936,11 +9508,11 @@ added140:
 clipped140:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9020,7 +9592,7 @@ partial142:
 	JNZ          partial142
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled143
+	JE           byAlpha143
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -9028,10 +9600,19 @@ partial142:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha143:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled143
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled143:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased143
 	VMOVUPS.Z (CX), K1, Z5
@@ -9042,17 +9623,19 @@ scaled143:
 	VADDPS    Z5, Z4, Z4
 
 biased143:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added143
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added143:
 	CMPQ   112(AX), $0x00
@@ -9067,13 +9650,13 @@ added143:
 clipped143:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9163,7 +9746,7 @@ partial145:
 	JNZ          partial145
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled146
+	JE           byAlpha146
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -9172,10 +9755,20 @@ partial145:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha146:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled146
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled146:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased146
 	VMOVUPS.Z (CX), K1, Z6
@@ -9187,19 +9780,21 @@ scaled146:
 	VADDPS    Z6, Z5, Z5
 
 biased146:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added146
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added146:
 	CMPQ   112(AX), $0x00
@@ -9215,15 +9810,15 @@ added146:
 clipped146:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9318,7 +9913,7 @@ partial148:
 	JNZ          partial148
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled149
+	JE           byAlpha149
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -9328,10 +9923,21 @@ partial148:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha149:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled149
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled149:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased149
 	VMOVUPS.Z (CX), K1, Z7
@@ -9344,21 +9950,23 @@ scaled149:
 	VADDPS    Z7, Z6, Z6
 
 biased149:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added149
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added149:
 	CMPQ   112(AX), $0x00
@@ -9375,17 +9983,17 @@ added149:
 clipped149:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9485,7 +10093,7 @@ partial151:
 	JNZ          partial151
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled152
+	JE           byAlpha152
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -9496,10 +10104,22 @@ partial151:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha152:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled152
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled152:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased152
 	VMOVUPS.Z (CX), K1, Z8
@@ -9513,23 +10133,25 @@ scaled152:
 	VADDPS    Z8, Z7, Z7
 
 biased152:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added152
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added152:
 	CMPQ   112(AX), $0x00
@@ -9547,19 +10169,19 @@ added152:
 clipped152:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9664,7 +10286,7 @@ partial154:
 	JNZ          partial154
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled155
+	JE           byAlpha155
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -9676,10 +10298,23 @@ partial154:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha155:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled155
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled155:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased155
 	VMOVUPS.Z (CX), K1, Z9
@@ -9694,25 +10329,27 @@ scaled155:
 	VADDPS    Z9, Z8, Z8
 
 biased155:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added155
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added155:
 	CMPQ   112(AX), $0x00
@@ -9731,21 +10368,21 @@ added155:
 clipped155:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -9855,7 +10492,7 @@ partial157:
 	JNZ          partial157
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled158
+	JE           byAlpha158
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -9868,10 +10505,24 @@ partial157:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha158:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled158
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled158:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased158
 	VMOVUPS.Z (CX), K1, Z10
@@ -9887,27 +10538,29 @@ scaled158:
 	VADDPS    Z10, Z9, Z9
 
 biased158:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added158
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added158:
 	CMPQ   112(AX), $0x00
@@ -9927,23 +10580,23 @@ added158:
 clipped158:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10063,7 +10716,7 @@ partial160:
 	JNZ          partial160
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled161
+	JE           byAlpha161
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -10077,10 +10730,25 @@ partial160:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
+byAlpha161:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled161
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled161:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased161
 	VMOVUPS.Z (CX), K1, Z11
@@ -10097,29 +10765,31 @@ scaled161:
 	VADDPS    Z11, Z10, Z10
 
 biased161:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added161
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added161:
 	CMPQ   112(AX), $0x00
@@ -10140,25 +10810,25 @@ added161:
 clipped161:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10283,7 +10953,7 @@ partial163:
 	JNZ          partial163
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled164
+	JE           byAlpha164
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -10298,10 +10968,26 @@ partial163:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha164:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled164
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled164:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased164
 	VMOVUPS.Z (CX), K1, Z12
@@ -10319,31 +11005,33 @@ scaled164:
 	VADDPS    Z12, Z11, Z11
 
 biased164:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added164
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added164:
 	CMPQ   112(AX), $0x00
@@ -10365,27 +11053,27 @@ added164:
 clipped164:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10515,7 +11203,7 @@ partial166:
 	JNZ          partial166
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled167
+	JE           byAlpha167
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -10531,10 +11219,27 @@ partial166:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
+byAlpha167:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled167
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled167:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased167
 	VMOVUPS.Z (CX), K1, Z13
@@ -10553,33 +11258,35 @@ scaled167:
 	VADDPS    Z13, Z12, Z12
 
 biased167:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added167
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added167:
 	CMPQ   112(AX), $0x00
@@ -10602,29 +11309,29 @@ added167:
 clipped167:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -10759,7 +11466,7 @@ partial169:
 	JNZ          partial169
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled170
+	JE           byAlpha170
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -10776,10 +11483,28 @@ partial169:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha170:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled170
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled170:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased170
 	VMOVUPS.Z (CX), K1, Z14
@@ -10799,35 +11524,37 @@ scaled170:
 	VADDPS    Z14, Z13, Z13
 
 biased170:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added170
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added170:
 	CMPQ   112(AX), $0x00
@@ -10851,31 +11578,31 @@ added170:
 clipped170:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11000,7 +11727,7 @@ partial172:
 	JNZ          partial172
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled173
+	JE           byAlpha173
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -11018,10 +11745,29 @@ partial172:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
+byAlpha173:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled173
+	VMOVUPS.Z (CX), K1, Z15
+	VMULPS    Z15, Z0, Z0
+	VMULPS    Z15, Z1, Z1
+	VMULPS    Z15, Z2, Z2
+	VMULPS    Z15, Z3, Z3
+	VMULPS    Z15, Z4, Z4
+	VMULPS    Z15, Z5, Z5
+	VMULPS    Z15, Z6, Z6
+	VMULPS    Z15, Z7, Z7
+	VMULPS    Z15, Z8, Z8
+	VMULPS    Z15, Z9, Z9
+	VMULPS    Z15, Z10, Z10
+	VMULPS    Z15, Z11, Z11
+	VMULPS    Z15, Z12, Z12
+	VMULPS    Z15, Z13, Z13
+	VMULPS    Z15, Z14, Z14
+
 scaled173:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased173
 	VMOVUPS.Z (CX), K1, Z15
@@ -11042,37 +11788,39 @@ scaled173:
 	VADDPS    Z15, Z14, Z14
 
 biased173:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added173
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
 
 added173:
 	CMPQ   112(AX), $0x00
@@ -11097,33 +11845,33 @@ added173:
 clipped173:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11257,7 +12005,7 @@ partial175:
 	JNZ          partial175
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled176
+	JE           byAlpha176
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -11276,10 +12024,30 @@ partial175:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha176:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled176
+	VMOVUPS.Z (CX), K1, Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z14, Z14
+	VMULPS    Z16, Z15, Z15
+
 scaled176:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased176
 	VMOVUPS.Z (CX), K1, Z16
@@ -11301,39 +12069,41 @@ scaled176:
 	VADDPS    Z16, Z15, Z15
 
 biased176:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added176
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
 
 added176:
 	CMPQ   112(AX), $0x00
@@ -11359,35 +12129,35 @@ added176:
 clipped176:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11526,7 +12296,7 @@ partial178:
 	JNZ          partial178
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled179
+	JE           byAlpha179
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -11546,10 +12316,31 @@ partial178:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
+byAlpha179:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled179
+	VMOVUPS.Z (CX), K1, Z17
+	VMULPS    Z17, Z0, Z0
+	VMULPS    Z17, Z1, Z1
+	VMULPS    Z17, Z2, Z2
+	VMULPS    Z17, Z3, Z3
+	VMULPS    Z17, Z4, Z4
+	VMULPS    Z17, Z5, Z5
+	VMULPS    Z17, Z6, Z6
+	VMULPS    Z17, Z7, Z7
+	VMULPS    Z17, Z8, Z8
+	VMULPS    Z17, Z9, Z9
+	VMULPS    Z17, Z10, Z10
+	VMULPS    Z17, Z11, Z11
+	VMULPS    Z17, Z12, Z12
+	VMULPS    Z17, Z13, Z13
+	VMULPS    Z17, Z14, Z14
+	VMULPS    Z17, Z15, Z15
+	VMULPS    Z17, Z16, Z16
+
 scaled179:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased179
 	VMOVUPS.Z (CX), K1, Z17
@@ -11572,41 +12363,43 @@ scaled179:
 	VADDPS    Z17, Z16, Z16
 
 biased179:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added179
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
 
 added179:
 	CMPQ   112(AX), $0x00
@@ -11633,37 +12426,37 @@ added179:
 clipped179:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
 	VZEROUPPER
 	RET
@@ -11807,7 +12600,7 @@ partial181:
 	JNZ          partial181
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled182
+	JE           byAlpha182
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -11828,10 +12621,32 @@ partial181:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha182:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled182
+	VMOVUPS.Z (CX), K1, Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z16, Z16
+	VMULPS    Z18, Z17, Z17
+
 scaled182:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased182
 	VMOVUPS.Z (CX), K1, Z18
@@ -11855,43 +12670,45 @@ scaled182:
 	VADDPS    Z18, Z17, Z17
 
 biased182:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added182
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
 
 added182:
 	CMPQ   112(AX), $0x00
@@ -11919,39 +12736,39 @@ added182:
 clipped182:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12100,7 +12917,7 @@ partial184:
 	JNZ          partial184
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled185
+	JE           byAlpha185
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -12122,10 +12939,33 @@ partial184:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
+byAlpha185:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled185
+	VMOVUPS.Z (CX), K1, Z19
+	VMULPS    Z19, Z0, Z0
+	VMULPS    Z19, Z1, Z1
+	VMULPS    Z19, Z2, Z2
+	VMULPS    Z19, Z3, Z3
+	VMULPS    Z19, Z4, Z4
+	VMULPS    Z19, Z5, Z5
+	VMULPS    Z19, Z6, Z6
+	VMULPS    Z19, Z7, Z7
+	VMULPS    Z19, Z8, Z8
+	VMULPS    Z19, Z9, Z9
+	VMULPS    Z19, Z10, Z10
+	VMULPS    Z19, Z11, Z11
+	VMULPS    Z19, Z12, Z12
+	VMULPS    Z19, Z13, Z13
+	VMULPS    Z19, Z14, Z14
+	VMULPS    Z19, Z15, Z15
+	VMULPS    Z19, Z16, Z16
+	VMULPS    Z19, Z17, Z17
+	VMULPS    Z19, Z18, Z18
+
 scaled185:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased185
 	VMOVUPS.Z (CX), K1, Z19
@@ -12150,45 +12990,47 @@ scaled185:
 	VADDPS    Z19, Z18, Z18
 
 biased185:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added185
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
 
 added185:
 	CMPQ   112(AX), $0x00
@@ -12217,41 +13059,41 @@ added185:
 clipped185:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12405,7 +13247,7 @@ partial187:
 	JNZ          partial187
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled188
+	JE           byAlpha188
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -12428,10 +13270,34 @@ partial187:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha188:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled188
+	VMOVUPS.Z (CX), K1, Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z18, Z18
+	VMULPS    Z20, Z19, Z19
+
 scaled188:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased188
 	VMOVUPS.Z (CX), K1, Z20
@@ -12457,47 +13323,49 @@ scaled188:
 	VADDPS    Z20, Z19, Z19
 
 biased188:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added188
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
 
 added188:
 	CMPQ   112(AX), $0x00
@@ -12527,43 +13395,43 @@ added188:
 clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
 	VZEROUPPER
 	RET
@@ -12726,7 +13594,7 @@ partial190:
 	JNZ          partial190
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled191
+	JE           byAlpha191
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -12750,10 +13618,35 @@ partial190:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
+byAlpha191:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled191
+	VMOVUPS.Z (CX), K1, Z21
+	VMULPS    Z21, Z0, Z0
+	VMULPS    Z21, Z1, Z1
+	VMULPS    Z21, Z2, Z2
+	VMULPS    Z21, Z3, Z3
+	VMULPS    Z21, Z4, Z4
+	VMULPS    Z21, Z5, Z5
+	VMULPS    Z21, Z6, Z6
+	VMULPS    Z21, Z7, Z7
+	VMULPS    Z21, Z8, Z8
+	VMULPS    Z21, Z9, Z9
+	VMULPS    Z21, Z10, Z10
+	VMULPS    Z21, Z11, Z11
+	VMULPS    Z21, Z12, Z12
+	VMULPS    Z21, Z13, Z13
+	VMULPS    Z21, Z14, Z14
+	VMULPS    Z21, Z15, Z15
+	VMULPS    Z21, Z16, Z16
+	VMULPS    Z21, Z17, Z17
+	VMULPS    Z21, Z18, Z18
+	VMULPS    Z21, Z19, Z19
+	VMULPS    Z21, Z20, Z20
+
 scaled191:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased191
 	VMOVUPS.Z (CX), K1, Z21
@@ -12780,49 +13673,51 @@ scaled191:
 	VADDPS    Z21, Z20, Z20
 
 biased191:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added191
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
 
 added191:
 	CMPQ   112(AX), $0x00
@@ -12853,45 +13748,45 @@ added191:
 clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13059,7 +13954,7 @@ partial193:
 	JNZ          partial193
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled194
+	JE           byAlpha194
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -13084,10 +13979,36 @@ partial193:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha194:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled194
+	VMOVUPS.Z (CX), K1, Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z20, Z20
+	VMULPS    Z22, Z21, Z21
+
 scaled194:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased194
 	VMOVUPS.Z (CX), K1, Z22
@@ -13115,51 +14036,53 @@ scaled194:
 	VADDPS    Z22, Z21, Z21
 
 biased194:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added194
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
 
 added194:
 	CMPQ   112(AX), $0x00
@@ -13191,47 +14114,47 @@ added194:
 clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13404,7 +14327,7 @@ partial196:
 	JNZ          partial196
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled197
+	JE           byAlpha197
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -13430,10 +14353,37 @@ partial196:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
+byAlpha197:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled197
+	VMOVUPS.Z (CX), K1, Z23
+	VMULPS    Z23, Z0, Z0
+	VMULPS    Z23, Z1, Z1
+	VMULPS    Z23, Z2, Z2
+	VMULPS    Z23, Z3, Z3
+	VMULPS    Z23, Z4, Z4
+	VMULPS    Z23, Z5, Z5
+	VMULPS    Z23, Z6, Z6
+	VMULPS    Z23, Z7, Z7
+	VMULPS    Z23, Z8, Z8
+	VMULPS    Z23, Z9, Z9
+	VMULPS    Z23, Z10, Z10
+	VMULPS    Z23, Z11, Z11
+	VMULPS    Z23, Z12, Z12
+	VMULPS    Z23, Z13, Z13
+	VMULPS    Z23, Z14, Z14
+	VMULPS    Z23, Z15, Z15
+	VMULPS    Z23, Z16, Z16
+	VMULPS    Z23, Z17, Z17
+	VMULPS    Z23, Z18, Z18
+	VMULPS    Z23, Z19, Z19
+	VMULPS    Z23, Z20, Z20
+	VMULPS    Z23, Z21, Z21
+	VMULPS    Z23, Z22, Z22
+
 scaled197:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased197
 	VMOVUPS.Z (CX), K1, Z23
@@ -13462,53 +14412,55 @@ scaled197:
 	VADDPS    Z23, Z22, Z22
 
 biased197:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added197
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
 
 added197:
 	CMPQ   112(AX), $0x00
@@ -13541,49 +14493,49 @@ added197:
 clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
 	VZEROUPPER
 	RET
@@ -13761,7 +14713,7 @@ partial199:
 	JNZ          partial199
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled200
+	JE           byAlpha200
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -13788,10 +14740,38 @@ partial199:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha200:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled200
+	VMOVUPS.Z (CX), K1, Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z22, Z22
+	VMULPS    Z24, Z23, Z23
+
 scaled200:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased200
 	VMOVUPS.Z (CX), K1, Z24
@@ -13821,55 +14801,57 @@ scaled200:
 	VADDPS    Z24, Z23, Z23
 
 biased200:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added200
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
 
 added200:
 	CMPQ   112(AX), $0x00
@@ -13903,51 +14885,51 @@ added200:
 clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14130,7 +15112,7 @@ partial202:
 	JNZ          partial202
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled203
+	JE           byAlpha203
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -14158,10 +15140,39 @@ partial202:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
+byAlpha203:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled203
+	VMOVUPS.Z (CX), K1, Z25
+	VMULPS    Z25, Z0, Z0
+	VMULPS    Z25, Z1, Z1
+	VMULPS    Z25, Z2, Z2
+	VMULPS    Z25, Z3, Z3
+	VMULPS    Z25, Z4, Z4
+	VMULPS    Z25, Z5, Z5
+	VMULPS    Z25, Z6, Z6
+	VMULPS    Z25, Z7, Z7
+	VMULPS    Z25, Z8, Z8
+	VMULPS    Z25, Z9, Z9
+	VMULPS    Z25, Z10, Z10
+	VMULPS    Z25, Z11, Z11
+	VMULPS    Z25, Z12, Z12
+	VMULPS    Z25, Z13, Z13
+	VMULPS    Z25, Z14, Z14
+	VMULPS    Z25, Z15, Z15
+	VMULPS    Z25, Z16, Z16
+	VMULPS    Z25, Z17, Z17
+	VMULPS    Z25, Z18, Z18
+	VMULPS    Z25, Z19, Z19
+	VMULPS    Z25, Z20, Z20
+	VMULPS    Z25, Z21, Z21
+	VMULPS    Z25, Z22, Z22
+	VMULPS    Z25, Z23, Z23
+	VMULPS    Z25, Z24, Z24
+
 scaled203:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased203
 	VMOVUPS.Z (CX), K1, Z25
@@ -14192,57 +15203,59 @@ scaled203:
 	VADDPS    Z25, Z24, Z24
 
 biased203:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added203
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
 
 added203:
 	CMPQ   112(AX), $0x00
@@ -14277,53 +15290,53 @@ added203:
 clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14515,7 +15528,7 @@ partial205:
 	JNZ          partial205
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled206
+	JE           byAlpha206
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -14544,10 +15557,40 @@ partial205:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha206:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled206
+	VMOVUPS.Z (CX), K1, Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z24, Z24
+	VMULPS    Z26, Z25, Z25
+
 scaled206:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased206
 	VMOVUPS.Z (CX), K1, Z26
@@ -14579,59 +15622,61 @@ scaled206:
 	VADDPS    Z26, Z25, Z25
 
 biased206:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added206
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
 
 added206:
 	CMPQ   112(AX), $0x00
@@ -14667,55 +15712,55 @@ added206:
 clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
 	VZEROUPPER
 	RET
@@ -14912,7 +15957,7 @@ partial208:
 	JNZ          partial208
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled209
+	JE           byAlpha209
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -14942,10 +15987,41 @@ partial208:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
+byAlpha209:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled209
+	VMOVUPS.Z (CX), K1, Z27
+	VMULPS    Z27, Z0, Z0
+	VMULPS    Z27, Z1, Z1
+	VMULPS    Z27, Z2, Z2
+	VMULPS    Z27, Z3, Z3
+	VMULPS    Z27, Z4, Z4
+	VMULPS    Z27, Z5, Z5
+	VMULPS    Z27, Z6, Z6
+	VMULPS    Z27, Z7, Z7
+	VMULPS    Z27, Z8, Z8
+	VMULPS    Z27, Z9, Z9
+	VMULPS    Z27, Z10, Z10
+	VMULPS    Z27, Z11, Z11
+	VMULPS    Z27, Z12, Z12
+	VMULPS    Z27, Z13, Z13
+	VMULPS    Z27, Z14, Z14
+	VMULPS    Z27, Z15, Z15
+	VMULPS    Z27, Z16, Z16
+	VMULPS    Z27, Z17, Z17
+	VMULPS    Z27, Z18, Z18
+	VMULPS    Z27, Z19, Z19
+	VMULPS    Z27, Z20, Z20
+	VMULPS    Z27, Z21, Z21
+	VMULPS    Z27, Z22, Z22
+	VMULPS    Z27, Z23, Z23
+	VMULPS    Z27, Z24, Z24
+	VMULPS    Z27, Z25, Z25
+	VMULPS    Z27, Z26, Z26
+
 scaled209:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased209
 	VMOVUPS.Z (CX), K1, Z27
@@ -14978,61 +16054,63 @@ scaled209:
 	VADDPS    Z27, Z26, Z26
 
 biased209:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added209
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
 
 added209:
 	CMPQ   112(AX), $0x00
@@ -15069,57 +16147,57 @@ added209:
 clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15321,7 +16399,7 @@ partial211:
 	JNZ          partial211
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled212
+	JE           byAlpha212
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -15352,10 +16430,42 @@ partial211:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha212:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled212
+	VMOVUPS.Z (CX), K1, Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z26, Z26
+	VMULPS    Z28, Z27, Z27
+
 scaled212:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased212
 	VMOVUPS.Z (CX), K1, Z28
@@ -15389,63 +16499,65 @@ scaled212:
 	VADDPS    Z28, Z27, Z27
 
 biased212:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added212
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
-	ADDQ   BX, DX
-	VADDPS (DX), Z27, K1, Z27
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
+	ADDQ   DX, CX
+	VADDPS (CX), Z27, K1, Z27
 
 added212:
 	CMPQ   112(AX), $0x00
@@ -15483,59 +16595,59 @@ added212:
 clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z27, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15629,23 +16741,30 @@ summed213:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled214
+	JE           byAlpha214
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha214:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled214
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled214:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased214
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased214:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added214
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added214:
 	CMPQ   112(AX), $0x00
@@ -15743,15 +16862,21 @@ summed215:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled216
+	JE           byAlpha216
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha216:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled216
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled216:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased216
 	VMOVUPS.Z (CX), K1, Z2
@@ -15759,11 +16884,13 @@ scaled216:
 	VADDPS    Z2, Z1, Z1
 
 biased216:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added216
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added216:
 	CMPQ   112(AX), $0x00
@@ -15775,7 +16902,7 @@ added216:
 clipped216:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -15818,15 +16945,22 @@ partial217:
 	JNZ          partial217
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled218
+	JE           byAlpha218
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha218:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled218
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled218:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased218
 	VMOVUPS   (CX), Z2
@@ -15835,10 +16969,12 @@ scaled218:
 	VADDPS    Z2, Z1, Z1
 
 biased218:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added218
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added218:
 	CMPQ   112(AX), $0x00
@@ -15897,17 +17033,26 @@ partial219:
 	JNZ          partial219
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled220
+	JE           byAlpha220
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha220:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled220
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled220:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased220
 	VMOVUPS   (CX), Z4
@@ -15918,13 +17063,15 @@ scaled220:
 	VADDPS    Z4, Z3, Z3
 
 biased220:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added220
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added220:
 	CMPQ   112(AX), $0x00
@@ -15939,7 +17086,7 @@ clipped220:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -16023,7 +17170,7 @@ partial222:
 	JNZ          partial222
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled223
+	JE           byAlpha223
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -16032,10 +17179,21 @@ partial222:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha223:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled223
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z5, Z5
+
 scaled223:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased223
 	VMOVUPS   (CX), Z6
@@ -16048,16 +17206,18 @@ scaled223:
 	VADDPS    Z6, Z5, Z5
 
 biased223:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added223
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
 
 added223:
 	CMPQ   112(AX), $0x00
@@ -16074,10 +17234,10 @@ clipped223:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
@@ -16170,7 +17330,7 @@ partial225:
 	JNZ          partial225
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled226
+	JE           byAlpha226
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -16181,10 +17341,23 @@ partial225:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha226:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled226
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z7, Z7
+
 scaled226:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased226
 	VMOVUPS   (CX), Z8
@@ -16199,19 +17372,21 @@ scaled226:
 	VADDPS    Z8, Z7, Z7
 
 biased226:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added226
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
 
 added226:
 	CMPQ   112(AX), $0x00
@@ -16230,13 +17405,13 @@ clipped226:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
@@ -16337,7 +17512,7 @@ partial228:
 	JNZ          partial228
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled229
+	JE           byAlpha229
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -16350,10 +17525,25 @@ partial228:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha229:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled229
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z9, Z9
+
 scaled229:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased229
 	VMOVUPS   (CX), Z10
@@ -16370,22 +17560,24 @@ scaled229:
 	VADDPS    Z10, Z9, Z9
 
 biased229:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added229
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
 
 added229:
 	CMPQ   112(AX), $0x00
@@ -16406,16 +17598,16 @@ clipped229:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
@@ -16529,7 +17721,7 @@ partial231:
 	JNZ          partial231
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled232
+	JE           byAlpha232
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -16544,10 +17736,27 @@ partial231:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha232:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled232
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z11, Z11
+
 scaled232:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased232
 	VMOVUPS   (CX), Z12
@@ -16566,25 +17775,27 @@ scaled232:
 	VADDPS    Z12, Z11, Z11
 
 biased232:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added232
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
 
 added232:
 	CMPQ   112(AX), $0x00
@@ -16607,19 +17818,19 @@ clipped232:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
@@ -16741,7 +17952,7 @@ partial234:
 	JNZ          partial234
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled235
+	JE           byAlpha235
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16758,10 +17969,29 @@ partial234:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha235:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled235
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z13, Z13
+
 scaled235:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased235
 	VMOVUPS   (CX), Z14
@@ -16782,28 +18012,30 @@ scaled235:
 	VADDPS    Z14, Z13, Z13
 
 biased235:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added235
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
 
 added235:
 	CMPQ   112(AX), $0x00
@@ -16828,22 +18060,22 @@ clipped235:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
@@ -16973,7 +18205,7 @@ partial237:
 	JNZ          partial237
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled238
+	JE           byAlpha238
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16992,10 +18224,31 @@ partial237:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha238:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled238
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z15, Z15
+
 scaled238:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased238
 	VMOVUPS   (CX), Z16
@@ -17018,31 +18271,33 @@ scaled238:
 	VADDPS    Z16, Z15, Z15
 
 biased238:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added238
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
 
 added238:
 	CMPQ   112(AX), $0x00
@@ -17069,25 +18324,25 @@ clipped238:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
@@ -17225,7 +18480,7 @@ partial240:
 	JNZ          partial240
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled241
+	JE           byAlpha241
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -17246,10 +18501,33 @@ partial240:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha241:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled241
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z17, Z17
+
 scaled241:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased241
 	VMOVUPS   (CX), Z18
@@ -17274,34 +18552,36 @@ scaled241:
 	VADDPS    Z18, Z17, Z17
 
 biased241:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added241
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
 
 added241:
 	CMPQ   112(AX), $0x00
@@ -17330,28 +18610,28 @@ clipped241:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
@@ -17497,7 +18777,7 @@ partial243:
 	JNZ          partial243
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled244
+	JE           byAlpha244
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -17520,10 +18800,35 @@ partial243:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha244:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled244
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z19, Z19
+
 scaled244:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased244
 	VMOVUPS   (CX), Z20
@@ -17550,37 +18855,39 @@ scaled244:
 	VADDPS    Z20, Z19, Z19
 
 biased244:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added244
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
 
 added244:
 	CMPQ   112(AX), $0x00
@@ -17611,31 +18918,31 @@ clipped244:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
@@ -17794,7 +19101,7 @@ partial246:
 	JNZ          partial246
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled247
+	JE           byAlpha247
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -17819,10 +19126,37 @@ partial246:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha247:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled247
+	VMOVUPS   (CX), Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z21, Z21
+
 scaled247:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased247
 	VMOVUPS   (CX), Z22
@@ -17851,40 +19185,42 @@ scaled247:
 	VADDPS    Z22, Z21, Z21
 
 biased247:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added247
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
 
 added247:
 	CMPQ   112(AX), $0x00
@@ -17917,34 +19253,34 @@ clipped247:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
@@ -18111,7 +19447,7 @@ partial249:
 	JNZ          partial249
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled250
+	JE           byAlpha250
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -18138,10 +19474,39 @@ partial249:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha250:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled250
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z23, Z23
+
 scaled250:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased250
 	VMOVUPS   (CX), Z24
@@ -18172,43 +19537,45 @@ scaled250:
 	VADDPS    Z24, Z23, Z23
 
 biased250:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added250
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
 
 added250:
 	CMPQ   112(AX), $0x00
@@ -18243,37 +19610,37 @@ clipped250:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
@@ -18448,7 +19815,7 @@ partial252:
 	JNZ          partial252
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled253
+	JE           byAlpha253
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -18477,10 +19844,41 @@ partial252:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha253:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled253
+	VMOVUPS   (CX), Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z25, Z25
+
 scaled253:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased253
 	VMOVUPS   (CX), Z26
@@ -18513,46 +19911,48 @@ scaled253:
 	VADDPS    Z26, Z25, Z25
 
 biased253:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added253
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
 
 added253:
 	CMPQ   112(AX), $0x00
@@ -18589,40 +19989,40 @@ clipped253:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
@@ -18805,7 +20205,7 @@ partial255:
 	JNZ          partial255
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled256
+	JE           byAlpha256
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -18836,10 +20236,43 @@ partial255:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha256:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled256
+	VMOVUPS   (CX), Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z27, Z27
+
 scaled256:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased256
 	VMOVUPS   (CX), Z28
@@ -18874,49 +20307,51 @@ scaled256:
 	VADDPS    Z28, Z27, Z27
 
 biased256:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added256
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, Z26
-	VADDPS 64(DX), Z27, K1, Z27
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, Z26
+	VADDPS 64(CX), Z27, K1, Z27
 
 added256:
 	CMPQ   112(AX), $0x00
@@ -18955,43 +20390,43 @@ clipped256:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
@@ -19084,15 +20519,22 @@ summed257:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled258
+	JE           byAlpha258
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha258:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled258
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled258:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased258
 	VMOVUPS   (CX), Z2
@@ -19101,10 +20543,12 @@ scaled258:
 	VADDPS    Z2, Z1, Z1
 
 biased258:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added258
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added258:
 	CMPQ   112(AX), $0x00
@@ -19202,17 +20646,26 @@ summed259:
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled260
+	JE           byAlpha260
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha260:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled260
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled260:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased260
 	VMOVUPS   (CX), Z4
@@ -19223,13 +20676,15 @@ scaled260:
 	VADDPS    Z4, Z3, Z3
 
 biased260:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added260
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added260:
 	CMPQ   112(AX), $0x00
@@ -19244,7 +20699,7 @@ clipped260:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -19321,23 +20776,30 @@ partial263:
 	JNZ          partial263
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled264
+	JE           byAlpha264
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha264:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled264
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled264:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased264
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased264:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added264
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added264:
 	CMPQ   112(AX), $0x00
@@ -19387,15 +20849,21 @@ partial265:
 	JNZ          partial265
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled266
+	JE           byAlpha266
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha266:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled266
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled266:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased266
 	VMOVUPS.Z (CX), K1, Z2
@@ -19403,11 +20871,13 @@ scaled266:
 	VADDPS    Z2, Z1, Z1
 
 biased266:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added266
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added266:
 	CMPQ   112(AX), $0x00
@@ -19419,7 +20889,7 @@ added266:
 clipped266:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -19486,16 +20956,23 @@ partial268:
 	JNZ          partial268
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled269
+	JE           byAlpha269
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha269:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled269
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled269:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased269
 	VMOVUPS.Z (CX), K1, Z3
@@ -19504,13 +20981,15 @@ scaled269:
 	VADDPS    Z3, Z2, Z2
 
 biased269:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added269
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added269:
 	CMPQ   112(AX), $0x00
@@ -19523,9 +21002,9 @@ added269:
 clipped269:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -19598,17 +21077,25 @@ partial271:
 	JNZ          partial271
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled272
+	JE           byAlpha272
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha272:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled272
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled272:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased272
 	VMOVUPS.Z (CX), K1, Z4
@@ -19618,15 +21105,17 @@ scaled272:
 	VADDPS    Z4, Z3, Z3
 
 biased272:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added272
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added272:
 	CMPQ   112(AX), $0x00
@@ -19640,11 +21129,11 @@ added272:
 clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -19722,7 +21211,7 @@ partial274:
 	JNZ          partial274
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled275
+	JE           byAlpha275
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -19730,10 +21219,19 @@ partial274:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha275:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled275
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled275:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased275
 	VMOVUPS.Z (CX), K1, Z5
@@ -19744,17 +21242,19 @@ scaled275:
 	VADDPS    Z5, Z4, Z4
 
 biased275:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added275
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added275:
 	CMPQ   112(AX), $0x00
@@ -19769,13 +21269,13 @@ added275:
 clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -19863,7 +21363,7 @@ partial277:
 	JNZ          partial277
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled278
+	JE           byAlpha278
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -19872,10 +21372,20 @@ partial277:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha278:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled278
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled278:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased278
 	VMOVUPS.Z (CX), K1, Z6
@@ -19887,19 +21397,21 @@ scaled278:
 	VADDPS    Z6, Z5, Z5
 
 biased278:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added278
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added278:
 	CMPQ   112(AX), $0x00
@@ -19915,15 +21427,15 @@ added278:
 clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20016,7 +21528,7 @@ partial280:
 	JNZ          partial280
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled281
+	JE           byAlpha281
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -20026,10 +21538,21 @@ partial280:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha281:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled281
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled281:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased281
 	VMOVUPS.Z (CX), K1, Z7
@@ -20042,21 +21565,23 @@ scaled281:
 	VADDPS    Z7, Z6, Z6
 
 biased281:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added281
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added281:
 	CMPQ   112(AX), $0x00
@@ -20073,17 +21598,17 @@ added281:
 clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20181,7 +21706,7 @@ partial283:
 	JNZ          partial283
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled284
+	JE           byAlpha284
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -20192,10 +21717,22 @@ partial283:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha284:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled284
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled284:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased284
 	VMOVUPS.Z (CX), K1, Z8
@@ -20209,23 +21746,25 @@ scaled284:
 	VADDPS    Z8, Z7, Z7
 
 biased284:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added284
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added284:
 	CMPQ   112(AX), $0x00
@@ -20243,19 +21782,19 @@ added284:
 clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20358,7 +21897,7 @@ partial286:
 	JNZ          partial286
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled287
+	JE           byAlpha287
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -20370,10 +21909,23 @@ partial286:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha287:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled287
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled287:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased287
 	VMOVUPS.Z (CX), K1, Z9
@@ -20388,25 +21940,27 @@ scaled287:
 	VADDPS    Z9, Z8, Z8
 
 biased287:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added287
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added287:
 	CMPQ   112(AX), $0x00
@@ -20425,21 +21979,21 @@ added287:
 clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20547,7 +22101,7 @@ partial289:
 	JNZ          partial289
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled290
+	JE           byAlpha290
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -20560,10 +22114,24 @@ partial289:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha290:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled290
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled290:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased290
 	VMOVUPS.Z (CX), K1, Z10
@@ -20579,27 +22147,29 @@ scaled290:
 	VADDPS    Z10, Z9, Z9
 
 biased290:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added290
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added290:
 	CMPQ   112(AX), $0x00
@@ -20619,23 +22189,23 @@ added290:
 clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20753,7 +22323,7 @@ partial292:
 	JNZ          partial292
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled293
+	JE           byAlpha293
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -20767,10 +22337,25 @@ partial292:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
+byAlpha293:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled293
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled293:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased293
 	VMOVUPS.Z (CX), K1, Z11
@@ -20787,29 +22372,31 @@ scaled293:
 	VADDPS    Z11, Z10, Z10
 
 biased293:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added293
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added293:
 	CMPQ   112(AX), $0x00
@@ -20830,25 +22417,25 @@ added293:
 clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -20971,7 +22558,7 @@ partial295:
 	JNZ          partial295
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled296
+	JE           byAlpha296
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -20986,10 +22573,26 @@ partial295:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha296:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled296
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled296:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased296
 	VMOVUPS.Z (CX), K1, Z12
@@ -21007,31 +22610,33 @@ scaled296:
 	VADDPS    Z12, Z11, Z11
 
 biased296:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added296
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added296:
 	CMPQ   112(AX), $0x00
@@ -21053,27 +22658,27 @@ added296:
 clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -21201,7 +22806,7 @@ partial298:
 	JNZ          partial298
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled299
+	JE           byAlpha299
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -21217,10 +22822,27 @@ partial298:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
+byAlpha299:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled299
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled299:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased299
 	VMOVUPS.Z (CX), K1, Z13
@@ -21239,33 +22861,35 @@ scaled299:
 	VADDPS    Z13, Z12, Z12
 
 biased299:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added299
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added299:
 	CMPQ   112(AX), $0x00
@@ -21288,29 +22912,29 @@ added299:
 clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -21443,7 +23067,7 @@ partial301:
 	JNZ          partial301
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled302
+	JE           byAlpha302
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -21460,10 +23084,28 @@ partial301:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha302:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled302
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled302:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased302
 	VMOVUPS.Z (CX), K1, Z14
@@ -21483,35 +23125,37 @@ scaled302:
 	VADDPS    Z14, Z13, Z13
 
 biased302:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added302
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added302:
 	CMPQ   112(AX), $0x00
@@ -21535,31 +23179,31 @@ added302:
 clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -21683,7 +23327,7 @@ partial304:
 	JNZ          partial304
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled305
+	JE           byAlpha305
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -21701,10 +23345,29 @@ partial304:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
+byAlpha305:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled305
+	VMOVUPS.Z (CX), K1, Z15
+	VMULPS    Z15, Z0, Z0
+	VMULPS    Z15, Z1, Z1
+	VMULPS    Z15, Z2, Z2
+	VMULPS    Z15, Z3, Z3
+	VMULPS    Z15, Z4, Z4
+	VMULPS    Z15, Z5, Z5
+	VMULPS    Z15, Z6, Z6
+	VMULPS    Z15, Z7, Z7
+	VMULPS    Z15, Z8, Z8
+	VMULPS    Z15, Z9, Z9
+	VMULPS    Z15, Z10, Z10
+	VMULPS    Z15, Z11, Z11
+	VMULPS    Z15, Z12, Z12
+	VMULPS    Z15, Z13, Z13
+	VMULPS    Z15, Z14, Z14
+
 scaled305:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased305
 	VMOVUPS.Z (CX), K1, Z15
@@ -21725,37 +23388,39 @@ scaled305:
 	VADDPS    Z15, Z14, Z14
 
 biased305:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added305
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
 
 added305:
 	CMPQ   112(AX), $0x00
@@ -21780,33 +23445,33 @@ added305:
 clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
 	VZEROUPPER
 	RET
@@ -21939,7 +23604,7 @@ partial307:
 	JNZ          partial307
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled308
+	JE           byAlpha308
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -21958,10 +23623,30 @@ partial307:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha308:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled308
+	VMOVUPS.Z (CX), K1, Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z14, Z14
+	VMULPS    Z16, Z15, Z15
+
 scaled308:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased308
 	VMOVUPS.Z (CX), K1, Z16
@@ -21983,39 +23668,41 @@ scaled308:
 	VADDPS    Z16, Z15, Z15
 
 biased308:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added308
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
 
 added308:
 	CMPQ   112(AX), $0x00
@@ -22041,35 +23728,35 @@ added308:
 clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
 	VZEROUPPER
 	RET
@@ -22207,7 +23894,7 @@ partial310:
 	JNZ          partial310
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled311
+	JE           byAlpha311
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -22227,10 +23914,31 @@ partial310:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
+byAlpha311:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled311
+	VMOVUPS.Z (CX), K1, Z17
+	VMULPS    Z17, Z0, Z0
+	VMULPS    Z17, Z1, Z1
+	VMULPS    Z17, Z2, Z2
+	VMULPS    Z17, Z3, Z3
+	VMULPS    Z17, Z4, Z4
+	VMULPS    Z17, Z5, Z5
+	VMULPS    Z17, Z6, Z6
+	VMULPS    Z17, Z7, Z7
+	VMULPS    Z17, Z8, Z8
+	VMULPS    Z17, Z9, Z9
+	VMULPS    Z17, Z10, Z10
+	VMULPS    Z17, Z11, Z11
+	VMULPS    Z17, Z12, Z12
+	VMULPS    Z17, Z13, Z13
+	VMULPS    Z17, Z14, Z14
+	VMULPS    Z17, Z15, Z15
+	VMULPS    Z17, Z16, Z16
+
 scaled311:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased311
 	VMOVUPS.Z (CX), K1, Z17
@@ -22253,41 +23961,43 @@ scaled311:
 	VADDPS    Z17, Z16, Z16
 
 biased311:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added311
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
 
 added311:
 	CMPQ   112(AX), $0x00
@@ -22314,37 +24024,37 @@ added311:
 clipped311:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
 	VZEROUPPER
 	RET
@@ -22487,7 +24197,7 @@ partial313:
 	JNZ          partial313
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled314
+	JE           byAlpha314
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -22508,10 +24218,32 @@ partial313:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha314:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled314
+	VMOVUPS.Z (CX), K1, Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z16, Z16
+	VMULPS    Z18, Z17, Z17
+
 scaled314:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased314
 	VMOVUPS.Z (CX), K1, Z18
@@ -22535,43 +24267,45 @@ scaled314:
 	VADDPS    Z18, Z17, Z17
 
 biased314:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added314
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
 
 added314:
 	CMPQ   112(AX), $0x00
@@ -22599,39 +24333,39 @@ added314:
 clipped314:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
 	VZEROUPPER
 	RET
@@ -22779,7 +24513,7 @@ partial316:
 	JNZ          partial316
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled317
+	JE           byAlpha317
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -22801,10 +24535,33 @@ partial316:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
+byAlpha317:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled317
+	VMOVUPS.Z (CX), K1, Z19
+	VMULPS    Z19, Z0, Z0
+	VMULPS    Z19, Z1, Z1
+	VMULPS    Z19, Z2, Z2
+	VMULPS    Z19, Z3, Z3
+	VMULPS    Z19, Z4, Z4
+	VMULPS    Z19, Z5, Z5
+	VMULPS    Z19, Z6, Z6
+	VMULPS    Z19, Z7, Z7
+	VMULPS    Z19, Z8, Z8
+	VMULPS    Z19, Z9, Z9
+	VMULPS    Z19, Z10, Z10
+	VMULPS    Z19, Z11, Z11
+	VMULPS    Z19, Z12, Z12
+	VMULPS    Z19, Z13, Z13
+	VMULPS    Z19, Z14, Z14
+	VMULPS    Z19, Z15, Z15
+	VMULPS    Z19, Z16, Z16
+	VMULPS    Z19, Z17, Z17
+	VMULPS    Z19, Z18, Z18
+
 scaled317:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased317
 	VMOVUPS.Z (CX), K1, Z19
@@ -22829,45 +24586,47 @@ scaled317:
 	VADDPS    Z19, Z18, Z18
 
 biased317:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added317
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
 
 added317:
 	CMPQ   112(AX), $0x00
@@ -22896,41 +24655,41 @@ added317:
 clipped317:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
 	VZEROUPPER
 	RET
@@ -23083,7 +24842,7 @@ partial319:
 	JNZ          partial319
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled320
+	JE           byAlpha320
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -23106,10 +24865,34 @@ partial319:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha320:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled320
+	VMOVUPS.Z (CX), K1, Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z18, Z18
+	VMULPS    Z20, Z19, Z19
+
 scaled320:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased320
 	VMOVUPS.Z (CX), K1, Z20
@@ -23135,47 +24918,49 @@ scaled320:
 	VADDPS    Z20, Z19, Z19
 
 biased320:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added320
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
 
 added320:
 	CMPQ   112(AX), $0x00
@@ -23205,43 +24990,43 @@ added320:
 clipped320:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
 	VZEROUPPER
 	RET
@@ -23403,7 +25188,7 @@ partial322:
 	JNZ          partial322
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled323
+	JE           byAlpha323
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -23427,10 +25212,35 @@ partial322:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
+byAlpha323:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled323
+	VMOVUPS.Z (CX), K1, Z21
+	VMULPS    Z21, Z0, Z0
+	VMULPS    Z21, Z1, Z1
+	VMULPS    Z21, Z2, Z2
+	VMULPS    Z21, Z3, Z3
+	VMULPS    Z21, Z4, Z4
+	VMULPS    Z21, Z5, Z5
+	VMULPS    Z21, Z6, Z6
+	VMULPS    Z21, Z7, Z7
+	VMULPS    Z21, Z8, Z8
+	VMULPS    Z21, Z9, Z9
+	VMULPS    Z21, Z10, Z10
+	VMULPS    Z21, Z11, Z11
+	VMULPS    Z21, Z12, Z12
+	VMULPS    Z21, Z13, Z13
+	VMULPS    Z21, Z14, Z14
+	VMULPS    Z21, Z15, Z15
+	VMULPS    Z21, Z16, Z16
+	VMULPS    Z21, Z17, Z17
+	VMULPS    Z21, Z18, Z18
+	VMULPS    Z21, Z19, Z19
+	VMULPS    Z21, Z20, Z20
+
 scaled323:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased323
 	VMOVUPS.Z (CX), K1, Z21
@@ -23457,49 +25267,51 @@ scaled323:
 	VADDPS    Z21, Z20, Z20
 
 biased323:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added323
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
 
 added323:
 	CMPQ   112(AX), $0x00
@@ -23530,45 +25342,45 @@ added323:
 clipped323:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
 	VZEROUPPER
 	RET
@@ -23735,7 +25547,7 @@ partial325:
 	JNZ          partial325
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled326
+	JE           byAlpha326
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -23760,10 +25572,36 @@ partial325:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha326:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled326
+	VMOVUPS.Z (CX), K1, Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z20, Z20
+	VMULPS    Z22, Z21, Z21
+
 scaled326:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased326
 	VMOVUPS.Z (CX), K1, Z22
@@ -23791,51 +25629,53 @@ scaled326:
 	VADDPS    Z22, Z21, Z21
 
 biased326:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added326
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
 
 added326:
 	CMPQ   112(AX), $0x00
@@ -23867,47 +25707,47 @@ added326:
 clipped326:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
 	VZEROUPPER
 	RET
@@ -24079,7 +25919,7 @@ partial328:
 	JNZ          partial328
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled329
+	JE           byAlpha329
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -24105,10 +25945,37 @@ partial328:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
+byAlpha329:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled329
+	VMOVUPS.Z (CX), K1, Z23
+	VMULPS    Z23, Z0, Z0
+	VMULPS    Z23, Z1, Z1
+	VMULPS    Z23, Z2, Z2
+	VMULPS    Z23, Z3, Z3
+	VMULPS    Z23, Z4, Z4
+	VMULPS    Z23, Z5, Z5
+	VMULPS    Z23, Z6, Z6
+	VMULPS    Z23, Z7, Z7
+	VMULPS    Z23, Z8, Z8
+	VMULPS    Z23, Z9, Z9
+	VMULPS    Z23, Z10, Z10
+	VMULPS    Z23, Z11, Z11
+	VMULPS    Z23, Z12, Z12
+	VMULPS    Z23, Z13, Z13
+	VMULPS    Z23, Z14, Z14
+	VMULPS    Z23, Z15, Z15
+	VMULPS    Z23, Z16, Z16
+	VMULPS    Z23, Z17, Z17
+	VMULPS    Z23, Z18, Z18
+	VMULPS    Z23, Z19, Z19
+	VMULPS    Z23, Z20, Z20
+	VMULPS    Z23, Z21, Z21
+	VMULPS    Z23, Z22, Z22
+
 scaled329:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased329
 	VMOVUPS.Z (CX), K1, Z23
@@ -24137,53 +26004,55 @@ scaled329:
 	VADDPS    Z23, Z22, Z22
 
 biased329:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added329
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
 
 added329:
 	CMPQ   112(AX), $0x00
@@ -24216,49 +26085,49 @@ added329:
 clipped329:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
 	VZEROUPPER
 	RET
@@ -24435,7 +26304,7 @@ partial331:
 	JNZ          partial331
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled332
+	JE           byAlpha332
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -24462,10 +26331,38 @@ partial331:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha332:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled332
+	VMOVUPS.Z (CX), K1, Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z22, Z22
+	VMULPS    Z24, Z23, Z23
+
 scaled332:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased332
 	VMOVUPS.Z (CX), K1, Z24
@@ -24495,55 +26392,57 @@ scaled332:
 	VADDPS    Z24, Z23, Z23
 
 biased332:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added332
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
 
 added332:
 	CMPQ   112(AX), $0x00
@@ -24577,51 +26476,51 @@ added332:
 clipped332:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
 	VZEROUPPER
 	RET
@@ -24803,7 +26702,7 @@ partial334:
 	JNZ          partial334
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled335
+	JE           byAlpha335
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -24831,10 +26730,39 @@ partial334:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
+byAlpha335:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled335
+	VMOVUPS.Z (CX), K1, Z25
+	VMULPS    Z25, Z0, Z0
+	VMULPS    Z25, Z1, Z1
+	VMULPS    Z25, Z2, Z2
+	VMULPS    Z25, Z3, Z3
+	VMULPS    Z25, Z4, Z4
+	VMULPS    Z25, Z5, Z5
+	VMULPS    Z25, Z6, Z6
+	VMULPS    Z25, Z7, Z7
+	VMULPS    Z25, Z8, Z8
+	VMULPS    Z25, Z9, Z9
+	VMULPS    Z25, Z10, Z10
+	VMULPS    Z25, Z11, Z11
+	VMULPS    Z25, Z12, Z12
+	VMULPS    Z25, Z13, Z13
+	VMULPS    Z25, Z14, Z14
+	VMULPS    Z25, Z15, Z15
+	VMULPS    Z25, Z16, Z16
+	VMULPS    Z25, Z17, Z17
+	VMULPS    Z25, Z18, Z18
+	VMULPS    Z25, Z19, Z19
+	VMULPS    Z25, Z20, Z20
+	VMULPS    Z25, Z21, Z21
+	VMULPS    Z25, Z22, Z22
+	VMULPS    Z25, Z23, Z23
+	VMULPS    Z25, Z24, Z24
+
 scaled335:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased335
 	VMOVUPS.Z (CX), K1, Z25
@@ -24865,57 +26793,59 @@ scaled335:
 	VADDPS    Z25, Z24, Z24
 
 biased335:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added335
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
 
 added335:
 	CMPQ   112(AX), $0x00
@@ -24950,53 +26880,53 @@ added335:
 clipped335:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
 	VZEROUPPER
 	RET
@@ -25187,7 +27117,7 @@ partial337:
 	JNZ          partial337
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled338
+	JE           byAlpha338
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -25216,10 +27146,40 @@ partial337:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha338:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled338
+	VMOVUPS.Z (CX), K1, Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z24, Z24
+	VMULPS    Z26, Z25, Z25
+
 scaled338:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased338
 	VMOVUPS.Z (CX), K1, Z26
@@ -25251,59 +27211,61 @@ scaled338:
 	VADDPS    Z26, Z25, Z25
 
 biased338:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added338
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
 
 added338:
 	CMPQ   112(AX), $0x00
@@ -25339,55 +27301,55 @@ added338:
 clipped338:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
 	VZEROUPPER
 	RET
@@ -25583,7 +27545,7 @@ partial340:
 	JNZ          partial340
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled341
+	JE           byAlpha341
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -25613,10 +27575,41 @@ partial340:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
+byAlpha341:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled341
+	VMOVUPS.Z (CX), K1, Z27
+	VMULPS    Z27, Z0, Z0
+	VMULPS    Z27, Z1, Z1
+	VMULPS    Z27, Z2, Z2
+	VMULPS    Z27, Z3, Z3
+	VMULPS    Z27, Z4, Z4
+	VMULPS    Z27, Z5, Z5
+	VMULPS    Z27, Z6, Z6
+	VMULPS    Z27, Z7, Z7
+	VMULPS    Z27, Z8, Z8
+	VMULPS    Z27, Z9, Z9
+	VMULPS    Z27, Z10, Z10
+	VMULPS    Z27, Z11, Z11
+	VMULPS    Z27, Z12, Z12
+	VMULPS    Z27, Z13, Z13
+	VMULPS    Z27, Z14, Z14
+	VMULPS    Z27, Z15, Z15
+	VMULPS    Z27, Z16, Z16
+	VMULPS    Z27, Z17, Z17
+	VMULPS    Z27, Z18, Z18
+	VMULPS    Z27, Z19, Z19
+	VMULPS    Z27, Z20, Z20
+	VMULPS    Z27, Z21, Z21
+	VMULPS    Z27, Z22, Z22
+	VMULPS    Z27, Z23, Z23
+	VMULPS    Z27, Z24, Z24
+	VMULPS    Z27, Z25, Z25
+	VMULPS    Z27, Z26, Z26
+
 scaled341:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased341
 	VMOVUPS.Z (CX), K1, Z27
@@ -25649,61 +27642,63 @@ scaled341:
 	VADDPS    Z27, Z26, Z26
 
 biased341:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added341
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
 
 added341:
 	CMPQ   112(AX), $0x00
@@ -25740,57 +27735,57 @@ added341:
 clipped341:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
 	VZEROUPPER
 	RET
@@ -25991,7 +27986,7 @@ partial343:
 	JNZ          partial343
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled344
+	JE           byAlpha344
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -26022,10 +28017,42 @@ partial343:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha344:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled344
+	VMOVUPS.Z (CX), K1, Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z26, Z26
+	VMULPS    Z28, Z27, Z27
+
 scaled344:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased344
 	VMOVUPS.Z (CX), K1, Z28
@@ -26059,63 +28086,65 @@ scaled344:
 	VADDPS    Z28, Z27, Z27
 
 biased344:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added344
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
-	ADDQ   BX, DX
-	VADDPS (DX), Z27, K1, Z27
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
+	ADDQ   DX, CX
+	VADDPS (CX), Z27, K1, Z27
 
 added344:
 	CMPQ   112(AX), $0x00
@@ -26153,59 +28182,59 @@ added344:
 clipped344:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z27, K1, (AX)
 	VZEROUPPER
 	RET
@@ -26290,23 +28319,30 @@ summed345:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled346
+	JE           byAlpha346
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha346:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled346
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled346:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased346
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased346:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added346
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added346:
 	CMPQ   112(AX), $0x00
@@ -26399,15 +28435,21 @@ summed347:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled348
+	JE           byAlpha348
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha348:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled348
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled348:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased348
 	VMOVUPS.Z (CX), K1, Z2
@@ -26415,11 +28457,13 @@ scaled348:
 	VADDPS    Z2, Z1, Z1
 
 biased348:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added348
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added348:
 	CMPQ   112(AX), $0x00
@@ -26431,7 +28475,7 @@ added348:
 clipped348:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -26472,15 +28516,22 @@ partial349:
 	JNZ          partial349
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled350
+	JE           byAlpha350
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha350:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled350
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled350:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased350
 	VMOVUPS   (CX), Z2
@@ -26489,10 +28540,12 @@ scaled350:
 	VADDPS    Z2, Z1, Z1
 
 biased350:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added350
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added350:
 	CMPQ   112(AX), $0x00
@@ -26549,17 +28602,26 @@ partial351:
 	JNZ          partial351
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled352
+	JE           byAlpha352
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha352:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled352
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled352:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased352
 	VMOVUPS   (CX), Z4
@@ -26570,13 +28632,15 @@ scaled352:
 	VADDPS    Z4, Z3, Z3
 
 biased352:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added352
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added352:
 	CMPQ   112(AX), $0x00
@@ -26591,7 +28655,7 @@ clipped352:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -26671,7 +28735,7 @@ partial354:
 	JNZ          partial354
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled355
+	JE           byAlpha355
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -26680,10 +28744,21 @@ partial354:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha355:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled355
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z5, Z5
+
 scaled355:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased355
 	VMOVUPS   (CX), Z6
@@ -26696,16 +28771,18 @@ scaled355:
 	VADDPS    Z6, Z5, Z5
 
 biased355:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added355
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
 
 added355:
 	CMPQ   112(AX), $0x00
@@ -26722,10 +28799,10 @@ clipped355:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
@@ -26814,7 +28891,7 @@ partial357:
 	JNZ          partial357
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled358
+	JE           byAlpha358
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -26825,10 +28902,23 @@ partial357:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha358:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled358
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z7, Z7
+
 scaled358:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased358
 	VMOVUPS   (CX), Z8
@@ -26843,19 +28933,21 @@ scaled358:
 	VADDPS    Z8, Z7, Z7
 
 biased358:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added358
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
 
 added358:
 	CMPQ   112(AX), $0x00
@@ -26874,13 +28966,13 @@ clipped358:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
@@ -26977,7 +29069,7 @@ partial360:
 	JNZ          partial360
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled361
+	JE           byAlpha361
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -26990,10 +29082,25 @@ partial360:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha361:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled361
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z9, Z9
+
 scaled361:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased361
 	VMOVUPS   (CX), Z10
@@ -27010,22 +29117,24 @@ scaled361:
 	VADDPS    Z10, Z9, Z9
 
 biased361:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added361
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
 
 added361:
 	CMPQ   112(AX), $0x00
@@ -27046,16 +29155,16 @@ clipped361:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
@@ -27165,7 +29274,7 @@ partial363:
 	JNZ          partial363
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled364
+	JE           byAlpha364
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -27180,10 +29289,27 @@ partial363:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha364:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled364
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z11, Z11
+
 scaled364:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased364
 	VMOVUPS   (CX), Z12
@@ -27202,25 +29328,27 @@ scaled364:
 	VADDPS    Z12, Z11, Z11
 
 biased364:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added364
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
 
 added364:
 	CMPQ   112(AX), $0x00
@@ -27243,19 +29371,19 @@ clipped364:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
@@ -27373,7 +29501,7 @@ partial366:
 	JNZ          partial366
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled367
+	JE           byAlpha367
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -27390,10 +29518,29 @@ partial366:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha367:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled367
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z13, Z13
+
 scaled367:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased367
 	VMOVUPS   (CX), Z14
@@ -27414,28 +29561,30 @@ scaled367:
 	VADDPS    Z14, Z13, Z13
 
 biased367:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added367
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
 
 added367:
 	CMPQ   112(AX), $0x00
@@ -27460,22 +29609,22 @@ clipped367:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
@@ -27601,7 +29750,7 @@ partial369:
 	JNZ          partial369
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled370
+	JE           byAlpha370
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -27620,10 +29769,31 @@ partial369:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha370:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled370
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z15, Z15
+
 scaled370:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased370
 	VMOVUPS   (CX), Z16
@@ -27646,31 +29816,33 @@ scaled370:
 	VADDPS    Z16, Z15, Z15
 
 biased370:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added370
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
 
 added370:
 	CMPQ   112(AX), $0x00
@@ -27697,25 +29869,25 @@ clipped370:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
@@ -27849,7 +30021,7 @@ partial372:
 	JNZ          partial372
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled373
+	JE           byAlpha373
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -27870,10 +30042,33 @@ partial372:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha373:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled373
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z17, Z17
+
 scaled373:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased373
 	VMOVUPS   (CX), Z18
@@ -27898,34 +30093,36 @@ scaled373:
 	VADDPS    Z18, Z17, Z17
 
 biased373:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added373
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
 
 added373:
 	CMPQ   112(AX), $0x00
@@ -27954,28 +30151,28 @@ clipped373:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
@@ -28117,7 +30314,7 @@ partial375:
 	JNZ          partial375
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled376
+	JE           byAlpha376
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -28140,10 +30337,35 @@ partial375:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha376:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled376
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z19, Z19
+
 scaled376:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased376
 	VMOVUPS   (CX), Z20
@@ -28170,37 +30392,39 @@ scaled376:
 	VADDPS    Z20, Z19, Z19
 
 biased376:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added376
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
 
 added376:
 	CMPQ   112(AX), $0x00
@@ -28231,31 +30455,31 @@ clipped376:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
@@ -28410,7 +30634,7 @@ partial378:
 	JNZ          partial378
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled379
+	JE           byAlpha379
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -28435,10 +30659,37 @@ partial378:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha379:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled379
+	VMOVUPS   (CX), Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z21, Z21
+
 scaled379:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased379
 	VMOVUPS   (CX), Z22
@@ -28467,40 +30718,42 @@ scaled379:
 	VADDPS    Z22, Z21, Z21
 
 biased379:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added379
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
 
 added379:
 	CMPQ   112(AX), $0x00
@@ -28533,34 +30786,34 @@ clipped379:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
@@ -28723,7 +30976,7 @@ partial381:
 	JNZ          partial381
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled382
+	JE           byAlpha382
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -28750,10 +31003,39 @@ partial381:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha382:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled382
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z23, Z23
+
 scaled382:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased382
 	VMOVUPS   (CX), Z24
@@ -28784,43 +31066,45 @@ scaled382:
 	VADDPS    Z24, Z23, Z23
 
 biased382:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added382
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
 
 added382:
 	CMPQ   112(AX), $0x00
@@ -28855,37 +31139,37 @@ clipped382:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
@@ -29056,7 +31340,7 @@ partial384:
 	JNZ          partial384
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled385
+	JE           byAlpha385
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -29085,10 +31369,41 @@ partial384:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha385:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled385
+	VMOVUPS   (CX), Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z25, Z25
+
 scaled385:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased385
 	VMOVUPS   (CX), Z26
@@ -29121,46 +31436,48 @@ scaled385:
 	VADDPS    Z26, Z25, Z25
 
 biased385:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added385
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
 
 added385:
 	CMPQ   112(AX), $0x00
@@ -29197,40 +31514,40 @@ clipped385:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
@@ -29409,7 +31726,7 @@ partial387:
 	JNZ          partial387
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled388
+	JE           byAlpha388
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -29440,10 +31757,43 @@ partial387:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha388:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled388
+	VMOVUPS   (CX), Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z27, Z27
+
 scaled388:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased388
 	VMOVUPS   (CX), Z28
@@ -29478,49 +31828,51 @@ scaled388:
 	VADDPS    Z28, Z27, Z27
 
 biased388:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added388
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, Z26
-	VADDPS 64(DX), Z27, K1, Z27
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, Z26
+	VADDPS 64(CX), Z27, K1, Z27
 
 added388:
 	CMPQ   112(AX), $0x00
@@ -29559,43 +31911,43 @@ clipped388:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
@@ -29678,15 +32030,22 @@ summed389:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled390
+	JE           byAlpha390
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha390:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled390
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled390:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased390
 	VMOVUPS   (CX), Z2
@@ -29695,10 +32054,12 @@ scaled390:
 	VADDPS    Z2, Z1, Z1
 
 biased390:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added390
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added390:
 	CMPQ   112(AX), $0x00
@@ -29790,17 +32151,26 @@ summed391:
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled392
+	JE           byAlpha392
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha392:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled392
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled392:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased392
 	VMOVUPS   (CX), Z4
@@ -29811,13 +32181,15 @@ scaled392:
 	VADDPS    Z4, Z3, Z3
 
 biased392:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added392
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added392:
 	CMPQ   112(AX), $0x00
@@ -29832,7 +32204,7 @@ clipped392:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -29871,23 +32243,30 @@ partial393:
 	JNZ          partial393
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled394
+	JE           byAlpha394
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha394:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled394
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled394:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased394
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased394:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added394
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added394:
 	CMPQ   112(AX), $0x00
@@ -29937,15 +32316,21 @@ partial395:
 	JNZ          partial395
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled396
+	JE           byAlpha396
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha396:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled396
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled396:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased396
 	VMOVUPS.Z (CX), K1, Z2
@@ -29953,11 +32338,13 @@ scaled396:
 	VADDPS    Z2, Z1, Z1
 
 biased396:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added396
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added396:
 	CMPQ   112(AX), $0x00
@@ -29969,7 +32356,7 @@ added396:
 clipped396:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30036,16 +32423,23 @@ partial398:
 	JNZ          partial398
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled399
+	JE           byAlpha399
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
 
+byAlpha399:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled399
+	VMOVUPS.Z (CX), K1, Z3
+	VMULPS    Z3, Z0, Z0
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+
 scaled399:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased399
 	VMOVUPS.Z (CX), K1, Z3
@@ -30054,13 +32448,15 @@ scaled399:
 	VADDPS    Z3, Z2, Z2
 
 biased399:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added399
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
 
 added399:
 	CMPQ   112(AX), $0x00
@@ -30073,9 +32469,9 @@ added399:
 clipped399:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30148,17 +32544,25 @@ partial401:
 	JNZ          partial401
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled402
+	JE           byAlpha402
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha402:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled402
+	VMOVUPS.Z (CX), K1, Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z2, Z2
+	VMULPS    Z4, Z3, Z3
+
 scaled402:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased402
 	VMOVUPS.Z (CX), K1, Z4
@@ -30168,15 +32572,17 @@ scaled402:
 	VADDPS    Z4, Z3, Z3
 
 biased402:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added402
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
 
 added402:
 	CMPQ   112(AX), $0x00
@@ -30190,11 +32596,11 @@ added402:
 clipped402:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30272,7 +32678,7 @@ partial404:
 	JNZ          partial404
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled405
+	JE           byAlpha405
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -30280,10 +32686,19 @@ partial404:
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
 
+byAlpha405:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled405
+	VMOVUPS.Z (CX), K1, Z5
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z5, Z1, Z1
+	VMULPS    Z5, Z2, Z2
+	VMULPS    Z5, Z3, Z3
+	VMULPS    Z5, Z4, Z4
+
 scaled405:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased405
 	VMOVUPS.Z (CX), K1, Z5
@@ -30294,17 +32709,19 @@ scaled405:
 	VADDPS    Z5, Z4, Z4
 
 biased405:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added405
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
 
 added405:
 	CMPQ   112(AX), $0x00
@@ -30319,13 +32736,13 @@ added405:
 clipped405:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30413,7 +32830,7 @@ partial407:
 	JNZ          partial407
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled408
+	JE           byAlpha408
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -30422,10 +32839,20 @@ partial407:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha408:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled408
+	VMOVUPS.Z (CX), K1, Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z4, Z4
+	VMULPS    Z6, Z5, Z5
+
 scaled408:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased408
 	VMOVUPS.Z (CX), K1, Z6
@@ -30437,19 +32864,21 @@ scaled408:
 	VADDPS    Z6, Z5, Z5
 
 biased408:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added408
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
 
 added408:
 	CMPQ   112(AX), $0x00
@@ -30465,15 +32894,15 @@ added408:
 clipped408:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30566,7 +32995,7 @@ partial410:
 	JNZ          partial410
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled411
+	JE           byAlpha411
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -30576,10 +33005,21 @@ partial410:
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
 
+byAlpha411:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled411
+	VMOVUPS.Z (CX), K1, Z7
+	VMULPS    Z7, Z0, Z0
+	VMULPS    Z7, Z1, Z1
+	VMULPS    Z7, Z2, Z2
+	VMULPS    Z7, Z3, Z3
+	VMULPS    Z7, Z4, Z4
+	VMULPS    Z7, Z5, Z5
+	VMULPS    Z7, Z6, Z6
+
 scaled411:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased411
 	VMOVUPS.Z (CX), K1, Z7
@@ -30592,21 +33032,23 @@ scaled411:
 	VADDPS    Z7, Z6, Z6
 
 biased411:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added411
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
 
 added411:
 	CMPQ   112(AX), $0x00
@@ -30623,17 +33065,17 @@ added411:
 clipped411:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30731,7 +33173,7 @@ partial413:
 	JNZ          partial413
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled414
+	JE           byAlpha414
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -30742,10 +33184,22 @@ partial413:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha414:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled414
+	VMOVUPS.Z (CX), K1, Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z6, Z6
+	VMULPS    Z8, Z7, Z7
+
 scaled414:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased414
 	VMOVUPS.Z (CX), K1, Z8
@@ -30759,23 +33213,25 @@ scaled414:
 	VADDPS    Z8, Z7, Z7
 
 biased414:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added414
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
 
 added414:
 	CMPQ   112(AX), $0x00
@@ -30793,19 +33249,19 @@ added414:
 clipped414:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
@@ -30908,7 +33364,7 @@ partial416:
 	JNZ          partial416
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled417
+	JE           byAlpha417
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -30920,10 +33376,23 @@ partial416:
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
 
+byAlpha417:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled417
+	VMOVUPS.Z (CX), K1, Z9
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z9, Z1, Z1
+	VMULPS    Z9, Z2, Z2
+	VMULPS    Z9, Z3, Z3
+	VMULPS    Z9, Z4, Z4
+	VMULPS    Z9, Z5, Z5
+	VMULPS    Z9, Z6, Z6
+	VMULPS    Z9, Z7, Z7
+	VMULPS    Z9, Z8, Z8
+
 scaled417:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased417
 	VMOVUPS.Z (CX), K1, Z9
@@ -30938,25 +33407,27 @@ scaled417:
 	VADDPS    Z9, Z8, Z8
 
 biased417:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added417
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
 
 added417:
 	CMPQ   112(AX), $0x00
@@ -30975,21 +33446,21 @@ added417:
 clipped417:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31097,7 +33568,7 @@ partial419:
 	JNZ          partial419
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled420
+	JE           byAlpha420
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -31110,10 +33581,24 @@ partial419:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha420:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled420
+	VMOVUPS.Z (CX), K1, Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z8, Z8
+	VMULPS    Z10, Z9, Z9
+
 scaled420:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased420
 	VMOVUPS.Z (CX), K1, Z10
@@ -31129,27 +33614,29 @@ scaled420:
 	VADDPS    Z10, Z9, Z9
 
 biased420:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added420
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
 
 added420:
 	CMPQ   112(AX), $0x00
@@ -31169,23 +33656,23 @@ added420:
 clipped420:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31303,7 +33790,7 @@ partial422:
 	JNZ          partial422
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled423
+	JE           byAlpha423
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -31317,10 +33804,25 @@ partial422:
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
 
+byAlpha423:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled423
+	VMOVUPS.Z (CX), K1, Z11
+	VMULPS    Z11, Z0, Z0
+	VMULPS    Z11, Z1, Z1
+	VMULPS    Z11, Z2, Z2
+	VMULPS    Z11, Z3, Z3
+	VMULPS    Z11, Z4, Z4
+	VMULPS    Z11, Z5, Z5
+	VMULPS    Z11, Z6, Z6
+	VMULPS    Z11, Z7, Z7
+	VMULPS    Z11, Z8, Z8
+	VMULPS    Z11, Z9, Z9
+	VMULPS    Z11, Z10, Z10
+
 scaled423:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased423
 	VMOVUPS.Z (CX), K1, Z11
@@ -31337,29 +33839,31 @@ scaled423:
 	VADDPS    Z11, Z10, Z10
 
 biased423:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added423
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
 
 added423:
 	CMPQ   112(AX), $0x00
@@ -31380,25 +33884,25 @@ added423:
 clipped423:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31521,7 +34025,7 @@ partial425:
 	JNZ          partial425
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled426
+	JE           byAlpha426
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -31536,10 +34040,26 @@ partial425:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha426:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled426
+	VMOVUPS.Z (CX), K1, Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z10, Z10
+	VMULPS    Z12, Z11, Z11
+
 scaled426:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased426
 	VMOVUPS.Z (CX), K1, Z12
@@ -31557,31 +34077,33 @@ scaled426:
 	VADDPS    Z12, Z11, Z11
 
 biased426:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added426
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
 
 added426:
 	CMPQ   112(AX), $0x00
@@ -31603,27 +34125,27 @@ added426:
 clipped426:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31751,7 +34273,7 @@ partial428:
 	JNZ          partial428
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled429
+	JE           byAlpha429
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -31767,10 +34289,27 @@ partial428:
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
 
+byAlpha429:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled429
+	VMOVUPS.Z (CX), K1, Z13
+	VMULPS    Z13, Z0, Z0
+	VMULPS    Z13, Z1, Z1
+	VMULPS    Z13, Z2, Z2
+	VMULPS    Z13, Z3, Z3
+	VMULPS    Z13, Z4, Z4
+	VMULPS    Z13, Z5, Z5
+	VMULPS    Z13, Z6, Z6
+	VMULPS    Z13, Z7, Z7
+	VMULPS    Z13, Z8, Z8
+	VMULPS    Z13, Z9, Z9
+	VMULPS    Z13, Z10, Z10
+	VMULPS    Z13, Z11, Z11
+	VMULPS    Z13, Z12, Z12
+
 scaled429:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased429
 	VMOVUPS.Z (CX), K1, Z13
@@ -31789,33 +34328,35 @@ scaled429:
 	VADDPS    Z13, Z12, Z12
 
 biased429:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added429
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
 
 added429:
 	CMPQ   112(AX), $0x00
@@ -31838,29 +34379,29 @@ added429:
 clipped429:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
@@ -31993,7 +34534,7 @@ partial431:
 	JNZ          partial431
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled432
+	JE           byAlpha432
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -32010,10 +34551,28 @@ partial431:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha432:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled432
+	VMOVUPS.Z (CX), K1, Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z12, Z12
+	VMULPS    Z14, Z13, Z13
+
 scaled432:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased432
 	VMOVUPS.Z (CX), K1, Z14
@@ -32033,35 +34592,37 @@ scaled432:
 	VADDPS    Z14, Z13, Z13
 
 biased432:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added432
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
 
 added432:
 	CMPQ   112(AX), $0x00
@@ -32085,31 +34646,31 @@ added432:
 clipped432:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
@@ -32233,7 +34794,7 @@ partial434:
 	JNZ          partial434
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled435
+	JE           byAlpha435
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -32251,10 +34812,29 @@ partial434:
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
 
+byAlpha435:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled435
+	VMOVUPS.Z (CX), K1, Z15
+	VMULPS    Z15, Z0, Z0
+	VMULPS    Z15, Z1, Z1
+	VMULPS    Z15, Z2, Z2
+	VMULPS    Z15, Z3, Z3
+	VMULPS    Z15, Z4, Z4
+	VMULPS    Z15, Z5, Z5
+	VMULPS    Z15, Z6, Z6
+	VMULPS    Z15, Z7, Z7
+	VMULPS    Z15, Z8, Z8
+	VMULPS    Z15, Z9, Z9
+	VMULPS    Z15, Z10, Z10
+	VMULPS    Z15, Z11, Z11
+	VMULPS    Z15, Z12, Z12
+	VMULPS    Z15, Z13, Z13
+	VMULPS    Z15, Z14, Z14
+
 scaled435:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased435
 	VMOVUPS.Z (CX), K1, Z15
@@ -32275,37 +34855,39 @@ scaled435:
 	VADDPS    Z15, Z14, Z14
 
 biased435:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added435
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
 
 added435:
 	CMPQ   112(AX), $0x00
@@ -32330,33 +34912,33 @@ added435:
 clipped435:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
 	VZEROUPPER
 	RET
@@ -32489,7 +35071,7 @@ partial437:
 	JNZ          partial437
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled438
+	JE           byAlpha438
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -32508,10 +35090,30 @@ partial437:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha438:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled438
+	VMOVUPS.Z (CX), K1, Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z14, Z14
+	VMULPS    Z16, Z15, Z15
+
 scaled438:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased438
 	VMOVUPS.Z (CX), K1, Z16
@@ -32533,39 +35135,41 @@ scaled438:
 	VADDPS    Z16, Z15, Z15
 
 biased438:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added438
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
 
 added438:
 	CMPQ   112(AX), $0x00
@@ -32591,35 +35195,35 @@ added438:
 clipped438:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
 	VZEROUPPER
 	RET
@@ -32757,7 +35361,7 @@ partial440:
 	JNZ          partial440
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled441
+	JE           byAlpha441
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -32777,10 +35381,31 @@ partial440:
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
 
+byAlpha441:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled441
+	VMOVUPS.Z (CX), K1, Z17
+	VMULPS    Z17, Z0, Z0
+	VMULPS    Z17, Z1, Z1
+	VMULPS    Z17, Z2, Z2
+	VMULPS    Z17, Z3, Z3
+	VMULPS    Z17, Z4, Z4
+	VMULPS    Z17, Z5, Z5
+	VMULPS    Z17, Z6, Z6
+	VMULPS    Z17, Z7, Z7
+	VMULPS    Z17, Z8, Z8
+	VMULPS    Z17, Z9, Z9
+	VMULPS    Z17, Z10, Z10
+	VMULPS    Z17, Z11, Z11
+	VMULPS    Z17, Z12, Z12
+	VMULPS    Z17, Z13, Z13
+	VMULPS    Z17, Z14, Z14
+	VMULPS    Z17, Z15, Z15
+	VMULPS    Z17, Z16, Z16
+
 scaled441:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased441
 	VMOVUPS.Z (CX), K1, Z17
@@ -32803,41 +35428,43 @@ scaled441:
 	VADDPS    Z17, Z16, Z16
 
 biased441:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added441
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
 
 added441:
 	CMPQ   112(AX), $0x00
@@ -32864,37 +35491,37 @@ added441:
 clipped441:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
 	VZEROUPPER
 	RET
@@ -33037,7 +35664,7 @@ partial443:
 	JNZ          partial443
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled444
+	JE           byAlpha444
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -33058,10 +35685,32 @@ partial443:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha444:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled444
+	VMOVUPS.Z (CX), K1, Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z16, Z16
+	VMULPS    Z18, Z17, Z17
+
 scaled444:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased444
 	VMOVUPS.Z (CX), K1, Z18
@@ -33085,43 +35734,45 @@ scaled444:
 	VADDPS    Z18, Z17, Z17
 
 biased444:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added444
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
 
 added444:
 	CMPQ   112(AX), $0x00
@@ -33149,39 +35800,39 @@ added444:
 clipped444:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
 	VZEROUPPER
 	RET
@@ -33329,7 +35980,7 @@ partial446:
 	JNZ          partial446
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled447
+	JE           byAlpha447
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -33351,10 +36002,33 @@ partial446:
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
 
+byAlpha447:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled447
+	VMOVUPS.Z (CX), K1, Z19
+	VMULPS    Z19, Z0, Z0
+	VMULPS    Z19, Z1, Z1
+	VMULPS    Z19, Z2, Z2
+	VMULPS    Z19, Z3, Z3
+	VMULPS    Z19, Z4, Z4
+	VMULPS    Z19, Z5, Z5
+	VMULPS    Z19, Z6, Z6
+	VMULPS    Z19, Z7, Z7
+	VMULPS    Z19, Z8, Z8
+	VMULPS    Z19, Z9, Z9
+	VMULPS    Z19, Z10, Z10
+	VMULPS    Z19, Z11, Z11
+	VMULPS    Z19, Z12, Z12
+	VMULPS    Z19, Z13, Z13
+	VMULPS    Z19, Z14, Z14
+	VMULPS    Z19, Z15, Z15
+	VMULPS    Z19, Z16, Z16
+	VMULPS    Z19, Z17, Z17
+	VMULPS    Z19, Z18, Z18
+
 scaled447:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased447
 	VMOVUPS.Z (CX), K1, Z19
@@ -33379,45 +36053,47 @@ scaled447:
 	VADDPS    Z19, Z18, Z18
 
 biased447:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added447
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
 
 added447:
 	CMPQ   112(AX), $0x00
@@ -33446,41 +36122,41 @@ added447:
 clipped447:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
 	VZEROUPPER
 	RET
@@ -33633,7 +36309,7 @@ partial449:
 	JNZ          partial449
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled450
+	JE           byAlpha450
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -33656,10 +36332,34 @@ partial449:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha450:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled450
+	VMOVUPS.Z (CX), K1, Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z18, Z18
+	VMULPS    Z20, Z19, Z19
+
 scaled450:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased450
 	VMOVUPS.Z (CX), K1, Z20
@@ -33685,47 +36385,49 @@ scaled450:
 	VADDPS    Z20, Z19, Z19
 
 biased450:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added450
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
 
 added450:
 	CMPQ   112(AX), $0x00
@@ -33755,43 +36457,43 @@ added450:
 clipped450:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
 	VZEROUPPER
 	RET
@@ -33953,7 +36655,7 @@ partial452:
 	JNZ          partial452
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled453
+	JE           byAlpha453
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -33977,10 +36679,35 @@ partial452:
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
 
+byAlpha453:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled453
+	VMOVUPS.Z (CX), K1, Z21
+	VMULPS    Z21, Z0, Z0
+	VMULPS    Z21, Z1, Z1
+	VMULPS    Z21, Z2, Z2
+	VMULPS    Z21, Z3, Z3
+	VMULPS    Z21, Z4, Z4
+	VMULPS    Z21, Z5, Z5
+	VMULPS    Z21, Z6, Z6
+	VMULPS    Z21, Z7, Z7
+	VMULPS    Z21, Z8, Z8
+	VMULPS    Z21, Z9, Z9
+	VMULPS    Z21, Z10, Z10
+	VMULPS    Z21, Z11, Z11
+	VMULPS    Z21, Z12, Z12
+	VMULPS    Z21, Z13, Z13
+	VMULPS    Z21, Z14, Z14
+	VMULPS    Z21, Z15, Z15
+	VMULPS    Z21, Z16, Z16
+	VMULPS    Z21, Z17, Z17
+	VMULPS    Z21, Z18, Z18
+	VMULPS    Z21, Z19, Z19
+	VMULPS    Z21, Z20, Z20
+
 scaled453:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased453
 	VMOVUPS.Z (CX), K1, Z21
@@ -34007,49 +36734,51 @@ scaled453:
 	VADDPS    Z21, Z20, Z20
 
 biased453:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added453
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
 
 added453:
 	CMPQ   112(AX), $0x00
@@ -34080,45 +36809,45 @@ added453:
 clipped453:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
 	VZEROUPPER
 	RET
@@ -34285,7 +37014,7 @@ partial455:
 	JNZ          partial455
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled456
+	JE           byAlpha456
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -34310,10 +37039,36 @@ partial455:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha456:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled456
+	VMOVUPS.Z (CX), K1, Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z20, Z20
+	VMULPS    Z22, Z21, Z21
+
 scaled456:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased456
 	VMOVUPS.Z (CX), K1, Z22
@@ -34341,51 +37096,53 @@ scaled456:
 	VADDPS    Z22, Z21, Z21
 
 biased456:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added456
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
 
 added456:
 	CMPQ   112(AX), $0x00
@@ -34417,47 +37174,47 @@ added456:
 clipped456:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
 	VZEROUPPER
 	RET
@@ -34629,7 +37386,7 @@ partial458:
 	JNZ          partial458
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled459
+	JE           byAlpha459
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -34655,10 +37412,37 @@ partial458:
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
 
+byAlpha459:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled459
+	VMOVUPS.Z (CX), K1, Z23
+	VMULPS    Z23, Z0, Z0
+	VMULPS    Z23, Z1, Z1
+	VMULPS    Z23, Z2, Z2
+	VMULPS    Z23, Z3, Z3
+	VMULPS    Z23, Z4, Z4
+	VMULPS    Z23, Z5, Z5
+	VMULPS    Z23, Z6, Z6
+	VMULPS    Z23, Z7, Z7
+	VMULPS    Z23, Z8, Z8
+	VMULPS    Z23, Z9, Z9
+	VMULPS    Z23, Z10, Z10
+	VMULPS    Z23, Z11, Z11
+	VMULPS    Z23, Z12, Z12
+	VMULPS    Z23, Z13, Z13
+	VMULPS    Z23, Z14, Z14
+	VMULPS    Z23, Z15, Z15
+	VMULPS    Z23, Z16, Z16
+	VMULPS    Z23, Z17, Z17
+	VMULPS    Z23, Z18, Z18
+	VMULPS    Z23, Z19, Z19
+	VMULPS    Z23, Z20, Z20
+	VMULPS    Z23, Z21, Z21
+	VMULPS    Z23, Z22, Z22
+
 scaled459:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased459
 	VMOVUPS.Z (CX), K1, Z23
@@ -34687,53 +37471,55 @@ scaled459:
 	VADDPS    Z23, Z22, Z22
 
 biased459:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added459
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
 
 added459:
 	CMPQ   112(AX), $0x00
@@ -34766,49 +37552,49 @@ added459:
 clipped459:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
 	VZEROUPPER
 	RET
@@ -34985,7 +37771,7 @@ partial461:
 	JNZ          partial461
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled462
+	JE           byAlpha462
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -35012,10 +37798,38 @@ partial461:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha462:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled462
+	VMOVUPS.Z (CX), K1, Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z22, Z22
+	VMULPS    Z24, Z23, Z23
+
 scaled462:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased462
 	VMOVUPS.Z (CX), K1, Z24
@@ -35045,55 +37859,57 @@ scaled462:
 	VADDPS    Z24, Z23, Z23
 
 biased462:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added462
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
 
 added462:
 	CMPQ   112(AX), $0x00
@@ -35127,51 +37943,51 @@ added462:
 clipped462:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
 	VZEROUPPER
 	RET
@@ -35353,7 +38169,7 @@ partial464:
 	JNZ          partial464
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled465
+	JE           byAlpha465
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -35381,10 +38197,39 @@ partial464:
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
 
+byAlpha465:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled465
+	VMOVUPS.Z (CX), K1, Z25
+	VMULPS    Z25, Z0, Z0
+	VMULPS    Z25, Z1, Z1
+	VMULPS    Z25, Z2, Z2
+	VMULPS    Z25, Z3, Z3
+	VMULPS    Z25, Z4, Z4
+	VMULPS    Z25, Z5, Z5
+	VMULPS    Z25, Z6, Z6
+	VMULPS    Z25, Z7, Z7
+	VMULPS    Z25, Z8, Z8
+	VMULPS    Z25, Z9, Z9
+	VMULPS    Z25, Z10, Z10
+	VMULPS    Z25, Z11, Z11
+	VMULPS    Z25, Z12, Z12
+	VMULPS    Z25, Z13, Z13
+	VMULPS    Z25, Z14, Z14
+	VMULPS    Z25, Z15, Z15
+	VMULPS    Z25, Z16, Z16
+	VMULPS    Z25, Z17, Z17
+	VMULPS    Z25, Z18, Z18
+	VMULPS    Z25, Z19, Z19
+	VMULPS    Z25, Z20, Z20
+	VMULPS    Z25, Z21, Z21
+	VMULPS    Z25, Z22, Z22
+	VMULPS    Z25, Z23, Z23
+	VMULPS    Z25, Z24, Z24
+
 scaled465:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased465
 	VMOVUPS.Z (CX), K1, Z25
@@ -35415,57 +38260,59 @@ scaled465:
 	VADDPS    Z25, Z24, Z24
 
 biased465:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added465
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
 
 added465:
 	CMPQ   112(AX), $0x00
@@ -35500,53 +38347,53 @@ added465:
 clipped465:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
 	VZEROUPPER
 	RET
@@ -35737,7 +38584,7 @@ partial467:
 	JNZ          partial467
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled468
+	JE           byAlpha468
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -35766,10 +38613,40 @@ partial467:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha468:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled468
+	VMOVUPS.Z (CX), K1, Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z24, Z24
+	VMULPS    Z26, Z25, Z25
+
 scaled468:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased468
 	VMOVUPS.Z (CX), K1, Z26
@@ -35801,59 +38678,61 @@ scaled468:
 	VADDPS    Z26, Z25, Z25
 
 biased468:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added468
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
 
 added468:
 	CMPQ   112(AX), $0x00
@@ -35889,55 +38768,55 @@ added468:
 clipped468:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
 	VZEROUPPER
 	RET
@@ -36133,7 +39012,7 @@ partial470:
 	JNZ          partial470
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled471
+	JE           byAlpha471
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -36163,10 +39042,41 @@ partial470:
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
 
+byAlpha471:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled471
+	VMOVUPS.Z (CX), K1, Z27
+	VMULPS    Z27, Z0, Z0
+	VMULPS    Z27, Z1, Z1
+	VMULPS    Z27, Z2, Z2
+	VMULPS    Z27, Z3, Z3
+	VMULPS    Z27, Z4, Z4
+	VMULPS    Z27, Z5, Z5
+	VMULPS    Z27, Z6, Z6
+	VMULPS    Z27, Z7, Z7
+	VMULPS    Z27, Z8, Z8
+	VMULPS    Z27, Z9, Z9
+	VMULPS    Z27, Z10, Z10
+	VMULPS    Z27, Z11, Z11
+	VMULPS    Z27, Z12, Z12
+	VMULPS    Z27, Z13, Z13
+	VMULPS    Z27, Z14, Z14
+	VMULPS    Z27, Z15, Z15
+	VMULPS    Z27, Z16, Z16
+	VMULPS    Z27, Z17, Z17
+	VMULPS    Z27, Z18, Z18
+	VMULPS    Z27, Z19, Z19
+	VMULPS    Z27, Z20, Z20
+	VMULPS    Z27, Z21, Z21
+	VMULPS    Z27, Z22, Z22
+	VMULPS    Z27, Z23, Z23
+	VMULPS    Z27, Z24, Z24
+	VMULPS    Z27, Z25, Z25
+	VMULPS    Z27, Z26, Z26
+
 scaled471:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased471
 	VMOVUPS.Z (CX), K1, Z27
@@ -36199,61 +39109,63 @@ scaled471:
 	VADDPS    Z27, Z26, Z26
 
 biased471:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added471
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
 
 added471:
 	CMPQ   112(AX), $0x00
@@ -36290,57 +39202,57 @@ added471:
 clipped471:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
 	VZEROUPPER
 	RET
@@ -36541,7 +39453,7 @@ partial473:
 	JNZ          partial473
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled474
+	JE           byAlpha474
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -36572,10 +39484,42 @@ partial473:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha474:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled474
+	VMOVUPS.Z (CX), K1, Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z26, Z26
+	VMULPS    Z28, Z27, Z27
+
 scaled474:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased474
 	VMOVUPS.Z (CX), K1, Z28
@@ -36609,63 +39553,65 @@ scaled474:
 	VADDPS    Z28, Z27, Z27
 
 biased474:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added474
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   BX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   BX, DX
-	VADDPS (DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, K1, Z6
-	ADDQ   BX, DX
-	VADDPS (DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, K1, Z8
-	ADDQ   BX, DX
-	VADDPS (DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, K1, Z10
-	ADDQ   BX, DX
-	VADDPS (DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, K1, Z12
-	ADDQ   BX, DX
-	VADDPS (DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, K1, Z14
-	ADDQ   BX, DX
-	VADDPS (DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, K1, Z16
-	ADDQ   BX, DX
-	VADDPS (DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, K1, Z18
-	ADDQ   BX, DX
-	VADDPS (DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, K1, Z20
-	ADDQ   BX, DX
-	VADDPS (DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, K1, Z22
-	ADDQ   BX, DX
-	VADDPS (DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, K1, Z24
-	ADDQ   BX, DX
-	VADDPS (DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, K1, Z26
-	ADDQ   BX, DX
-	VADDPS (DX), Z27, K1, Z27
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, K1, Z2
+	ADDQ   DX, CX
+	VADDPS (CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, K1, Z4
+	ADDQ   DX, CX
+	VADDPS (CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, K1, Z6
+	ADDQ   DX, CX
+	VADDPS (CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, K1, Z8
+	ADDQ   DX, CX
+	VADDPS (CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, K1, Z10
+	ADDQ   DX, CX
+	VADDPS (CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, K1, Z12
+	ADDQ   DX, CX
+	VADDPS (CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, K1, Z14
+	ADDQ   DX, CX
+	VADDPS (CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, K1, Z16
+	ADDQ   DX, CX
+	VADDPS (CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, K1, Z18
+	ADDQ   DX, CX
+	VADDPS (CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, K1, Z20
+	ADDQ   DX, CX
+	VADDPS (CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, K1, Z22
+	ADDQ   DX, CX
+	VADDPS (CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, K1, Z24
+	ADDQ   DX, CX
+	VADDPS (CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, K1, Z26
+	ADDQ   DX, CX
+	VADDPS (CX), Z27, K1, Z27
 
 added474:
 	CMPQ   112(AX), $0x00
@@ -36703,59 +39649,59 @@ added474:
 clipped474:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z15, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z17, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z19, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z21, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z23, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z25, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z27, K1, (AX)
 	VZEROUPPER
 	RET
@@ -36844,23 +39790,30 @@ summed475:
 	VADDPS       Z7, Z0, Z0
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled476
+	JE           byAlpha476
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 
+byAlpha476:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled476
+	VMOVUPS.Z (CX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+
 scaled476:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased476
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 biased476:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added476
-	VADDPS (DX), Z0, K1, Z0
+	VADDPS (CX), Z0, K1, Z0
 
 added476:
 	CMPQ   112(AX), $0x00
@@ -36955,15 +39908,21 @@ summed477:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled478
+	JE           byAlpha478
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha478:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled478
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z2, Z0, Z0
+	VMULPS    Z2, Z1, Z1
+
 scaled478:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased478
 	VMOVUPS.Z (CX), K1, Z2
@@ -36971,11 +39930,13 @@ scaled478:
 	VADDPS    Z2, Z1, Z1
 
 biased478:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added478
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   BX, DX
-	VADDPS (DX), Z1, K1, Z1
+	VADDPS (CX), Z0, K1, Z0
+	ADDQ   DX, CX
+	VADDPS (CX), Z1, K1, Z1
 
 added478:
 	CMPQ   112(AX), $0x00
@@ -36987,7 +39948,7 @@ added478:
 clipped478:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
@@ -37028,15 +39989,22 @@ partial479:
 	JNZ          partial479
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled480
+	JE           byAlpha480
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha480:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled480
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled480:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased480
 	VMOVUPS   (CX), Z2
@@ -37045,10 +40013,12 @@ scaled480:
 	VADDPS    Z2, Z1, Z1
 
 biased480:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added480
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added480:
 	CMPQ   112(AX), $0x00
@@ -37105,17 +40075,26 @@ partial481:
 	JNZ          partial481
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled482
+	JE           byAlpha482
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha482:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled482
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled482:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased482
 	VMOVUPS   (CX), Z4
@@ -37126,13 +40105,15 @@ scaled482:
 	VADDPS    Z4, Z3, Z3
 
 biased482:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added482
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added482:
 	CMPQ   112(AX), $0x00
@@ -37147,7 +40128,7 @@ clipped482:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
@@ -37227,7 +40208,7 @@ partial484:
 	JNZ          partial484
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled485
+	JE           byAlpha485
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -37236,10 +40217,21 @@ partial484:
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 
+byAlpha485:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled485
+	VMOVUPS   (CX), Z6
+	VMULPS    Z6, Z0, Z0
+	VMULPS    Z6, Z2, Z2
+	VMULPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VMULPS    Z6, Z1, Z1
+	VMULPS    Z6, Z3, Z3
+	VMULPS    Z6, Z5, Z5
+
 scaled485:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased485
 	VMOVUPS   (CX), Z6
@@ -37252,16 +40244,18 @@ scaled485:
 	VADDPS    Z6, Z5, Z5
 
 biased485:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added485
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
 
 added485:
 	CMPQ   112(AX), $0x00
@@ -37278,10 +40272,10 @@ clipped485:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
@@ -37370,7 +40364,7 @@ partial487:
 	JNZ          partial487
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled488
+	JE           byAlpha488
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -37381,10 +40375,23 @@ partial487:
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
 
+byAlpha488:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled488
+	VMOVUPS   (CX), Z8
+	VMULPS    Z8, Z0, Z0
+	VMULPS    Z8, Z2, Z2
+	VMULPS    Z8, Z4, Z4
+	VMULPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VMULPS    Z8, Z1, Z1
+	VMULPS    Z8, Z3, Z3
+	VMULPS    Z8, Z5, Z5
+	VMULPS    Z8, Z7, Z7
+
 scaled488:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased488
 	VMOVUPS   (CX), Z8
@@ -37399,19 +40406,21 @@ scaled488:
 	VADDPS    Z8, Z7, Z7
 
 biased488:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added488
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
 
 added488:
 	CMPQ   112(AX), $0x00
@@ -37430,13 +40439,13 @@ clipped488:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
@@ -37533,7 +40542,7 @@ partial490:
 	JNZ          partial490
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled491
+	JE           byAlpha491
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -37546,10 +40555,25 @@ partial490:
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
 
+byAlpha491:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled491
+	VMOVUPS   (CX), Z10
+	VMULPS    Z10, Z0, Z0
+	VMULPS    Z10, Z2, Z2
+	VMULPS    Z10, Z4, Z4
+	VMULPS    Z10, Z6, Z6
+	VMULPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VMULPS    Z10, Z1, Z1
+	VMULPS    Z10, Z3, Z3
+	VMULPS    Z10, Z5, Z5
+	VMULPS    Z10, Z7, Z7
+	VMULPS    Z10, Z9, Z9
+
 scaled491:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased491
 	VMOVUPS   (CX), Z10
@@ -37566,22 +40590,24 @@ scaled491:
 	VADDPS    Z10, Z9, Z9
 
 biased491:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added491
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
 
 added491:
 	CMPQ   112(AX), $0x00
@@ -37602,16 +40628,16 @@ clipped491:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
@@ -37721,7 +40747,7 @@ partial493:
 	JNZ          partial493
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled494
+	JE           byAlpha494
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -37736,10 +40762,27 @@ partial493:
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
 
+byAlpha494:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled494
+	VMOVUPS   (CX), Z12
+	VMULPS    Z12, Z0, Z0
+	VMULPS    Z12, Z2, Z2
+	VMULPS    Z12, Z4, Z4
+	VMULPS    Z12, Z6, Z6
+	VMULPS    Z12, Z8, Z8
+	VMULPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VMULPS    Z12, Z1, Z1
+	VMULPS    Z12, Z3, Z3
+	VMULPS    Z12, Z5, Z5
+	VMULPS    Z12, Z7, Z7
+	VMULPS    Z12, Z9, Z9
+	VMULPS    Z12, Z11, Z11
+
 scaled494:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased494
 	VMOVUPS   (CX), Z12
@@ -37758,25 +40801,27 @@ scaled494:
 	VADDPS    Z12, Z11, Z11
 
 biased494:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added494
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
 
 added494:
 	CMPQ   112(AX), $0x00
@@ -37799,19 +40844,19 @@ clipped494:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
@@ -37929,7 +40974,7 @@ partial496:
 	JNZ          partial496
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled497
+	JE           byAlpha497
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -37946,10 +40991,29 @@ partial496:
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
 
+byAlpha497:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled497
+	VMOVUPS   (CX), Z14
+	VMULPS    Z14, Z0, Z0
+	VMULPS    Z14, Z2, Z2
+	VMULPS    Z14, Z4, Z4
+	VMULPS    Z14, Z6, Z6
+	VMULPS    Z14, Z8, Z8
+	VMULPS    Z14, Z10, Z10
+	VMULPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VMULPS    Z14, Z1, Z1
+	VMULPS    Z14, Z3, Z3
+	VMULPS    Z14, Z5, Z5
+	VMULPS    Z14, Z7, Z7
+	VMULPS    Z14, Z9, Z9
+	VMULPS    Z14, Z11, Z11
+	VMULPS    Z14, Z13, Z13
+
 scaled497:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased497
 	VMOVUPS   (CX), Z14
@@ -37970,28 +41034,30 @@ scaled497:
 	VADDPS    Z14, Z13, Z13
 
 biased497:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added497
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
 
 added497:
 	CMPQ   112(AX), $0x00
@@ -38016,22 +41082,22 @@ clipped497:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
@@ -38157,7 +41223,7 @@ partial499:
 	JNZ          partial499
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled500
+	JE           byAlpha500
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -38176,10 +41242,31 @@ partial499:
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
 
+byAlpha500:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled500
+	VMOVUPS   (CX), Z16
+	VMULPS    Z16, Z0, Z0
+	VMULPS    Z16, Z2, Z2
+	VMULPS    Z16, Z4, Z4
+	VMULPS    Z16, Z6, Z6
+	VMULPS    Z16, Z8, Z8
+	VMULPS    Z16, Z10, Z10
+	VMULPS    Z16, Z12, Z12
+	VMULPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VMULPS    Z16, Z1, Z1
+	VMULPS    Z16, Z3, Z3
+	VMULPS    Z16, Z5, Z5
+	VMULPS    Z16, Z7, Z7
+	VMULPS    Z16, Z9, Z9
+	VMULPS    Z16, Z11, Z11
+	VMULPS    Z16, Z13, Z13
+	VMULPS    Z16, Z15, Z15
+
 scaled500:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased500
 	VMOVUPS   (CX), Z16
@@ -38202,31 +41289,33 @@ scaled500:
 	VADDPS    Z16, Z15, Z15
 
 biased500:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added500
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
 
 added500:
 	CMPQ   112(AX), $0x00
@@ -38253,25 +41342,25 @@ clipped500:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
@@ -38405,7 +41494,7 @@ partial502:
 	JNZ          partial502
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled503
+	JE           byAlpha503
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -38426,10 +41515,33 @@ partial502:
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
 
+byAlpha503:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled503
+	VMOVUPS   (CX), Z18
+	VMULPS    Z18, Z0, Z0
+	VMULPS    Z18, Z2, Z2
+	VMULPS    Z18, Z4, Z4
+	VMULPS    Z18, Z6, Z6
+	VMULPS    Z18, Z8, Z8
+	VMULPS    Z18, Z10, Z10
+	VMULPS    Z18, Z12, Z12
+	VMULPS    Z18, Z14, Z14
+	VMULPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VMULPS    Z18, Z1, Z1
+	VMULPS    Z18, Z3, Z3
+	VMULPS    Z18, Z5, Z5
+	VMULPS    Z18, Z7, Z7
+	VMULPS    Z18, Z9, Z9
+	VMULPS    Z18, Z11, Z11
+	VMULPS    Z18, Z13, Z13
+	VMULPS    Z18, Z15, Z15
+	VMULPS    Z18, Z17, Z17
+
 scaled503:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased503
 	VMOVUPS   (CX), Z18
@@ -38454,34 +41566,36 @@ scaled503:
 	VADDPS    Z18, Z17, Z17
 
 biased503:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added503
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
 
 added503:
 	CMPQ   112(AX), $0x00
@@ -38510,28 +41624,28 @@ clipped503:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
@@ -38673,7 +41787,7 @@ partial505:
 	JNZ          partial505
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled506
+	JE           byAlpha506
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -38696,10 +41810,35 @@ partial505:
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
 
+byAlpha506:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled506
+	VMOVUPS   (CX), Z20
+	VMULPS    Z20, Z0, Z0
+	VMULPS    Z20, Z2, Z2
+	VMULPS    Z20, Z4, Z4
+	VMULPS    Z20, Z6, Z6
+	VMULPS    Z20, Z8, Z8
+	VMULPS    Z20, Z10, Z10
+	VMULPS    Z20, Z12, Z12
+	VMULPS    Z20, Z14, Z14
+	VMULPS    Z20, Z16, Z16
+	VMULPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VMULPS    Z20, Z1, Z1
+	VMULPS    Z20, Z3, Z3
+	VMULPS    Z20, Z5, Z5
+	VMULPS    Z20, Z7, Z7
+	VMULPS    Z20, Z9, Z9
+	VMULPS    Z20, Z11, Z11
+	VMULPS    Z20, Z13, Z13
+	VMULPS    Z20, Z15, Z15
+	VMULPS    Z20, Z17, Z17
+	VMULPS    Z20, Z19, Z19
+
 scaled506:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased506
 	VMOVUPS   (CX), Z20
@@ -38726,37 +41865,39 @@ scaled506:
 	VADDPS    Z20, Z19, Z19
 
 biased506:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added506
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
 
 added506:
 	CMPQ   112(AX), $0x00
@@ -38787,31 +41928,31 @@ clipped506:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
@@ -38966,7 +42107,7 @@ partial508:
 	JNZ          partial508
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled509
+	JE           byAlpha509
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -38991,10 +42132,37 @@ partial508:
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
 
+byAlpha509:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled509
+	VMOVUPS   (CX), Z22
+	VMULPS    Z22, Z0, Z0
+	VMULPS    Z22, Z2, Z2
+	VMULPS    Z22, Z4, Z4
+	VMULPS    Z22, Z6, Z6
+	VMULPS    Z22, Z8, Z8
+	VMULPS    Z22, Z10, Z10
+	VMULPS    Z22, Z12, Z12
+	VMULPS    Z22, Z14, Z14
+	VMULPS    Z22, Z16, Z16
+	VMULPS    Z22, Z18, Z18
+	VMULPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VMULPS    Z22, Z1, Z1
+	VMULPS    Z22, Z3, Z3
+	VMULPS    Z22, Z5, Z5
+	VMULPS    Z22, Z7, Z7
+	VMULPS    Z22, Z9, Z9
+	VMULPS    Z22, Z11, Z11
+	VMULPS    Z22, Z13, Z13
+	VMULPS    Z22, Z15, Z15
+	VMULPS    Z22, Z17, Z17
+	VMULPS    Z22, Z19, Z19
+	VMULPS    Z22, Z21, Z21
+
 scaled509:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased509
 	VMOVUPS   (CX), Z22
@@ -39023,40 +42191,42 @@ scaled509:
 	VADDPS    Z22, Z21, Z21
 
 biased509:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added509
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
 
 added509:
 	CMPQ   112(AX), $0x00
@@ -39089,34 +42259,34 @@ clipped509:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
@@ -39279,7 +42449,7 @@ partial511:
 	JNZ          partial511
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled512
+	JE           byAlpha512
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -39306,10 +42476,39 @@ partial511:
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
 
+byAlpha512:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled512
+	VMOVUPS   (CX), Z24
+	VMULPS    Z24, Z0, Z0
+	VMULPS    Z24, Z2, Z2
+	VMULPS    Z24, Z4, Z4
+	VMULPS    Z24, Z6, Z6
+	VMULPS    Z24, Z8, Z8
+	VMULPS    Z24, Z10, Z10
+	VMULPS    Z24, Z12, Z12
+	VMULPS    Z24, Z14, Z14
+	VMULPS    Z24, Z16, Z16
+	VMULPS    Z24, Z18, Z18
+	VMULPS    Z24, Z20, Z20
+	VMULPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VMULPS    Z24, Z1, Z1
+	VMULPS    Z24, Z3, Z3
+	VMULPS    Z24, Z5, Z5
+	VMULPS    Z24, Z7, Z7
+	VMULPS    Z24, Z9, Z9
+	VMULPS    Z24, Z11, Z11
+	VMULPS    Z24, Z13, Z13
+	VMULPS    Z24, Z15, Z15
+	VMULPS    Z24, Z17, Z17
+	VMULPS    Z24, Z19, Z19
+	VMULPS    Z24, Z21, Z21
+	VMULPS    Z24, Z23, Z23
+
 scaled512:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased512
 	VMOVUPS   (CX), Z24
@@ -39340,43 +42539,45 @@ scaled512:
 	VADDPS    Z24, Z23, Z23
 
 biased512:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added512
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
 
 added512:
 	CMPQ   112(AX), $0x00
@@ -39411,37 +42612,37 @@ clipped512:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
@@ -39612,7 +42813,7 @@ partial514:
 	JNZ          partial514
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled515
+	JE           byAlpha515
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -39641,10 +42842,41 @@ partial514:
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
 
+byAlpha515:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled515
+	VMOVUPS   (CX), Z26
+	VMULPS    Z26, Z0, Z0
+	VMULPS    Z26, Z2, Z2
+	VMULPS    Z26, Z4, Z4
+	VMULPS    Z26, Z6, Z6
+	VMULPS    Z26, Z8, Z8
+	VMULPS    Z26, Z10, Z10
+	VMULPS    Z26, Z12, Z12
+	VMULPS    Z26, Z14, Z14
+	VMULPS    Z26, Z16, Z16
+	VMULPS    Z26, Z18, Z18
+	VMULPS    Z26, Z20, Z20
+	VMULPS    Z26, Z22, Z22
+	VMULPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VMULPS    Z26, Z1, Z1
+	VMULPS    Z26, Z3, Z3
+	VMULPS    Z26, Z5, Z5
+	VMULPS    Z26, Z7, Z7
+	VMULPS    Z26, Z9, Z9
+	VMULPS    Z26, Z11, Z11
+	VMULPS    Z26, Z13, Z13
+	VMULPS    Z26, Z15, Z15
+	VMULPS    Z26, Z17, Z17
+	VMULPS    Z26, Z19, Z19
+	VMULPS    Z26, Z21, Z21
+	VMULPS    Z26, Z23, Z23
+	VMULPS    Z26, Z25, Z25
+
 scaled515:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased515
 	VMOVUPS   (CX), Z26
@@ -39677,46 +42909,48 @@ scaled515:
 	VADDPS    Z26, Z25, Z25
 
 biased515:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added515
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
 
 added515:
 	CMPQ   112(AX), $0x00
@@ -39753,40 +42987,40 @@ clipped515:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
@@ -39965,7 +43199,7 @@ partial517:
 	JNZ          partial517
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled518
+	JE           byAlpha518
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -39996,10 +43230,43 @@ partial517:
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
 
+byAlpha518:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled518
+	VMOVUPS   (CX), Z28
+	VMULPS    Z28, Z0, Z0
+	VMULPS    Z28, Z2, Z2
+	VMULPS    Z28, Z4, Z4
+	VMULPS    Z28, Z6, Z6
+	VMULPS    Z28, Z8, Z8
+	VMULPS    Z28, Z10, Z10
+	VMULPS    Z28, Z12, Z12
+	VMULPS    Z28, Z14, Z14
+	VMULPS    Z28, Z16, Z16
+	VMULPS    Z28, Z18, Z18
+	VMULPS    Z28, Z20, Z20
+	VMULPS    Z28, Z22, Z22
+	VMULPS    Z28, Z24, Z24
+	VMULPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VMULPS    Z28, Z1, Z1
+	VMULPS    Z28, Z3, Z3
+	VMULPS    Z28, Z5, Z5
+	VMULPS    Z28, Z7, Z7
+	VMULPS    Z28, Z9, Z9
+	VMULPS    Z28, Z11, Z11
+	VMULPS    Z28, Z13, Z13
+	VMULPS    Z28, Z15, Z15
+	VMULPS    Z28, Z17, Z17
+	VMULPS    Z28, Z19, Z19
+	VMULPS    Z28, Z21, Z21
+	VMULPS    Z28, Z23, Z23
+	VMULPS    Z28, Z25, Z25
+	VMULPS    Z28, Z27, Z27
+
 scaled518:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased518
 	VMOVUPS   (CX), Z28
@@ -40034,49 +43301,51 @@ scaled518:
 	VADDPS    Z28, Z27, Z27
 
 biased518:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added518
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-	ADDQ   BX, DX
-	VADDPS (DX), Z12, Z12
-	VADDPS 64(DX), Z13, K1, Z13
-	ADDQ   BX, DX
-	VADDPS (DX), Z14, Z14
-	VADDPS 64(DX), Z15, K1, Z15
-	ADDQ   BX, DX
-	VADDPS (DX), Z16, Z16
-	VADDPS 64(DX), Z17, K1, Z17
-	ADDQ   BX, DX
-	VADDPS (DX), Z18, Z18
-	VADDPS 64(DX), Z19, K1, Z19
-	ADDQ   BX, DX
-	VADDPS (DX), Z20, Z20
-	VADDPS 64(DX), Z21, K1, Z21
-	ADDQ   BX, DX
-	VADDPS (DX), Z22, Z22
-	VADDPS 64(DX), Z23, K1, Z23
-	ADDQ   BX, DX
-	VADDPS (DX), Z24, Z24
-	VADDPS 64(DX), Z25, K1, Z25
-	ADDQ   BX, DX
-	VADDPS (DX), Z26, Z26
-	VADDPS 64(DX), Z27, K1, Z27
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
+	ADDQ   DX, CX
+	VADDPS (CX), Z4, Z4
+	VADDPS 64(CX), Z5, K1, Z5
+	ADDQ   DX, CX
+	VADDPS (CX), Z6, Z6
+	VADDPS 64(CX), Z7, K1, Z7
+	ADDQ   DX, CX
+	VADDPS (CX), Z8, Z8
+	VADDPS 64(CX), Z9, K1, Z9
+	ADDQ   DX, CX
+	VADDPS (CX), Z10, Z10
+	VADDPS 64(CX), Z11, K1, Z11
+	ADDQ   DX, CX
+	VADDPS (CX), Z12, Z12
+	VADDPS 64(CX), Z13, K1, Z13
+	ADDQ   DX, CX
+	VADDPS (CX), Z14, Z14
+	VADDPS 64(CX), Z15, K1, Z15
+	ADDQ   DX, CX
+	VADDPS (CX), Z16, Z16
+	VADDPS 64(CX), Z17, K1, Z17
+	ADDQ   DX, CX
+	VADDPS (CX), Z18, Z18
+	VADDPS 64(CX), Z19, K1, Z19
+	ADDQ   DX, CX
+	VADDPS (CX), Z20, Z20
+	VADDPS 64(CX), Z21, K1, Z21
+	ADDQ   DX, CX
+	VADDPS (CX), Z22, Z22
+	VADDPS 64(CX), Z23, K1, Z23
+	ADDQ   DX, CX
+	VADDPS (CX), Z24, Z24
+	VADDPS 64(CX), Z25, K1, Z25
+	ADDQ   DX, CX
+	VADDPS (CX), Z26, Z26
+	VADDPS 64(CX), Z27, K1, Z27
 
 added518:
 	CMPQ   112(AX), $0x00
@@ -40115,43 +43384,43 @@ clipped518:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
@@ -40239,15 +43508,22 @@ summed519:
 	VADDPS       Z7, Z1, Z1
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled520
+	JE           byAlpha520
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 
+byAlpha520:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled520
+	VMOVUPS   (CX), Z2
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VMULPS    Z2, Z1, Z1
+
 scaled520:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased520
 	VMOVUPS   (CX), Z2
@@ -40256,10 +43532,12 @@ scaled520:
 	VADDPS    Z2, Z1, Z1
 
 biased520:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added520
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
 
 added520:
 	CMPQ   112(AX), $0x00
@@ -40354,17 +43632,26 @@ summed521:
 	VADDPS       Z7, Z3, Z3
 	MOVQ         $0x000000003f800000, CX
 	CMPQ         80(AX), CX
-	JE           scaled522
+	JE           byAlpha522
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
 
+byAlpha522:
+	MOVQ      128(AX), CX
+	TESTQ     CX, CX
+	JZ        scaled522
+	VMOVUPS   (CX), Z4
+	VMULPS    Z4, Z0, Z0
+	VMULPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VMULPS    Z4, Z1, Z1
+	VMULPS    Z4, Z3, Z3
+
 scaled522:
 	MOVQ      104(AX), CX
-	MOVQ      72(AX), DX
-	MOVQ      48(AX), BX
 	TESTQ     CX, CX
 	JZ        biased522
 	VMOVUPS   (CX), Z4
@@ -40375,13 +43662,15 @@ scaled522:
 	VADDPS    Z4, Z3, Z3
 
 biased522:
-	TESTQ  DX, DX
+	MOVQ   72(AX), CX
+	MOVQ   48(AX), DX
+	TESTQ  CX, CX
 	JZ     added522
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
+	VADDPS (CX), Z0, Z0
+	VADDPS 64(CX), Z1, K1, Z1
+	ADDQ   DX, CX
+	VADDPS (CX), Z2, Z2
+	VADDPS 64(CX), Z3, K1, Z3
 
 added522:
 	CMPQ   112(AX), $0x00
@@ -40396,7 +43685,7 @@ clipped522:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    BX, AX
+	ADDQ    DX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER

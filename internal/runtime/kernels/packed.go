@@ -96,18 +96,21 @@ func aligned[T Float | byte](n int) []T {
 	return x[skip : skip+n : skip+n]
 }
 
-// Epilogue is what happens to each element of a product or convolution before it is stored: + Bias, + Add, then
+// Epilogue is what happens to each element of a product or convolution before it is stored: * Scale, + Bias, + Add, then
 // max(_, 0) if Relu.
 type Epilogue[T Float] struct {
-	Bias []T // nil, or one element for each column (output channel)
-	Add  []T // nil, or as long as the result, with its strides; may be the result itself
-	Relu bool
+	Scale []T // nil, or one element for each column (output channel)
+	Bias  []T // likewise
+	Add   []T // nil, or as long as the result, with its strides; may be the result itself
+	Relu  bool
 }
 
 // check panics where a slice is too short for a result of n columns and the given length.
 func (e *Epilogue[T]) check(n, length int) {
-	if e.Bias != nil {
-		_ = e.Bias[:n]
+	for _, columns := range [][]T{e.Scale, e.Bias} {
+		if columns != nil {
+			_ = columns[:n]
+		}
 	}
 	if e.Add != nil {
 		_ = e.Add[:length]
@@ -159,8 +162,8 @@ func (g *PackedArgs[T]) multiply(parallel bool) {
 func (g *PackedArgs[T]) product(a GemmArgs[T], parallel bool) {
 	a.C, a.LDC, a.Bias, a.Relu = g.C, g.LDC, g.Bias, g.Relu
 	j := gemmJobs[T]().get()
-	j.packed, j.add = g.B, g.Add
+	j.packed, j.scale, j.add = g.B, g.Scale, g.Add
 	j.gemm(a, parallel)
-	j.GemmArgs, j.packed, j.add = GemmArgs[T]{}, nil, nil
+	j.GemmArgs, j.packed, j.scale, j.add = GemmArgs[T]{}, nil, nil, nil
 	gemmJobs[T]().put(j)
 }

@@ -13,6 +13,9 @@ import (
 func drawEpilogue[T Float](t *rapid.T, seed uint64, n int, want []float64) Epilogue[T] {
 	var e Epilogue[T]
 	r := newRand(seed)
+	if rapid.Bool().Draw(t, "scale") {
+		e.Scale = vector[T](r, n)
+	}
 	if rapid.Bool().Draw(t, "bias") {
 		e.Bias = vector[T](r, n)
 	}
@@ -21,6 +24,9 @@ func drawEpilogue[T Float](t *rapid.T, seed uint64, n int, want []float64) Epilo
 	}
 	e.Relu = rapid.Bool().Draw(t, "relu")
 	for i := range want {
+		if e.Scale != nil {
+			want[i] *= float64(e.Scale[i%n])
+		}
 		if e.Bias != nil {
 			want[i] += float64(e.Bias[i%n])
 		}

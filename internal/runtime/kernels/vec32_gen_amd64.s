@@ -8470,10 +8470,19 @@ tile118:
 	VSUBPS      Y10, Y9, Y9
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
-	CMPQ        80(AX), $0x00
-	JE          biased120
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled120
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled120:
+	CMPQ    80(AX), $0x00
+	JE      biased120
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased120:
 	CMPQ    88(AX), $0x00
@@ -8494,10 +8503,19 @@ clipped120:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased121
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled121
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled121:
+	CMPQ    80(AX), $0x00
+	JE      biased121
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased121:
 	CMPQ    88(AX), $0x00
@@ -8518,10 +8536,19 @@ clipped121:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased122
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled122
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled122:
+	CMPQ    80(AX), $0x00
+	JE      biased122
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased122:
 	CMPQ    88(AX), $0x00
@@ -8542,10 +8569,19 @@ clipped122:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased123
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled123
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled123:
+	CMPQ    80(AX), $0x00
+	JE      biased123
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased123:
 	CMPQ    88(AX), $0x00
@@ -8580,6 +8616,15 @@ row119:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled125
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled125:
 	CMPQ    80(AX), $0x00
 	JE      biased125
 	VMOVUPS (SI), Y10
@@ -8604,10 +8649,19 @@ clipped125:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased126
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled126
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled126:
+	CMPQ    80(AX), $0x00
+	JE      biased126
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased126:
 	CMPQ    88(AX), $0x00
@@ -8628,10 +8682,19 @@ clipped126:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased127
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled127
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled127:
+	CMPQ    80(AX), $0x00
+	JE      biased127
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased127:
 	CMPQ    88(AX), $0x00
@@ -8652,10 +8715,19 @@ clipped127:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased128
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled128
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled128:
+	CMPQ    80(AX), $0x00
+	JE      biased128
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased128:
 	CMPQ    88(AX), $0x00
@@ -8690,6 +8762,15 @@ row124:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled130
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled130:
 	CMPQ    80(AX), $0x00
 	JE      biased130
 	VMOVUPS (SI), Y10
@@ -8714,10 +8795,19 @@ clipped130:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row129
-	CMPQ        80(AX), $0x00
-	JE          biased131
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled131
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled131:
+	CMPQ    80(AX), $0x00
+	JE      biased131
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased131:
 	CMPQ    88(AX), $0x00
@@ -8738,10 +8828,19 @@ clipped131:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row129
-	CMPQ        80(AX), $0x00
-	JE          biased132
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled132
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled132:
+	CMPQ    80(AX), $0x00
+	JE      biased132
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased132:
 	CMPQ    88(AX), $0x00
@@ -8762,10 +8861,19 @@ clipped132:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row129
-	CMPQ        80(AX), $0x00
-	JE          biased133
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled133
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled133:
+	CMPQ    80(AX), $0x00
+	JE      biased133
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased133:
 	CMPQ    88(AX), $0x00
@@ -8800,6 +8908,15 @@ row129:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled135
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled135:
 	CMPQ    80(AX), $0x00
 	JE      biased135
 	VMOVUPS (SI), Y10
@@ -8824,10 +8941,19 @@ clipped135:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row134
-	CMPQ        80(AX), $0x00
-	JE          biased136
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled136
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled136:
+	CMPQ    80(AX), $0x00
+	JE      biased136
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased136:
 	CMPQ    88(AX), $0x00
@@ -8848,10 +8974,19 @@ clipped136:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row134
-	CMPQ        80(AX), $0x00
-	JE          biased137
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled137
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled137:
+	CMPQ    80(AX), $0x00
+	JE      biased137
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased137:
 	CMPQ    88(AX), $0x00
@@ -8872,10 +9007,19 @@ clipped137:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row134
-	CMPQ        80(AX), $0x00
-	JE          biased138
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled138
+	MOVQ        SI, R12
+	SUBQ        80(AX), R12
+	ADDQ        120(AX), R12
+	VMOVUPS     (R12), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled138:
+	CMPQ    80(AX), $0x00
+	JE      biased138
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased138:
 	CMPQ    88(AX), $0x00
@@ -9089,10 +9233,19 @@ tile139:
 	VSUBPS      Y10, Y9, Y9
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
-	CMPQ        80(AX), $0x00
-	JE          biased141
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled141
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled141:
+	CMPQ    80(AX), $0x00
+	JE      biased141
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased141:
 	CMPQ    88(AX), $0x00
@@ -9113,10 +9266,19 @@ clipped141:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased142
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled142
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled142:
+	CMPQ    80(AX), $0x00
+	JE      biased142
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased142:
 	CMPQ    88(AX), $0x00
@@ -9137,10 +9299,19 @@ clipped142:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased143
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled143
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled143:
+	CMPQ    80(AX), $0x00
+	JE      biased143
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased143:
 	CMPQ    88(AX), $0x00
@@ -9161,10 +9332,19 @@ clipped143:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased144
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled144
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled144:
+	CMPQ    80(AX), $0x00
+	JE      biased144
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased144:
 	CMPQ    88(AX), $0x00
@@ -9199,6 +9379,15 @@ row140:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled146
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled146:
 	CMPQ    80(AX), $0x00
 	JE      biased146
 	VMOVUPS (SI), Y10
@@ -9223,10 +9412,19 @@ clipped146:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased147
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled147
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled147:
+	CMPQ    80(AX), $0x00
+	JE      biased147
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased147:
 	CMPQ    88(AX), $0x00
@@ -9247,10 +9445,19 @@ clipped147:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased148
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled148
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled148:
+	CMPQ    80(AX), $0x00
+	JE      biased148
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased148:
 	CMPQ    88(AX), $0x00
@@ -9271,10 +9478,19 @@ clipped148:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased149
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled149
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled149:
+	CMPQ    80(AX), $0x00
+	JE      biased149
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased149:
 	CMPQ    88(AX), $0x00
@@ -9309,6 +9525,15 @@ row145:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled151
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled151:
 	CMPQ    80(AX), $0x00
 	JE      biased151
 	VMOVUPS (SI), Y10
@@ -9333,10 +9558,19 @@ clipped151:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row150
-	CMPQ        80(AX), $0x00
-	JE          biased152
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled152
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled152:
+	CMPQ    80(AX), $0x00
+	JE      biased152
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased152:
 	CMPQ    88(AX), $0x00
@@ -9357,10 +9591,19 @@ clipped152:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row150
-	CMPQ        80(AX), $0x00
-	JE          biased153
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled153
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled153:
+	CMPQ    80(AX), $0x00
+	JE      biased153
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased153:
 	CMPQ    88(AX), $0x00
@@ -9381,10 +9624,19 @@ clipped153:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row150
-	CMPQ        80(AX), $0x00
-	JE          biased154
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled154
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled154:
+	CMPQ    80(AX), $0x00
+	JE      biased154
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased154:
 	CMPQ    88(AX), $0x00
@@ -9419,6 +9671,15 @@ row150:
 	VSUBPS  Y10, Y9, Y9
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
+	CMPQ    120(AX), $0x00
+	JE      scaled156
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Y10
+	VMULPS  Y10, Y6, Y6
+
+scaled156:
 	CMPQ    80(AX), $0x00
 	JE      biased156
 	VMOVUPS (SI), Y10
@@ -9443,10 +9704,19 @@ clipped156:
 	VFMADD231PS Y9, Y1, Y6
 	CMPQ        R10, $0x01
 	JLE         row155
-	CMPQ        80(AX), $0x00
-	JE          biased157
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled157
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y10
+	VMULPS      Y10, Y6, Y6
+
+scaled157:
+	CMPQ    80(AX), $0x00
+	JE      biased157
+	VMOVUPS (SI), Y10
+	VADDPS  Y10, Y6, Y6
 
 biased157:
 	CMPQ    88(AX), $0x00
@@ -9467,10 +9737,19 @@ clipped157:
 	VFMADD231PS Y8, Y3, Y6
 	CMPQ        R10, $0x02
 	JLE         row155
-	CMPQ        80(AX), $0x00
-	JE          biased158
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
+	CMPQ        120(AX), $0x00
+	JE          scaled158
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Y8
+	VMULPS      Y8, Y6, Y6
+
+scaled158:
+	CMPQ    80(AX), $0x00
+	JE      biased158
+	VMOVUPS (SI), Y8
+	VADDPS  Y8, Y6, Y6
 
 biased158:
 	CMPQ    88(AX), $0x00
@@ -9491,10 +9770,19 @@ clipped158:
 	VFMADD231PS Y9, Y5, Y11
 	CMPQ        R10, $0x03
 	JLE         row155
-	CMPQ        80(AX), $0x00
-	JE          biased159
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	CMPQ        120(AX), $0x00
+	JE          scaled159
+	MOVQ        SI, R12
+	SUBQ        80(AX), R12
+	ADDQ        120(AX), R12
+	VMOVUPS     (R12), Y6
+	VMULPS      Y6, Y11, Y11
+
+scaled159:
+	CMPQ    80(AX), $0x00
+	JE      biased159
+	VMOVUPS (SI), Y6
+	VADDPS  Y6, Y11, Y11
 
 biased159:
 	CMPQ    88(AX), $0x00
@@ -9710,10 +9998,19 @@ tile160:
 	VSUBPS      Y11, Y10, Y10
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
-	CMPQ        80(AX), $0x00
-	JE          biased162
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled162
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y11
+	VMULPS      Y11, Y7, Y7
+
+scaled162:
+	CMPQ       80(AX), $0x00
+	JE         biased162
+	VMASKMOVPS (SI), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 biased162:
 	CMPQ       88(AX), $0x00
@@ -9734,10 +10031,19 @@ clipped162:
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
 	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased163
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled163
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y11
+	VMULPS      Y11, Y7, Y7
+
+scaled163:
+	CMPQ       80(AX), $0x00
+	JE         biased163
+	VMASKMOVPS (SI), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 biased163:
 	CMPQ       88(AX), $0x00
@@ -9758,10 +10064,19 @@ clipped163:
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
 	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased164
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled164
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y9
+	VMULPS      Y9, Y7, Y7
+
+scaled164:
+	CMPQ       80(AX), $0x00
+	JE         biased164
+	VMASKMOVPS (SI), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 biased164:
 	CMPQ       88(AX), $0x00
@@ -9782,10 +10097,19 @@ clipped164:
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
 	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	CMPQ        120(AX), $0x00
+	JE          scaled165
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y7
+	VMULPS      Y7, Y12, Y12
+
+scaled165:
+	CMPQ       80(AX), $0x00
+	JE         biased165
+	VMASKMOVPS (SI), Y6, Y7
+	VADDPS     Y7, Y12, Y12
 
 biased165:
 	CMPQ       88(AX), $0x00
@@ -9820,6 +10144,15 @@ row161:
 	VSUBPS     Y11, Y10, Y10
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
+	CMPQ       120(AX), $0x00
+	JE         scaled167
+	MOVQ       SI, R11
+	SUBQ       80(AX), R11
+	ADDQ       120(AX), R11
+	VMASKMOVPS (R11), Y6, Y11
+	VMULPS     Y11, Y7, Y7
+
+scaled167:
 	CMPQ       80(AX), $0x00
 	JE         biased167
 	VMASKMOVPS (SI), Y6, Y11
@@ -9844,10 +10177,19 @@ clipped167:
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
 	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased168
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled168
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y11
+	VMULPS      Y11, Y7, Y7
+
+scaled168:
+	CMPQ       80(AX), $0x00
+	JE         biased168
+	VMASKMOVPS (SI), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 biased168:
 	CMPQ       88(AX), $0x00
@@ -9868,10 +10210,19 @@ clipped168:
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
 	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased169
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled169
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y9
+	VMULPS      Y9, Y7, Y7
+
+scaled169:
+	CMPQ       80(AX), $0x00
+	JE         biased169
+	VMASKMOVPS (SI), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 biased169:
 	CMPQ       88(AX), $0x00
@@ -9892,10 +10243,19 @@ clipped169:
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
 	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased170
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	CMPQ        120(AX), $0x00
+	JE          scaled170
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y7
+	VMULPS      Y7, Y12, Y12
+
+scaled170:
+	CMPQ       80(AX), $0x00
+	JE         biased170
+	VMASKMOVPS (SI), Y6, Y7
+	VADDPS     Y7, Y12, Y12
 
 biased170:
 	CMPQ       88(AX), $0x00
@@ -9930,6 +10290,15 @@ row166:
 	VSUBPS     Y11, Y10, Y10
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
+	CMPQ       120(AX), $0x00
+	JE         scaled172
+	MOVQ       SI, R11
+	SUBQ       80(AX), R11
+	ADDQ       120(AX), R11
+	VMASKMOVPS (R11), Y6, Y11
+	VMULPS     Y11, Y7, Y7
+
+scaled172:
 	CMPQ       80(AX), $0x00
 	JE         biased172
 	VMASKMOVPS (SI), Y6, Y11
@@ -9954,10 +10323,19 @@ clipped172:
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
 	JLE         row171
-	CMPQ        80(AX), $0x00
-	JE          biased173
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled173
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y11
+	VMULPS      Y11, Y7, Y7
+
+scaled173:
+	CMPQ       80(AX), $0x00
+	JE         biased173
+	VMASKMOVPS (SI), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 biased173:
 	CMPQ       88(AX), $0x00
@@ -9978,10 +10356,19 @@ clipped173:
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
 	JLE         row171
-	CMPQ        80(AX), $0x00
-	JE          biased174
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled174
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y9
+	VMULPS      Y9, Y7, Y7
+
+scaled174:
+	CMPQ       80(AX), $0x00
+	JE         biased174
+	VMASKMOVPS (SI), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 biased174:
 	CMPQ       88(AX), $0x00
@@ -10002,10 +10389,19 @@ clipped174:
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
 	JLE         row171
-	CMPQ        80(AX), $0x00
-	JE          biased175
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	CMPQ        120(AX), $0x00
+	JE          scaled175
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y7
+	VMULPS      Y7, Y12, Y12
+
+scaled175:
+	CMPQ       80(AX), $0x00
+	JE         biased175
+	VMASKMOVPS (SI), Y6, Y7
+	VADDPS     Y7, Y12, Y12
 
 biased175:
 	CMPQ       88(AX), $0x00
@@ -10040,6 +10436,15 @@ row171:
 	VSUBPS     Y11, Y10, Y10
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
+	CMPQ       120(AX), $0x00
+	JE         scaled177
+	MOVQ       SI, R11
+	SUBQ       80(AX), R11
+	ADDQ       120(AX), R11
+	VMASKMOVPS (R11), Y6, Y11
+	VMULPS     Y11, Y7, Y7
+
+scaled177:
 	CMPQ       80(AX), $0x00
 	JE         biased177
 	VMASKMOVPS (SI), Y6, Y11
@@ -10064,10 +10469,19 @@ clipped177:
 	VFMADD231PS Y10, Y1, Y7
 	CMPQ        BX, $0x01
 	JLE         row176
-	CMPQ        80(AX), $0x00
-	JE          biased178
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled178
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y11
+	VMULPS      Y11, Y7, Y7
+
+scaled178:
+	CMPQ       80(AX), $0x00
+	JE         biased178
+	VMASKMOVPS (SI), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 biased178:
 	CMPQ       88(AX), $0x00
@@ -10088,10 +10502,19 @@ clipped178:
 	VFMADD231PS Y9, Y3, Y7
 	CMPQ        BX, $0x02
 	JLE         row176
-	CMPQ        80(AX), $0x00
-	JE          biased179
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
+	CMPQ        120(AX), $0x00
+	JE          scaled179
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMASKMOVPS  (R11), Y6, Y9
+	VMULPS      Y9, Y7, Y7
+
+scaled179:
+	CMPQ       80(AX), $0x00
+	JE         biased179
+	VMASKMOVPS (SI), Y6, Y9
+	VADDPS     Y9, Y7, Y7
 
 biased179:
 	CMPQ       88(AX), $0x00
@@ -10112,10 +10535,19 @@ clipped179:
 	VFMADD231PS Y10, Y5, Y12
 	CMPQ        BX, $0x03
 	JLE         row176
-	CMPQ        80(AX), $0x00
-	JE          biased180
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	CMPQ        120(AX), $0x00
+	JE          scaled180
+	MOVQ        SI, R9
+	SUBQ        80(AX), R9
+	ADDQ        120(AX), R9
+	VMASKMOVPS  (R9), Y6, Y7
+	VMULPS      Y7, Y12, Y12
+
+scaled180:
+	CMPQ       80(AX), $0x00
+	JE         biased180
+	VMASKMOVPS (SI), Y6, Y7
+	VADDPS     Y7, Y12, Y12
 
 biased180:
 	CMPQ       88(AX), $0x00
@@ -19814,10 +20246,19 @@ tile310:
 	VSUBPS      Z10, Z9, Z9
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
-	CMPQ        80(AX), $0x00
-	JE          biased312
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled312
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled312:
+	CMPQ    80(AX), $0x00
+	JE      biased312
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased312:
 	CMPQ    88(AX), $0x00
@@ -19838,10 +20279,19 @@ clipped312:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row311
-	CMPQ        80(AX), $0x00
-	JE          biased313
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled313
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled313:
+	CMPQ    80(AX), $0x00
+	JE      biased313
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased313:
 	CMPQ    88(AX), $0x00
@@ -19862,10 +20312,19 @@ clipped313:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row311
-	CMPQ        80(AX), $0x00
-	JE          biased314
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled314
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled314:
+	CMPQ    80(AX), $0x00
+	JE      biased314
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased314:
 	CMPQ    88(AX), $0x00
@@ -19886,10 +20345,19 @@ clipped314:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row311
-	CMPQ        80(AX), $0x00
-	JE          biased315
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled315
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled315:
+	CMPQ    80(AX), $0x00
+	JE      biased315
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased315:
 	CMPQ    88(AX), $0x00
@@ -19924,6 +20392,15 @@ row311:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled317
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled317:
 	CMPQ    80(AX), $0x00
 	JE      biased317
 	VMOVUPS (SI), Z10
@@ -19948,10 +20425,19 @@ clipped317:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row316
-	CMPQ        80(AX), $0x00
-	JE          biased318
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled318
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled318:
+	CMPQ    80(AX), $0x00
+	JE      biased318
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased318:
 	CMPQ    88(AX), $0x00
@@ -19972,10 +20458,19 @@ clipped318:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row316
-	CMPQ        80(AX), $0x00
-	JE          biased319
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled319
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled319:
+	CMPQ    80(AX), $0x00
+	JE      biased319
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased319:
 	CMPQ    88(AX), $0x00
@@ -19996,10 +20491,19 @@ clipped319:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row316
-	CMPQ        80(AX), $0x00
-	JE          biased320
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled320
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled320:
+	CMPQ    80(AX), $0x00
+	JE      biased320
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased320:
 	CMPQ    88(AX), $0x00
@@ -20034,6 +20538,15 @@ row316:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled322
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled322:
 	CMPQ    80(AX), $0x00
 	JE      biased322
 	VMOVUPS (SI), Z10
@@ -20058,10 +20571,19 @@ clipped322:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row321
-	CMPQ        80(AX), $0x00
-	JE          biased323
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled323
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled323:
+	CMPQ    80(AX), $0x00
+	JE      biased323
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased323:
 	CMPQ    88(AX), $0x00
@@ -20082,10 +20604,19 @@ clipped323:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row321
-	CMPQ        80(AX), $0x00
-	JE          biased324
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled324
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled324:
+	CMPQ    80(AX), $0x00
+	JE      biased324
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased324:
 	CMPQ    88(AX), $0x00
@@ -20106,10 +20637,19 @@ clipped324:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row321
-	CMPQ        80(AX), $0x00
-	JE          biased325
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled325
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled325:
+	CMPQ    80(AX), $0x00
+	JE      biased325
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased325:
 	CMPQ    88(AX), $0x00
@@ -20144,6 +20684,15 @@ row321:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled327
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled327:
 	CMPQ    80(AX), $0x00
 	JE      biased327
 	VMOVUPS (SI), Z10
@@ -20168,10 +20717,19 @@ clipped327:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row326
-	CMPQ        80(AX), $0x00
-	JE          biased328
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled328
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled328:
+	CMPQ    80(AX), $0x00
+	JE      biased328
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased328:
 	CMPQ    88(AX), $0x00
@@ -20192,10 +20750,19 @@ clipped328:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row326
-	CMPQ        80(AX), $0x00
-	JE          biased329
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled329
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled329:
+	CMPQ    80(AX), $0x00
+	JE      biased329
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased329:
 	CMPQ    88(AX), $0x00
@@ -20216,10 +20783,19 @@ clipped329:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row326
-	CMPQ        80(AX), $0x00
-	JE          biased330
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled330
+	MOVQ        SI, R12
+	SUBQ        80(AX), R12
+	ADDQ        120(AX), R12
+	VMOVUPS     (R12), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled330:
+	CMPQ    80(AX), $0x00
+	JE      biased330
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased330:
 	CMPQ    88(AX), $0x00
@@ -20433,10 +21009,19 @@ tile331:
 	VSUBPS      Z10, Z9, Z9
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
-	CMPQ        80(AX), $0x00
-	JE          biased333
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled333
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled333:
+	CMPQ    80(AX), $0x00
+	JE      biased333
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased333:
 	CMPQ    88(AX), $0x00
@@ -20457,10 +21042,19 @@ clipped333:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row332
-	CMPQ        80(AX), $0x00
-	JE          biased334
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled334
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled334:
+	CMPQ    80(AX), $0x00
+	JE      biased334
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased334:
 	CMPQ    88(AX), $0x00
@@ -20481,10 +21075,19 @@ clipped334:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row332
-	CMPQ        80(AX), $0x00
-	JE          biased335
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled335
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled335:
+	CMPQ    80(AX), $0x00
+	JE      biased335
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased335:
 	CMPQ    88(AX), $0x00
@@ -20505,10 +21108,19 @@ clipped335:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row332
-	CMPQ        80(AX), $0x00
-	JE          biased336
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled336
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled336:
+	CMPQ    80(AX), $0x00
+	JE      biased336
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased336:
 	CMPQ    88(AX), $0x00
@@ -20543,6 +21155,15 @@ row332:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled338
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled338:
 	CMPQ    80(AX), $0x00
 	JE      biased338
 	VMOVUPS (SI), Z10
@@ -20567,10 +21188,19 @@ clipped338:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row337
-	CMPQ        80(AX), $0x00
-	JE          biased339
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled339
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled339:
+	CMPQ    80(AX), $0x00
+	JE      biased339
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased339:
 	CMPQ    88(AX), $0x00
@@ -20591,10 +21221,19 @@ clipped339:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row337
-	CMPQ        80(AX), $0x00
-	JE          biased340
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled340
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled340:
+	CMPQ    80(AX), $0x00
+	JE      biased340
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased340:
 	CMPQ    88(AX), $0x00
@@ -20615,10 +21254,19 @@ clipped340:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row337
-	CMPQ        80(AX), $0x00
-	JE          biased341
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled341
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled341:
+	CMPQ    80(AX), $0x00
+	JE      biased341
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased341:
 	CMPQ    88(AX), $0x00
@@ -20653,6 +21301,15 @@ row337:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled343
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled343:
 	CMPQ    80(AX), $0x00
 	JE      biased343
 	VMOVUPS (SI), Z10
@@ -20677,10 +21334,19 @@ clipped343:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row342
-	CMPQ        80(AX), $0x00
-	JE          biased344
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled344
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled344:
+	CMPQ    80(AX), $0x00
+	JE      biased344
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased344:
 	CMPQ    88(AX), $0x00
@@ -20701,10 +21367,19 @@ clipped344:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row342
-	CMPQ        80(AX), $0x00
-	JE          biased345
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled345
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled345:
+	CMPQ    80(AX), $0x00
+	JE      biased345
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased345:
 	CMPQ    88(AX), $0x00
@@ -20725,10 +21400,19 @@ clipped345:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row342
-	CMPQ        80(AX), $0x00
-	JE          biased346
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled346
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled346:
+	CMPQ    80(AX), $0x00
+	JE      biased346
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased346:
 	CMPQ    88(AX), $0x00
@@ -20763,6 +21447,15 @@ row342:
 	VSUBPS  Z10, Z9, Z9
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
+	CMPQ    120(AX), $0x00
+	JE      scaled348
+	MOVQ    SI, R14
+	SUBQ    80(AX), R14
+	ADDQ    120(AX), R14
+	VMOVUPS (R14), Z10
+	VMULPS  Z10, Z6, Z6
+
+scaled348:
 	CMPQ    80(AX), $0x00
 	JE      biased348
 	VMOVUPS (SI), Z10
@@ -20787,10 +21480,19 @@ clipped348:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
 	JLE         row347
-	CMPQ        80(AX), $0x00
-	JE          biased349
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled349
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled349:
+	CMPQ    80(AX), $0x00
+	JE      biased349
+	VMOVUPS (SI), Z10
+	VADDPS  Z10, Z6, Z6
 
 biased349:
 	CMPQ    88(AX), $0x00
@@ -20811,10 +21513,19 @@ clipped349:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
 	JLE         row347
-	CMPQ        80(AX), $0x00
-	JE          biased350
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled350
+	MOVQ        SI, R14
+	SUBQ        80(AX), R14
+	ADDQ        120(AX), R14
+	VMOVUPS     (R14), Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled350:
+	CMPQ    80(AX), $0x00
+	JE      biased350
+	VMOVUPS (SI), Z8
+	VADDPS  Z8, Z6, Z6
 
 biased350:
 	CMPQ    88(AX), $0x00
@@ -20835,10 +21546,19 @@ clipped350:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
 	JLE         row347
-	CMPQ        80(AX), $0x00
-	JE          biased351
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled351
+	MOVQ        SI, R12
+	SUBQ        80(AX), R12
+	ADDQ        120(AX), R12
+	VMOVUPS     (R12), Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled351:
+	CMPQ    80(AX), $0x00
+	JE      biased351
+	VMOVUPS (SI), Z6
+	VADDPS  Z6, Z11, Z11
 
 biased351:
 	CMPQ    88(AX), $0x00
@@ -21056,10 +21776,19 @@ tile352:
 	VSUBPS      Z10, Z9, Z9
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
-	CMPQ        80(AX), $0x00
-	JE          biased354
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled354
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled354:
+	CMPQ      80(AX), $0x00
+	JE        biased354
+	VMOVUPS.Z (SI), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 biased354:
 	CMPQ      88(AX), $0x00
@@ -21080,10 +21809,19 @@ clipped354:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
 	JLE         row353
-	CMPQ        80(AX), $0x00
-	JE          biased355
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled355
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled355:
+	CMPQ      80(AX), $0x00
+	JE        biased355
+	VMOVUPS.Z (SI), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 biased355:
 	CMPQ      88(AX), $0x00
@@ -21104,10 +21842,19 @@ clipped355:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
 	JLE         row353
-	CMPQ        80(AX), $0x00
-	JE          biased356
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled356
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled356:
+	CMPQ      80(AX), $0x00
+	JE        biased356
+	VMOVUPS.Z (SI), K1, Z8
+	VADDPS    Z8, Z6, Z6
 
 biased356:
 	CMPQ      88(AX), $0x00
@@ -21128,10 +21875,19 @@ clipped356:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
 	JLE         row353
-	CMPQ        80(AX), $0x00
-	JE          biased357
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled357
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled357:
+	CMPQ      80(AX), $0x00
+	JE        biased357
+	VMOVUPS.Z (SI), K1, Z6
+	VADDPS    Z6, Z11, Z11
 
 biased357:
 	CMPQ      88(AX), $0x00
@@ -21166,6 +21922,15 @@ row353:
 	VSUBPS    Z10, Z9, Z9
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
+	CMPQ      120(AX), $0x00
+	JE        scaled359
+	MOVQ      SI, R11
+	SUBQ      80(AX), R11
+	ADDQ      120(AX), R11
+	VMOVUPS.Z (R11), K1, Z10
+	VMULPS    Z10, Z6, Z6
+
+scaled359:
 	CMPQ      80(AX), $0x00
 	JE        biased359
 	VMOVUPS.Z (SI), K1, Z10
@@ -21190,10 +21955,19 @@ clipped359:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
 	JLE         row358
-	CMPQ        80(AX), $0x00
-	JE          biased360
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled360
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled360:
+	CMPQ      80(AX), $0x00
+	JE        biased360
+	VMOVUPS.Z (SI), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 biased360:
 	CMPQ      88(AX), $0x00
@@ -21214,10 +21988,19 @@ clipped360:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
 	JLE         row358
-	CMPQ        80(AX), $0x00
-	JE          biased361
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled361
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled361:
+	CMPQ      80(AX), $0x00
+	JE        biased361
+	VMOVUPS.Z (SI), K1, Z8
+	VADDPS    Z8, Z6, Z6
 
 biased361:
 	CMPQ      88(AX), $0x00
@@ -21238,10 +22021,19 @@ clipped361:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
 	JLE         row358
-	CMPQ        80(AX), $0x00
-	JE          biased362
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled362
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled362:
+	CMPQ      80(AX), $0x00
+	JE        biased362
+	VMOVUPS.Z (SI), K1, Z6
+	VADDPS    Z6, Z11, Z11
 
 biased362:
 	CMPQ      88(AX), $0x00
@@ -21276,6 +22068,15 @@ row358:
 	VSUBPS    Z10, Z9, Z9
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
+	CMPQ      120(AX), $0x00
+	JE        scaled364
+	MOVQ      SI, R11
+	SUBQ      80(AX), R11
+	ADDQ      120(AX), R11
+	VMOVUPS.Z (R11), K1, Z10
+	VMULPS    Z10, Z6, Z6
+
+scaled364:
 	CMPQ      80(AX), $0x00
 	JE        biased364
 	VMOVUPS.Z (SI), K1, Z10
@@ -21300,10 +22101,19 @@ clipped364:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
 	JLE         row363
-	CMPQ        80(AX), $0x00
-	JE          biased365
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled365
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled365:
+	CMPQ      80(AX), $0x00
+	JE        biased365
+	VMOVUPS.Z (SI), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 biased365:
 	CMPQ      88(AX), $0x00
@@ -21324,10 +22134,19 @@ clipped365:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
 	JLE         row363
-	CMPQ        80(AX), $0x00
-	JE          biased366
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled366
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled366:
+	CMPQ      80(AX), $0x00
+	JE        biased366
+	VMOVUPS.Z (SI), K1, Z8
+	VADDPS    Z8, Z6, Z6
 
 biased366:
 	CMPQ      88(AX), $0x00
@@ -21348,10 +22167,19 @@ clipped366:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
 	JLE         row363
-	CMPQ        80(AX), $0x00
-	JE          biased367
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled367
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled367:
+	CMPQ      80(AX), $0x00
+	JE        biased367
+	VMOVUPS.Z (SI), K1, Z6
+	VADDPS    Z6, Z11, Z11
 
 biased367:
 	CMPQ      88(AX), $0x00
@@ -21386,6 +22214,15 @@ row363:
 	VSUBPS    Z10, Z9, Z9
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
+	CMPQ      120(AX), $0x00
+	JE        scaled369
+	MOVQ      SI, R11
+	SUBQ      80(AX), R11
+	ADDQ      120(AX), R11
+	VMOVUPS.Z (R11), K1, Z10
+	VMULPS    Z10, Z6, Z6
+
+scaled369:
 	CMPQ      80(AX), $0x00
 	JE        biased369
 	VMOVUPS.Z (SI), K1, Z10
@@ -21410,10 +22247,19 @@ clipped369:
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
 	JLE         row368
-	CMPQ        80(AX), $0x00
-	JE          biased370
-	VMOVUPS.Z   (SI), K1, Z10
-	VADDPS      Z10, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled370
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VMULPS      Z10, Z6, Z6
+
+scaled370:
+	CMPQ      80(AX), $0x00
+	JE        biased370
+	VMOVUPS.Z (SI), K1, Z10
+	VADDPS    Z10, Z6, Z6
 
 biased370:
 	CMPQ      88(AX), $0x00
@@ -21434,10 +22280,19 @@ clipped370:
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
 	JLE         row368
-	CMPQ        80(AX), $0x00
-	JE          biased371
-	VMOVUPS.Z   (SI), K1, Z8
-	VADDPS      Z8, Z6, Z6
+	CMPQ        120(AX), $0x00
+	JE          scaled371
+	MOVQ        SI, R11
+	SUBQ        80(AX), R11
+	ADDQ        120(AX), R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VMULPS      Z8, Z6, Z6
+
+scaled371:
+	CMPQ      80(AX), $0x00
+	JE        biased371
+	VMOVUPS.Z (SI), K1, Z8
+	VADDPS    Z8, Z6, Z6
 
 biased371:
 	CMPQ      88(AX), $0x00
@@ -21458,10 +22313,19 @@ clipped371:
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
 	JLE         row368
-	CMPQ        80(AX), $0x00
-	JE          biased372
-	VMOVUPS.Z   (SI), K1, Z6
-	VADDPS      Z6, Z11, Z11
+	CMPQ        120(AX), $0x00
+	JE          scaled372
+	MOVQ        SI, R9
+	SUBQ        80(AX), R9
+	ADDQ        120(AX), R9
+	VMOVUPS.Z   (R9), K1, Z6
+	VMULPS      Z6, Z11, Z11
+
+scaled372:
+	CMPQ      80(AX), $0x00
+	JE        biased372
+	VMOVUPS.Z (SI), K1, Z6
+	VADDPS    Z6, Z11, Z11
 
 biased372:
 	CMPQ      88(AX), $0x00

@@ -34,10 +34,10 @@ type transformArgs struct {
 	cols                    int // elements that lie together: channels
 	dstStep, dstRow, dstCol int // from tile to tile, and within one
 	srcStep, srcRow, srcCol int
-	bias, add               unsafe.Pointer // nil, or as in Epilogue; of outputTransform, like relu, rows and width
+	bias, add               unsafe.Pointer // nil, or as in Epilogue; of outputTransform, like relu, rows, width and scale
 	relu                    uint64
 	rows, width             int // pixels of the image from the first one on
-	_                       int
+	scale                   unsafe.Pointer
 	half                    [winogradPoints * cacheLine]byte // tiles with one dimension done
 }
 
@@ -122,7 +122,7 @@ func newWinogradForm[T Float](c *conv[T], s *scratch[T]) winogradForm[T] {
 func (f *winogradForm[T]) recycle() {
 	recycleTile(f.tile)
 	t := f.transform
-	t.dst, t.src, t.bias, t.add = nil, nil, nil, nil
+	t.dst, t.src, t.scale, t.bias, t.add = nil, nil, nil, nil, nil
 	transformArgsFree.put(t)
 }
 
@@ -204,7 +204,10 @@ func (f *winogradForm[T]) result(r, at int) {
 	t.count, t.cols, t.rows, t.width = f.tileColumns(), f.OutC, min(winogradTile, f.OutH-y), f.OutW
 	t.dstStep, t.dstRow, t.dstCol = winogradTile*f.OutC*size, f.OutW*f.OutC*size, f.OutC*size
 	t.srcStep, t.srcRow, t.srcCol = f.OutC*size, winogradInput*f.out.stride*size, f.out.stride*size
-	t.bias, t.add, t.relu = nil, nil, 0
+	t.scale, t.bias, t.add, t.relu = nil, nil, nil, 0
+	if f.Scale != nil {
+		t.scale = unsafe.Pointer(&f.Scale[0])
+	}
 	if f.Bias != nil {
 		t.bias = unsafe.Pointer(&f.Bias[0])
 	}

@@ -84,6 +84,9 @@ func portableTransform[T Float](kind transform, t *transformArgs, i, c int) {
 
 // portablePixel applies the epilogue to a result.
 func portablePixel[T Float](t *transformArgs, v T, channel, at int) T {
+	if t.scale != nil {
+		v *= *(*T)(unsafe.Add(t.scale, channel))
+	}
 	if t.bias != nil {
 		v += *(*T)(unsafe.Add(t.bias, channel))
 	}

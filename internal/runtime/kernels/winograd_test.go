@@ -24,14 +24,14 @@ func drawTiled(t *rapid.T) Window {
 // winogradCase is a convolution with operands and the results to expect.
 type winogradCase struct {
 	Window
-	x, w, dy, bias, add []float32
+	x, w, dy, scale, bias, add []float32
 	y, dw               []float64
 }
 
 func newWinogradCase(g Window, seed uint64) *winogradCase {
 	r := newRand(seed)
 	v := func(n int) []float32 { return vector[float32](r, n) }
-	c := &winogradCase{Window: g, x: v(g.inSize()), w: v(g.weights()), dy: v(g.outSize()), bias: v(g.OutC), add: v(g.outSize()),
+	c := &winogradCase{Window: g, x: v(g.inSize()), w: v(g.weights()), dy: v(g.outSize()), bias: v(g.OutC), add: v(g.outSize()), scale: v(g.OutC),
 		y: make([]float64, g.outSize()), dw: make([]float64, g.weights())}
 	eachPair(g, func(out, in, tap int) {
 		for ic := range g.InC {
@@ -89,10 +89,10 @@ func (w *winogradCase) check(t rapid.TB) {
 	requireTiled(t, "filter gradient", w.Batch*w.OutH*w.OutW, w.filterGrad(), w.dw)
 	want := make([]float64, len(w.y))
 	for i, v := range w.y {
-		want[i] = max(0, v+float64(w.bias[i%w.OutC])+float64(w.add[i]))
+		want[i] = max(0, v*float64(w.scale[i%w.OutC])+float64(w.bias[i%w.OutC])+float64(w.add[i]))
 	}
-	e := Epilogue[float32]{Bias: w.bias, Add: w.add, Relu: true}
-	requireTiled(t, "packed, with bias, sum and relu", 9*w.InC, w.forward(PackFilter(w.Window, w.w), e), want)
+	e := Epilogue[float32]{Scale: w.scale, Bias: w.bias, Add: w.add, Relu: true}
+	requireTiled(t, "packed, with scale, bias, sum and relu", 9*w.InC, w.forward(PackFilter(w.Window, w.w), e), want)
 }
 
 func TestWinograd(t *testing.T) {

@@ -26,6 +26,7 @@ const (
 	offBias  = 104
 	offRelu  = 112
 	offStrip = 120
+	offScale = 128
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of up to 28 (12) rows and one vector for
@@ -285,9 +286,9 @@ func (t *tile) prefetchRow(c reg.GPVirtual) {
 	}
 }
 
-// finish scales the sums, adds what was there before and the bias, clips below zero and stores them.
+// finish multiplies the sums by alpha and by the scale, adds the bias and what was there before, clips below zero and stores them.
 func (t *tile) finish() {
-	l := newLabels("biased", "added", "clipped", "part", "stored", "scaled")
+	l := newLabels("biased", "added", "clipped", "part", "stored", "byAlpha", "scaled")
 	one := GP64()
 	MOVQ(U64(t.one()), one)
 	CMPQ(t.field(offAlpha), one)
@@ -296,18 +297,9 @@ func (t *tile) finish() {
 	t.broadcast(t.field(offAlpha), alpha)
 	t.each2(func(_, _ int, v reg.VecVirtual) { t.mul(alpha, v, v) })
 	Label(l[5])
-	bias, old := t.get(offBias), t.get(offOld)
-	row := t.get(offCRow)
-	TESTQ(bias, bias)
-	JZ(LabelRef(l[0]))
-	for i := range t.vectors {
-		b := t.vec()
-		t.load(Mem{Base: bias, Disp: i * t.width}, b, t.maskOf(i))
-		for r := range t.rows {
-			t.add(b, t.acc[r][i], t.acc[r][i])
-		}
-	}
-	Label(l[0])
+	t.byColumn(offScale, l[6], t.mul)
+	t.byColumn(offBias, l[0], t.add)
+	old, row := t.get(offOld), t.get(offCRow)
 	TESTQ(old, old)
 	JZ(LabelRef(l[1]))
 	t.each2(func(r, i int, v reg.VecVirtual) {
@@ -335,6 +327,21 @@ func (t *tile) finish() {
 	Label(l[3])
 	t.rowsOut(c, row, &t.last)
 	Label(l[4])
+}
+
+// byColumn applies op to every sum and the element of its column in the vector that the field points to, or nothing where it is nil.
+func (t *tile) byColumn(field int, done string, op func(...Op)) {
+	from := t.get(field)
+	TESTQ(from, from)
+	JZ(LabelRef(done))
+	for i := range t.vectors {
+		v := t.vec()
+		t.load(Mem{Base: from, Disp: i * t.width}, v, t.maskOf(i))
+		for r := range t.rows {
+			op(v, t.acc[r][i], t.acc[r][i])
+		}
+	}
+	Label(done)
 }
 
 // each2 calls f for every sum, row by row.

@@ -25,6 +25,7 @@ const (
 	offClip    = 96
 	offRows    = 104
 	offWidth   = 112
+	offScales  = 120
 	offHalf    = 128 // vectors of a tile with one dimension done
 )
 
@@ -232,7 +233,16 @@ func (e *tileEnd) put(j int, v reg.VecVirtual, at Mem) {
 		CMPQ(e.left, Imm(uint64(j)))
 		JLE(LabelRef(e.next))
 	}
-	l := newLabels("biased", "added", "clipped")
+	l := newLabels("biased", "added", "clipped", "scaled")
+	CMPQ(e.field(offScales), Imm(0))
+	JE(LabelRef(l[3]))
+	at2, factor := GP64(), e.vec()
+	MOVQ(e.bias, at2) // which has gone as far as the channel
+	SUBQ(e.field(offBiases), at2)
+	ADDQ(e.field(offScales), at2)
+	e.load(Mem{Base: at2}, factor, e.k)
+	e.mul(factor, v, v)
+	Label(l[3])
 	CMPQ(e.field(offBiases), Imm(0))
 	JE(LabelRef(l[0]))
 	x := e.vec()
