@@ -1,6 +1,10 @@
 package eager
 
-import "math"
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/imported/special"
+)
 
 // realSchur is the decomposition q·t·qᵀ of a square real matrix: t is upper triangular but for blocks of two rows, one for each pair of
 // complex eigenvalues, and q orthogonal. It is found by Francis's QR method with double shifts in the precision of the elements (Golub and
@@ -19,7 +23,7 @@ type realSchur[T float] struct {
 // realSchurOf decomposes a matrix, which it overwrites; false where it does not converge, as with numbers that are not finite, or has ended.
 func realSchurOf[T float](a []T, n int, ended func() bool) (s *realSchur[T], ok bool) {
 	s = &realSchur[T]{n: n, t: a, q: make([]T, n*n), ended: ended}
-	s.eps, s.least = T(epsilon[T]()), smallestNormal[T]()
+	s.eps, s.least = T(epsilon[T]()), special.SmallestNormal[T]()
 	for i := range n {
 		s.q[i*n+i] = 1
 	}
@@ -297,3 +301,5 @@ func (s *realSchur[T]) step(first, last int, sh shifts[T]) {
 		}
 	}
 }
+
+func absOf[T float](x T) T { return T(math.Abs(float64(x))) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/imported/special"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -30,7 +31,7 @@ func unaryTable() map[*ops.Def]maker {
 			all[op] = plain(withComplex(floats(mapped[float32](f), mapped[float64](f)), op).on(0))
 		}
 	}
-	all[ops.Erfinv] = special1(inverseErf[float32], inverseErf[float64])
+	all[ops.Erfinv] = special1(special.InverseErf[float32], special.InverseErf[float64])
 	all[ops.Round] = plain(numbers(mapped[float32](math.RoundToEven), mapped[float64](math.RoundToEven), nil, nil, pass, pass, nil, nil, nil, nil).on(0))
 	for _, op := range []*ops.Def{ops.Neg, ops.Abs, ops.Sign, ops.Square, ops.Relu, ops.Relu6, ops.Invert} {
 		all[op] = plain(withComplex(numbers(simple[float32](op), simple[float64](op), simple[int8](op), simple[int16](op),

@@ -1,4 +1,4 @@
-package eager
+package special
 
 import "math"
 
@@ -6,7 +6,7 @@ import "math"
 // result: TensorFlow rounds it in the precision of x.
 
 // asWave reports whether the expansions serve: their terms fall until the 2x-th.
-func asWave[T float](x T) bool { return x > 25 || x > 8 && single[T]() }
+func asWave[T Float](x T) bool { return x > 25 || x > 8 && single[T]() }
 
 // hankel returns the sums P and Q of DLMF 10.17.3.
 func hankel(order int, x float64) (p, q float64) {
@@ -33,7 +33,7 @@ func hankel(order int, x float64) (p, q float64) {
 }
 
 // wave returns the cosine and the sine of the phase of J and Y at x, times their amplitude.
-func wave[T float](order int, x T) (cos, sin float64) {
+func wave[T Float](order int, x T) (cos, sin float64) {
 	lag := (float64(order)/2 + 0.25) * math.Pi
 	p, q := hankel(order, float64(x))
 	amplitude := math.Sqrt(2/math.Pi) / math.Sqrt(float64(x))
@@ -46,7 +46,8 @@ func wave[T float](order int, x T) (cos, sin float64) {
 	return amplitude * (p*c - q*s), amplitude * (p*s + q*c)
 }
 
-func besselJ0[T float](x T) T {
+// BesselJ0 is the Bessel function of the first kind, order 0.
+func BesselJ0[T Float](x T) T {
 	if x = absOf(x); asWave(x) {
 		cos, _ := wave(0, x)
 		return T(cos)
@@ -54,7 +55,8 @@ func besselJ0[T float](x T) T {
 	return T(math.J0(float64(x)))
 }
 
-func besselJ1[T float](x T) T {
+// BesselJ1 is the Bessel function of the first kind, order 1.
+func BesselJ1[T Float](x T) T {
 	y := absOf(x)
 	v := T(math.J1(float64(y)))
 	if asWave(y) {
@@ -67,7 +69,8 @@ func besselJ1[T float](x T) T {
 	return v
 }
 
-func besselY0[T float](x T) T {
+// BesselY0 is the Bessel function of the second kind, order 0.
+func BesselY0[T Float](x T) T {
 	switch {
 	case x <= 0:
 		return T(math.Inf(-1))
@@ -78,8 +81,8 @@ func besselY0[T float](x T) T {
 	return T(math.Y0(float64(x)))
 }
 
-// besselY1 is NaN at 0 in float32, as TensorFlow has it.
-func besselY1[T float](x T) T {
+// BesselY1 is the Bessel function of the second kind, order 1. It is NaN at 0 in float32, as TensorFlow has it.
+func BesselY1[T Float](x T) T {
 	switch {
 	case x == 0 && single[T]():
 		return T(math.NaN())

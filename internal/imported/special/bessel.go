@@ -1,4 +1,4 @@
-package eager
+package special
 
 import "math"
 
@@ -73,33 +73,46 @@ func besselKe(order int, x float64) float64 {
 
 // besselKeNear0 is besselKe for an x so small that the first terms of its series are enough (DLMF 10.31.1 and 10.31.2).
 func besselKeNear0(order int, x float64) float64 {
-	log := math.Log(x) - math.Ln2 + 0.57721566490153286060651209008240243 // Euler's constant
+	log := math.Log(x) - math.Ln2 + eulerGamma
 	if order == 0 {
 		return math.Exp(x) * -log
 	}
 	return math.Exp(x) * (1/x + x/2*(log-0.5))
 }
 
-// besselI0 and the functions that follow are Bessel functions by TensorFlow's names: I and K are modified ones, and an e stands for a factor
-// exp(-|x|) or exp(x) that keeps them from growing or falling.
-func besselI0[T float](x T) T  { return besselI(0, x) }
-func besselI0e[T float](x T) T { return T(besselIe(0, float64(x))) }
-func besselI1[T float](x T) T  { return besselI(1, x) }
-func besselI1e[T float](x T) T { return T(besselIe(1, float64(x))) }
-func besselK0[T float](x T) T  { return besselK(0, x, false) }
-func besselK0e[T float](x T) T { return besselK(0, x, true) }
-func besselK1[T float](x T) T  { return besselK(1, x, false) }
-func besselK1e[T float](x T) T { return besselK(1, x, true) }
+// BesselI0 is the modified Bessel function of the first kind, order 0.
+func BesselI0[T Float](x T) T { return besselI(0, x) }
+
+// BesselI0e is BesselI0 times exp(-|x|).
+func BesselI0e[T Float](x T) T { return T(besselIe(0, float64(x))) }
+
+// BesselI1 is the modified Bessel function of the first kind, order 1.
+func BesselI1[T Float](x T) T { return besselI(1, x) }
+
+// BesselI1e is BesselI1 times exp(-|x|).
+func BesselI1e[T Float](x T) T { return T(besselIe(1, float64(x))) }
+
+// BesselK0 is the modified Bessel function of the second kind, order 0.
+func BesselK0[T Float](x T) T { return besselK(0, x, false) }
+
+// BesselK0e is BesselK0 times exp(x).
+func BesselK0e[T Float](x T) T { return besselK(0, x, true) }
+
+// BesselK1 is the modified Bessel function of the second kind, order 1.
+func BesselK1[T Float](x T) T { return besselK(1, x, false) }
+
+// BesselK1e is BesselK1 times exp(x).
+func BesselK1e[T Float](x T) T { return besselK(1, x, true) }
 
 // besselI is the modified Bessel function of the first kind. It is infinite where the exponential function is.
-func besselI[T float](order int, x T) T {
+func besselI[T Float](order int, x T) T {
 	return T(besselIe(order, float64(x))) * expOf(absOf(x))
 }
 
 // besselK is the modified Bessel function of the second kind: infinite at 0 and, as TensorFlow has it, below. Where half of x is no normal number
 // TensorFlow takes that for 0.
-func besselK[T float](order int, x T, scaled bool) T {
-	switch least := smallestNormal[T](); {
+func besselK[T Float](order int, x T, scaled bool) T {
+	switch least := SmallestNormal[T](); {
 	case x <= 0 || x < 2*least && order == 0:
 		return T(math.Inf(1))
 	case x < 2*least:

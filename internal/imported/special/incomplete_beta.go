@@ -1,15 +1,9 @@
-package eager
+package special
 
-import (
-	"fmt"
-	"math"
-	"slices"
+import "math"
 
-	"github.com/goestimator/goestimator/tensor"
-)
-
-// betainc is the regularized incomplete beta function.
-func betainc[T float](a, b, x T) T {
+// IncompleteBeta is the regularized incomplete beta function I(a, b) at x.
+func IncompleteBeta[T Float](a, b, x T) T {
 	switch {
 	case a <= 0 || b <= 0:
 		return T(math.NaN())
@@ -20,15 +14,15 @@ func betainc[T float](a, b, x T) T {
 	case x < 0 || x > 1:
 		return T(math.NaN())
 	case !single[T]():
-		return T(betainc64(float64(a), float64(b), float64(x)))
+		return T(beta64(float64(a), float64(b), float64(x)))
 	case a <= 1: // from the parameter above, DLMF 8.17.20
-		t := T(a*logOf(x)) + T(b*log1pOf(-x)) + lgammaOf(a+b) - lgammaOf(a+1) - lgammaOf(b)
-		return T(betainc32(float32(a)+1, float32(b), float32(x))) + expOf(t)
+		t := T(a*logOf(x)) + T(b*log1pOf(-x)) + Lgamma(a+b) - Lgamma(a+1) - Lgamma(b)
+		return T(beta32(float32(a)+1, float32(b), float32(x))) + expOf(t)
 	}
-	return T(betainc32(float32(a), float32(b), float32(x)))
+	return T(beta32(float32(a), float32(b), float32(x)))
 }
 
-func betainc64(a, b, x float64) float64 {
+func beta64(a, b, x float64) float64 {
 	if b*x <= 1 && x <= 0.95 {
 		return betaSeries64(a, b, x)
 	}
@@ -48,13 +42,13 @@ func betainc64(a, b, x float64) float64 {
 	return 1 - t
 }
 
-// betaByFraction64 is betainc by the continued fraction that converges better; rest is 1-x.
+// betaByFraction64 is IncompleteBeta by the continued fraction that converges better; rest is 1-x.
 func betaByFraction64(a, b, x, rest float64) float64 {
 	w := betaFraction(a, b, x, true)
 	if !(x*(a+b-2)-(a-1) < 0) {
 		w = betaFraction(a, b, x, false) / rest
 	}
-	y := float64(a*math.Log(x)) + (float64(b*math.Log(rest)) + lgammaOf(a+b) - lgammaOf(a) - lgammaOf(b))
+	y := float64(a*math.Log(x)) + (float64(b*math.Log(rest)) + Lgamma(a+b) - Lgamma(a) - Lgamma(b))
 	return math.Exp(y + math.Log(w/a))
 }
 
@@ -72,11 +66,11 @@ func betaSeries64(a, b, x float64) float64 {
 		sum += v
 	}
 	sum += first + 1/a
-	return math.Exp(lgammaOf(a+b) - lgammaOf(a) - lgammaOf(b) + float64(a*math.Log(x)) + math.Log(sum))
+	return math.Exp(Lgamma(a+b) - Lgamma(a) - Lgamma(b) + float64(a*math.Log(x)) + math.Log(sum))
 }
 
-// betainc32 is betainc for an a above 1.
-func betainc32(a, b, x float32) float32 {
+// beta32 is IncompleteBeta for an a above 1.
+func beta32(a, b, x float32) float32 {
 	rest := 1 - x
 	if x > a/(a+b) {
 		return 1 - betaByFraction32(b, a, rest, x)
@@ -84,7 +78,7 @@ func betainc32(a, b, x float32) float32 {
 	return betaByFraction32(a, b, x, rest)
 }
 
-// betaByFraction32 is betainc by what converges best; rest is 1-x.
+// betaByFraction32 is IncompleteBeta by what converges best; rest is 1-x.
 func betaByFraction32(a, b, x, rest float32) float32 {
 	if b > 10 && absOf(b*x/a) < 0.3 {
 		return betaSeries32(a, b, x)
@@ -95,15 +89,15 @@ func betaByFraction32(a, b, x, rest float32) float32 {
 	} else {
 		w, t = betaFraction(a, b, x, false), (b-1)*logOf(rest)
 	}
-	t += float32(a*logOf(x)) + lgammaOf(a+b) - lgammaOf(a) - lgammaOf(b)
+	t += float32(a*logOf(x)) + Lgamma(a+b) - Lgamma(a) - Lgamma(b)
 	return expOf(t + logOf(w/a))
 }
 
 // betaSeries32 is a series in x/(1-x) that ends where b is an integer.
 func betaSeries32(a, b, x float32) float32 {
 	y := float32(a*logOf(x)) + float32((b-1)*log1pOf(-x)) - logOf(a)
-	y -= lgammaOf(a) + lgammaOf(b)
-	y += lgammaOf(a + b)
+	y -= Lgamma(a) + Lgamma(b)
+	y += Lgamma(a + b)
 	ratio := x / (1 - x)
 	term, sum := float32(1), float32(0)
 	for n := 0; n < mostTerms; n++ {
@@ -121,7 +115,7 @@ func betaSeries32(a, b, x float32) float32 {
 }
 
 // betaFraction is one of two continued fractions, in x (DLMF 8.17.22) or in x/(1-x), by the recurrence of its convergents.
-func betaFraction[T float](a, b, x T, below bool) T {
+func betaFraction[T Float](a, b, x T, below bool) T {
 	rounds, near, value := 300, 3*unit[T](), T(1)
 	largest := T(1) / (2 * unit[T]())
 	if single[T]() {
@@ -157,36 +151,4 @@ func betaFraction[T float](a, b, x T, below bool) T {
 		}
 	}
 	return value
-}
-
-// betaincEach takes three inputs of one shape; scalars stand for all elements.
-func betaincEach[T float](c call) error {
-	if err := sameType(c.in); err != nil {
-		return err
-	}
-	var shape []int
-	for i := range c.in {
-		own := c.t(i).Shape
-		if len(own) > 0 && shape != nil && !slices.Equal(own, shape) {
-			return fmt.Errorf("Shapes of a, b and x are inconsistent: %s and %s", shapeText(shape), shapeText(own))
-		}
-		if len(own) > 0 {
-			shape = own
-		}
-	}
-	dst, err := outputOf[T](c, 0, shape...)
-	if err != nil {
-		return err
-	}
-	at := func(k, i int) T {
-		v := tensor.Values[T](c.t(k))
-		return v[min(i, len(v)-1)]
-	}
-	for i := range dst {
-		if i%1024 == 0 && c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
-		dst[i] = betainc(at(0, i), at(1, i), at(2, i))
-	}
-	return nil
 }

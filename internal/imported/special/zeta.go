@@ -1,9 +1,9 @@
-package eager
+package special
 
 import "math"
 
-// zeta is the Hurwitz zeta function, by Euler and Maclaurin's sum after nine terms. Poles are where Cephes has them.
-func zeta[T float](x, q T) T {
+// Zeta is the Hurwitz zeta function Σ (q+k)^-x over k from 0 on, by Euler and Maclaurin's sum after nine terms. Poles are where Cephes has them.
+func Zeta[T Float](x, q T) T {
 	whole := floorOf(x) == x
 	even := whole && (x >= 1<<63 || math.Mod(float64(x), 2) == 0)
 	switch {
@@ -39,7 +39,7 @@ func zeta[T float](x, q T) T {
 }
 
 // zetaTail adds the terms of Bernoulli's numbers to a sum whose last term is q^-x.
-func zetaTail[T float](sum, x, q, last T) T {
+func zetaTail[T Float](sum, x, q, last T) T {
 	factor, n := T(1), T(0)
 	for _, b := range bernoulliOver {
 		factor *= x + n
@@ -59,12 +59,12 @@ func zetaTail[T float](sum, x, q, last T) T {
 // farBelow is where the terms with negative bases are no longer added one by one: there can be more than anybody waits for.
 const farBelow = -1000
 
-// zetaBelow is zeta for a q below 0 that is no integer, and an integer x: the terms with negative bases are the difference of two sums.
+// zetaBelow is Zeta for a q below 0 that is no integer, and an integer x: the terms with negative bases are the difference of two sums.
 func zetaBelow(x, q float64) float64 {
 	n := math.Ceil(-q)
-	above := zeta(x, q+n)
+	above := Zeta(x, q+n)
 	least := -q - (n - 1) // the smallest size of a base below 0
-	below := zeta(x, least) - zeta(x, least+n)
+	below := Zeta(x, least) - Zeta(x, least+n)
 	if math.Mod(x, 2) != 0 {
 		below = -below
 	}
@@ -75,17 +75,17 @@ func zetaBelow(x, q float64) float64 {
 var bernoulliOver = [...]float64{1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000, 1. / 74724249600, -3617. / 10670622842880000,
 	43867. / 5109094217170944000, -174611. / 802857662698291200000, 854513. / 155112100433309859840000, -236364091. / 1693824136731743669452800000}
 
-// polygamma is the n-th derivative of digamma.
-func polygamma[T float](n, x T) T {
+// Polygamma is the n-th derivative of Digamma at x, NaN where n is no natural number.
+func Polygamma[T Float](n, x T) T {
 	switch {
 	case n < 0 || floorOf(n) != n:
 		return T(math.NaN())
 	case n == 0:
-		return digamma(x)
+		return Digamma(x)
 	}
-	factor := expOf(lgammaOf(n + 1))
+	factor := expOf(Lgamma(n + 1))
 	if math.Mod(float64(n+1), 2) == 1 { // not where n is infinite
 		factor = -factor
 	}
-	return factor * zeta(n+1, x)
+	return factor * Zeta(n+1, x)
 }

@@ -1,4 +1,4 @@
-package eager
+package special
 
 import "math"
 
@@ -22,12 +22,17 @@ func (p gammaPart) terms(single bool) int {
 	return 500
 }
 
-func igamma[T float](a, x T) T      { return lowerGamma(gammaValue, a, x) }
-func igammaSlope[T float](a, x T) T { return lowerGamma(gammaSlope, a, x) }
-func gammaDraw[T float](a, x T) T   { return lowerGamma(gammaSample, a, x) }
+// LowerGamma is the lower regularized incomplete gamma function P(a, x).
+func LowerGamma[T Float](a, x T) T { return lowerGamma(gammaValue, a, x) }
+
+// LowerGammaSlope is the derivative of LowerGamma by a.
+func LowerGammaSlope[T Float](a, x T) T { return lowerGamma(gammaSlope, a, x) }
+
+// GammaSampleSlope is the derivative of a sample x of the gamma distribution by its parameter a.
+func GammaSampleSlope[T Float](a, x T) T { return lowerGamma(gammaSample, a, x) }
 
 // lowerGamma is the lower regularized incomplete gamma function, or a derivative of it.
-func lowerGamma[T float](p gammaPart, a, x T) T {
+func lowerGamma[T Float](p gammaPart, a, x T) T {
 	switch {
 	case x == 0:
 		return 0
@@ -41,8 +46,8 @@ func lowerGamma[T float](p gammaPart, a, x T) T {
 	return gammaSeries(p, a, x)
 }
 
-// igammac is the upper regularized incomplete gamma function.
-func igammac[T float](a, x T) T {
+// UpperGamma is the upper regularized incomplete gamma function Q(a, x).
+func UpperGamma[T Float](a, x T) T {
 	switch {
 	case !(x >= 0) || !(a > 0):
 		return T(math.NaN())
@@ -53,8 +58,8 @@ func igammac[T float](a, x T) T {
 }
 
 // gammaScale is x^a·exp(-x)/Γ(a), 0 where that is too small or nothing.
-func gammaScale[T float](a, x T) T {
-	exponent := T(a*logOf(x)) - x - lgammaOf(a)
+func gammaScale[T Float](a, x T) T {
+	exponent := T(a*logOf(x)) - x - Lgamma(a)
 	lowest := -math.Log(math.MaxFloat64)
 	if single[T]() {
 		lowest = -math.Log(math.MaxFloat32)
@@ -66,7 +71,7 @@ func gammaScale[T float](a, x T) T {
 }
 
 // gammaSeries is the power series, DLMF 8.11.4, with its derivative by a.
-func gammaSeries[T float](p gammaPart, a, x T) T {
+func gammaSeries[T Float](p gammaPart, a, x T) T {
 	scale := gammaScale(a, x)
 	if scale == 0 {
 		return 0
@@ -88,7 +93,7 @@ func gammaSeries[T float](p gammaPart, a, x T) T {
 	if p == gammaValue {
 		return sum * scale
 	}
-	growth := logOf(x) - digamma(a+1)
+	growth := logOf(x) - Digamma(a+1)
 	if p == gammaSlope {
 		return T(sum*T(scale*growth)) + T(slopes*scale)
 	}
@@ -96,7 +101,7 @@ func gammaSeries[T float](p gammaPart, a, x T) T {
 }
 
 // convergent is a numerator or a denominator of a continued fraction, with its derivative.
-type convergent[T float] struct{ value, slope T }
+type convergent[T Float] struct{ value, slope T }
 
 // next follows the last two by the recurrence w = v·z - u·y·n, where z and y grow as a falls.
 func (v convergent[T]) next(u convergent[T], z, y, n T) convergent[T] {
@@ -107,7 +112,7 @@ func (v convergent[T]) next(u convergent[T], z, y, n T) convergent[T] {
 func (v convergent[T]) times(f T) convergent[T] { return convergent[T]{v.value * f, v.slope * f} }
 
 // gammaFraction is the continued fraction, DLMF 8.9.2, by the recurrence of its convergents, with its derivative by a.
-func gammaFraction[T float](p gammaPart, a, x T) T {
+func gammaFraction[T Float](p gammaPart, a, x T) T {
 	if math.IsInf(float64(x), 1) {
 		return 0
 	}
@@ -142,7 +147,7 @@ func gammaFraction[T float](p gammaPart, a, x T) T {
 			p0, p1, q0, q1 = p0.times(1/largest), p1.times(1/largest), q0.times(1/largest), q1.times(1/largest)
 		}
 	}
-	growth := logOf(x) - digamma(a)
+	growth := logOf(x) - Digamma(a)
 	switch p {
 	case gammaValue:
 		return value * scale

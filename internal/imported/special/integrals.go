@@ -1,54 +1,11 @@
-package eager
+package special
 
-import (
-	"math"
+import "math"
 
-	"github.com/goestimator/goestimator/internal/compiler/ops"
-	"github.com/goestimator/goestimator/tensor"
-)
-
-// integralOps are functions of one number that are integrals, computed in float64.
-var integralOps = map[*ops.Def]maker{
-	ops.Dawsn:      widened1(dawson),
-	ops.Expint:     special1(largeNaN[float32](exponentialIntegral[float32]), largeNaN[float64](exponentialIntegral[float64])),
-	ops.FresnelCos: special1(fresnelCos[float32], fresnelCos[float64]),
-	ops.FresnelSin: special1(fresnelSin[float32], fresnelSin[float64]),
-	ops.Spence:     special1(largeNaN[float32](spence), largeNaN[float64](spence)),
-}
-
-// widened1 makes a maker of a kernel on single numbers that computes in float64.
-func widened1(f func(x float64) float64) maker {
-	return special1(func(x float32) float32 { return float32(f(float64(x))) }, f)
-}
-
-// largeNaN is f, and NaN of numbers whose reciprocal is no normal number: TensorFlow takes that for 0.
-func largeNaN[T float](f func(x float64) float64) func(x T) T {
-	return func(x T) T {
-		if 1/x < smallestNormal[T]() && x > 0 {
-			return T(math.NaN())
-		}
-		return T(f(float64(x)))
-	}
-}
-
-func each1[T float](f func(T) T) kernel {
-	return func(c call) error {
-		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
-		if err != nil {
-			return err
-		}
-		for i, v := range tensor.Values[T](c.t(0)) {
-			if i%1024 == 0 && c.ctx.Err() != nil {
-				return c.ctx.Err()
-			}
-			dst[i] = f(v)
-		}
-		return nil
-	}
-}
-
-// dawson is exp(-x²)·∫₀ˣ exp(t²) dt: Rybicki's sum over a grid of odd steps, exponentially exact (Computers in Physics 3, 1989); the series
+// Dawson is exp(-x²)·∫₀ˣ exp(t²) dt: Rybicki's sum over a grid of odd steps, exponentially exact (Computers in Physics 3, 1989); the series
 // near 0.
+func Dawson[T Float](x T) T { return T(dawson(float64(x))) }
+
 func dawson(x float64) float64 {
 	switch a := math.Abs(x); {
 	case x != x:
@@ -79,9 +36,19 @@ func dawson(x float64) float64 {
 	return sum / math.Sqrt(math.Pi)
 }
 
-// exponentialIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
+// ExpIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
 // TensorFlow has none for numbers below 0, nor for infinity. It is infinite where the exponential function of T is.
-func exponentialIntegral[T float](x float64) float64 {
+func ExpIntegral[T Float](x T) T {
+	if tooLarge(x) {
+		return T(math.NaN())
+	}
+	return T(expIntegral[T](float64(x)))
+}
+
+// tooLarge reports whether the reciprocal of x is no normal number: TensorFlow takes that for 0, and the result is NaN.
+func tooLarge[T Float](x T) bool { return x > 0 && 1/x < SmallestNormal[T]() }
+
+func expIntegral[T Float](x float64) float64 {
 	switch {
 	case x < 0 || x != x || math.IsInf(x, 1):
 		return math.NaN()
@@ -105,12 +72,15 @@ func exponentialIntegral[T float](x float64) float64 {
 
 const eulerGamma = 0.57721566490153286060651209008240243
 
-func fresnelCos[T float](x T) T { _, c := fresnel(x); return c }
-func fresnelSin[T float](x T) T { s, _ := fresnel(x); return s }
+// FresnelCos is the integral of cos(πt²/2) from 0 to x.
+func FresnelCos[T Float](x T) T { _, c := fresnel(x); return c }
+
+// FresnelSin is the integral of sin(πt²/2) from 0 to x.
+func FresnelSin[T Float](x T) T { s, _ := fresnel(x); return s }
 
 // fresnel are the integrals of sin(πt²/2) and cos(πt²/2) from 0 to x: power series (DLMF 7.6.4 and 7.6.6), and for large numbers the
 // auxiliary functions' asymptotic ones (7.12.2 and 7.12.3), whose phase is rounded in the precision of x.
-func fresnel[T float](x T) (s, c T) {
+func fresnel[T Float](x T) (s, c T) {
 	const limit = 36974 // where TensorFlow takes the waves for nothing
 	a := float64(absOf(x))
 	var s64, c64 float64
@@ -168,7 +138,14 @@ func fresnelTail(x float64) (f, g float64) {
 	return f / (math.Pi * x), g / (math.Pi * x * y)
 }
 
-// spence is -∫ ln(t)/(t-1) dt from 1 to x, the dilogarithm of 1-x.
+// Spence is -∫ ln(t)/(t-1) dt from 1 to x, the dilogarithm of 1-x.
+func Spence[T Float](x T) T {
+	if tooLarge(x) {
+		return T(math.NaN())
+	}
+	return T(spence(float64(x)))
+}
+
 func spence(x float64) float64 {
 	const sixth = math.Pi * math.Pi / 6
 	switch {

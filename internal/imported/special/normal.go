@@ -1,9 +1,9 @@
-package eager
+package special
 
 import "math"
 
-// quantile is the inverse of the normal distribution.
-func quantile[T float](p T) T {
+// NormalQuantile is the inverse of the normal distribution at p from 0 to 1.
+func NormalQuantile[T Float](p T) T {
 	if p < 0 {
 		return T(math.NaN())
 	}
@@ -11,7 +11,7 @@ func quantile[T float](p T) T {
 		return T(lowQuantile(float64(p)))
 	}
 	if p > 0.75 && p < 1 { // 1-p is rounded in the precision of p
-		return -quantile(1 - p)
+		return -NormalQuantile(1 - p)
 	}
 	if p == 0.5 {
 		return 0
@@ -19,10 +19,10 @@ func quantile[T float](p T) T {
 	return T(math.Sqrt2 * math.Erfinv(2*float64(p)-1))
 }
 
-// inverseErf is the inverse of the error function, by way of (1+x)/2, which loses what is far below 1.
-func inverseErf[T float](x T) T { return quantile((x+1)/2) * T(math.Sqrt2/2) }
+// InverseErf is the inverse of the error function, by way of (1+x)/2, which loses what is far below 1.
+func InverseErf[T Float](x T) T { return NormalQuantile((x+1)/2) * T(math.Sqrt2/2) }
 
-// lowQuantile is quantile of a small p, which 2p-1 would lose: a rational approximation (M. Abramowitz and I. Stegun, 26.2.22) that steps
+// lowQuantile is NormalQuantile of a small p, which 2p-1 would lose: a rational approximation (M. Abramowitz and I. Stegun, 26.2.22) that steps
 // by Halley's method make exact.
 func lowQuantile(p float64) float64 {
 	t := math.Sqrt(-2 * math.Log(p))
