@@ -123,7 +123,7 @@ func (p *remotePredictions) schedule(ctx context.Context, part Tensors) error {
 	return err
 }
 
-// leave waits for what was scheduled ahead. An error of it is that of the next Schedule, Join or Done.
+// leave waits for what was scheduled ahead. The next Schedule, Join or Done returns its error.
 func (p *remotePredictions) leave(ctx context.Context, err error) error {
 	for _, a := range p.ahead {
 		_, _ = a.value.Fetch(ctx)

@@ -19,7 +19,7 @@ var (
 	ErrDiffer = strategies.ErrDiffer
 	// ErrEnded is wrapped where another task has ended the training: by Restore, and by training functions.
 	ErrEnded = strategies.ErrEnded
-	// ErrInterrupted is wrapped by errors of training functions whose context, or that of
+	// ErrInterrupted is wrapped by errors of training functions whose context, or the context of
 	// another task in lock step, has ended. The steps made so far are whole: they can be saved.
 	ErrInterrupted = strategies.ErrInterrupted
 	// ErrServersLost is wrapped by errors of a Coordinator whose functions found the

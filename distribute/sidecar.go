@@ -18,7 +18,7 @@ import (
 type Sidecar struct {
 	// Evaluate is called with the variables of each new checkpoint. Evaluation.Run is such a function.
 	Evaluate func(ctx context.Context) (EvalResult, error)
-	// Name is that of the events: in model_dir/eval_<Name>, or in model_dir/eval.
+	// Name is the name of the events: in model_dir/eval_<Name>, or in model_dir/eval.
 	Name string
 	// LastStep ends it with the evaluation of that step or a later one; 0: it ends when the chief has closed its Strategy.
 	LastStep int64

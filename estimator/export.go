@@ -77,7 +77,7 @@ func ExportSequenceLength(steps int) ExportOption {
 	return func(o *exportOptions) { o.steps = steps }
 }
 
-// ExportModes adds the graphs of Train or Eval to that of Predict, with the tags "train" and "eval".
+// ExportModes adds the graphs of Train or Eval to the graph of Predict, with the tags "train" and "eval".
 // Their serving input needs labels among its columns; ServingColumns returns these for the modes. Labels
 // and weights of steps are fed padded to the length of ExportSequenceLength.
 //

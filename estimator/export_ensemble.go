@@ -9,9 +9,9 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// ExportEnsemble writes the newest checkpoints of models of one kind, such as those of the folds of a cross-validation, as one
-// SavedModel to a new folder of base, as ExportSavedModel does one model. Its signatures are those of each model, and answer with the
-// means of what the models predict; class_ids and the classes that they name are those of the greatest mean probability. Outputs that
+// ExportEnsemble writes the newest checkpoints of models of one kind, such as the folds of a cross-validation, as one
+// SavedModel to a new folder of base, as ExportSavedModel does one model. It has the signatures of each model, which answer with the
+// means of what the models predict; class_ids and classes name the class of the greatest mean probability. Outputs that
 // are neither numbers with a fraction nor such classes are an error. Options but ExportModes and ExportCheckpoint have their meaning;
 // these two are errors.
 func ExportEnsemble(ctx context.Context, models []*Estimator, base string, serving ServingInput, opts ...ExportOption) (dir string, err error) {

@@ -17,7 +17,7 @@ const exportStateFile = "exporter.json"
 type exportState struct {
 	Dir  string `json:"dir,omitempty"` // the newest export, "" for none
 	Step int64  `json:"step"`          // of it; -1 for none
-	// Restored says that its weights are those of the best evaluation, in place of the step's own.
+	// Restored says that it has the weights of the best evaluation, in place of the step's own.
 	Restored bool     `json:"restored,omitempty"`
 	Best     *float64 `json:"best,omitempty"` // the value of its metric
 	Rule     string   `json:"rule,omitempty"` // how the metric was chosen, such as "lowest loss"

@@ -16,7 +16,7 @@ func (e *Estimator) localStrategy() distribute.Config {
 	return c
 }
 
-// inferenceStrategy is the strategy of evaluation and prediction in this process: that of training, with its replicas here, or
+// inferenceStrategy is the strategy of evaluation and prediction in this process: the strategy of training, with its replicas here, or
 // RunConfig's eval_distribute.
 func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
 	var own runconfig.Strategy

@@ -84,7 +84,7 @@ func (l *Loop) Fetch(names ...string) error {
 	return l.t.session.prepare()
 }
 
-// Value returns a tensor of the last step, that of this task's first replica:
+// Value returns a tensor of the last step of this task's first replica:
 // "loss", "learning_rate", or one that Fetch asked for before the step. It is
 // valid until the next step begins.
 func (l *Loop) Value(name string) (*tensor.Tensor, error) {

@@ -87,8 +87,8 @@ func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
 	return mc.optimizer
 }
 
-// OptimizerOr returns the optimizer of WithOptimizer, or without one the model_fn's default,
-// which that of WithDefaultOptimizer does not replace.
+// OptimizerOr returns the optimizer of WithOptimizer, or without one the model_fn's default;
+// WithDefaultOptimizer does not replace it.
 func (mc *ModelContext) OptimizerOr(def *optimizers.Optimizer) *optimizers.Optimizer {
 	if o := mc.Optimizer(); o != nil && !mc.optional {
 		return o

@@ -126,7 +126,7 @@ func (h *plateau) observe(name string, res EvalResult) error {
 	return h.count(res.GlobalStep, v)
 }
 
-// count follows the steps of tf.keras.callbacks.ReduceLROnPlateau. Values are those of events, in single precision.
+// count follows the steps of tf.keras.callbacks.ReduceLROnPlateau. Values are in single precision, as in events.
 func (h *plateau) count(step int64, value float64) error {
 	s, p := &h.state, h.schedule
 	if step <= s.Seen {

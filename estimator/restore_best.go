@@ -16,7 +16,7 @@ import (
 
 // RestoreBest lets a training end with the weights of its best evaluation, as restore_best_weights of Keras'
 // EarlyStopping does: the model's variables and their averages. The optimizer's slots, the global step and the
-// input's position stay those of the last step.
+// input's position stay as they are after the last step.
 type RestoreBest struct {
 	Metric         string
 	HigherIsBetter bool

@@ -12,7 +12,7 @@ import (
 )
 
 // TextModel is a network that continues texts of tokens one by one, with a cache of what it computed of the tokens before:
-// networks.GPT is one. Its variables are those of the network that the model_fn trains.
+// networks.GPT is one. It has the variables of the network that the model_fn trains.
 type TextModel interface {
 	// TextSize returns the number of tokens and of the positions of the longest text.
 	TextSize() (vocabulary, context int)

@@ -52,7 +52,7 @@ func (v trainingView) InputWait() time.Duration { return v.saves.input.waited }
 // StepTimes are the times of the loop's parts.
 func (v trainingView) StepTimes() hooks.StepTimes { return v.times }
 
-// InputSteps are those of the input, as its meter has them.
+// InputSteps are the steps of the input, as its meter has them.
 func (v trainingView) InputSteps() []inputs.StepTime { return v.saves.input.meter.Steps() }
 
 // SkippedUpdates reads the counts of the optimizer.

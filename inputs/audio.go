@@ -25,9 +25,9 @@ type Audio struct {
 	// SampleRate is the samples a second, to which sounds of another rate are changed by linear interpolation;
 	// 0: the rate of the first sound, which all must have.
 	SampleRate int
-	// Samples of each channel: shorter sounds end in zeros, longer ones are cut. 0: those of the first sound, which all must have.
+	// Samples of each channel: shorter sounds end in zeros, longer ones are cut. 0: as many as the first sound has; the others must have as many.
 	Samples int
-	// Channels of a sound; 0: those of the first one. One channel is the mean of a file's; that of a file of one is repeated.
+	// Channels of a sound; 0: those of the first one. Where it is 1, it is the mean of a file's channels; a file's only channel is repeated.
 	Channels int
 	// Unlabeled leaves out the labels; the files may then lie in the folder itself.
 	Unlabeled bool
@@ -69,7 +69,7 @@ func AudioFolder(dir string, o Audio) (Indexed, error) {
 type audioFolder struct {
 	Audio
 	folder    *imageFolder
-	fixed     bool // the length is that of the first
+	fixed     bool // the length is the first sound's
 	fixedRate bool
 }
 

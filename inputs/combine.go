@@ -34,7 +34,7 @@ func combined(step string, inputs []Dataset) *node {
 	return n
 }
 
-// alike is combined of data sets of one schema, whose rows become those of one data set.
+// alike combines data sets of one schema, whose rows become the rows of one data set.
 func alike(step string, inputs []Dataset) *node {
 	n := combined(step, inputs)
 	for i, in := range n.several {

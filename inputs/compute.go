@@ -43,7 +43,7 @@ func Where(condition Expression) Transform {
 type Computed struct {
 	Name       string
 	Expression Expression
-	// DType is the type of the column. Invalid, the zero value: that of the column whose place it takes where both are numbers or both are text;
+	// DType is the type of the column. Invalid, the zero value: the type of the column that it replaces where both are numbers or both are text;
 	// else float32 for numbers, string and bool. A number that a type of whole numbers does not hold is an error.
 	DType tensor.DType
 }

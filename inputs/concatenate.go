@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Concatenate returns the rows of the first data set, then those of the second, and so on, as tf.data's concatenate. All have the
+// Concatenate returns the rows of the first data set, then the rows of the second, and so on, as tf.data's concatenate. All have the
 // same columns. The result has random access where all inputs have it.
 func Concatenate(inputs ...Dataset) Dataset {
 	d := alike("concatenate", inputs)

@@ -48,8 +48,8 @@ type FlightSpec struct {
 	TimeoutSecs float64 `yaml:"timeout_secs,omitempty"`
 }
 
-// FromFlight returns the rows that an Arrow Flight service gives, those of its endpoints one after the other. It asks once for the columns,
-// and again in each pass. Columns in o choose among those of the service and say role, type, default and vocabulary, as for files.
+// FromFlight returns the rows that an Arrow Flight service gives, endpoint by endpoint. It asks once for the columns,
+// and again in each pass. Columns in o choose among the service's columns and say role, type, default and vocabulary, as for files.
 //
 // Nobody knows whether a service gives the same rows again: o.Resume says what a restored position means.
 func FromFlight(ctx context.Context, spec FlightSpec, o StreamOptions) (Dataset, error) {

@@ -20,7 +20,7 @@ const FileOrder = "file_order"
 type Folding struct {
 	// Folds is their number, at least 2.
 	Folds int
-	// Stratify is a column of classes. The rows of each class take turns among the folds, those of the next class beginning with
+	// Stratify is a column of classes. The rows of each class are dealt to the folds in turn, and the next class goes on with
 	// the next fold, so that each fold has the shares of classes of the whole.
 	Stratify string
 	// Group is a column whose equal values stay in one fold. The groups take turns among the folds in the order in which they
@@ -51,7 +51,7 @@ func (f Folding) Keep(fold int, heldOut bool) Transform {
 	}
 }
 
-// Number appends a column of int64: the fold that holds out each row, -1 for those of the first block by time, which none does.
+// Number appends a column of int64: the fold that holds out each row, -1 for rows of the first block by time, which no fold holds out.
 func (f Folding) Number(name string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FromRows returns the rows of a query's result, from where they stand. Columns in o choose among those of the query and say role, type,
+// FromRows returns the rows of a query's result, from where they stand. Columns in o choose among the query's columns and say role, type,
 // default and vocabulary, as for files; without them all are read in the types that the driver reports: integers as
 // int64, other numbers as float64, text, bytes and times (2006-01-02T15:04:05Z) as strings.
 //

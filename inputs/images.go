@@ -109,7 +109,7 @@ type imageFolder struct {
 	suffixes []string // of the files
 	files    []string
 	labels   []int64
-	fixed    bool                        // the size is that of the first image
+	fixed    bool                        // the size is the first image's
 	decode   func(i int) ([]byte, error) // returns the bytes of a row's column
 }
 
@@ -158,7 +158,7 @@ func (f *imageFolder) add(dir string, label int64) error {
 	return nil
 }
 
-// sizeOfFirst sets the size of all to that of the first image, with Damaged the first one that can be decoded.
+// sizeOfFirst gives all the size of the first image, with Damaged of the first one that can be decoded.
 func (f *imageFolder) sizeOfFirst() error {
 	var damaged error
 	for _, name := range f.files {
@@ -244,7 +244,7 @@ func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	}), nil
 }
 
-// gather decodes images, several at a time. The error is that of the first row that fails.
+// gather decodes images, several at a time. The error is the error of the first row that fails.
 func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.Record, error) {
 	size := n.schema.columns[0].Size() * n.schema.columns[0].DType.Size()
 	mem := memoryOf(ctx, n.mem)

@@ -9,7 +9,7 @@ import (
 )
 
 // Interleave takes block rows in turn of each of cycle data sets that are open at a time; where one ends, the next one takes its place
-// when it would be its turn again. The order is that of tf.data's interleave. All have the same columns.
+// when it would be its turn again. The order is the same as with tf.data's interleave. All have the same columns.
 func Interleave(cycle, block int, inputs ...Dataset) Dataset {
 	d := alike(fmt.Sprintf("interleave[%d,%d]", cycle, block), inputs)
 	if d.err == nil && (cycle <= 0 || block <= 0) {

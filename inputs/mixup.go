@@ -20,8 +20,8 @@ type Mixing struct {
 	// CutMix is the alpha of Yun et al., "CutMix" (2019): a box of the image, 1 - lambda of its area, comes from the other image, and labels are
 	// mixed by the share that it has. 0: none. Where both are set, each batch takes one of them, at even odds.
 	CutMix float64
-	// Classes is the number of classes of labels that are class ids: those of 2 classes become the probability of the second, float32; those of
-	// more a float32 for each class. Labels that are floats are mixed as they are, and need none.
+	// Classes is the number of classes of labels that are class ids: of 2 classes, an id becomes the probability of the second, float32; of
+	// more, a float32 for each class. Labels that are floats are mixed as they are, and need none.
 	Classes int
 	Seed    int64 // decides partners and shares, with the epoch and the row
 }

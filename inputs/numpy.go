@@ -22,7 +22,7 @@ import (
 )
 
 // NPY returns arrays of NumPy's files as columns of one table: each file is a column, the first dimension of all is the row. Columns in o
-// are those of the files, in their order; without them a column has the name of its file, without the extension. Where o leaves out
+// belong to the files, in their order; without them a column has the name of its file, without the extension. Where o leaves out
 // labels, their files may be left out, too.
 //
 // Rows are read from the files by number, as they are asked for, so that o.Damaged leaves out none; Open does. An array of more than one dimension in Fortran's order, or in a packed file, is read into memory.
@@ -99,7 +99,7 @@ func openNPY(f seekable) (*npz.Array, error) {
 // NPZ returns the arrays of NumPy's archives as columns: each array is a column, and its first dimension is the row. The rows of several
 // archives follow one another. Columns in o choose among the arrays; without them all are read.
 //
-// Rows of arrays that are stored are read by number, as they are asked for. Arrays of numpy.savez_compressed, and those of more than one
+// Rows of arrays that are stored are read by number, as they are asked for. Arrays of numpy.savez_compressed, and arrays of more than one
 // dimension in Fortran's order, are read into memory.
 func NPZ(files []string, o ArrowOptions) (Indexed, error) {
 	return arraysOfNPZ(context.Background(), files, o)

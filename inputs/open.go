@@ -80,7 +80,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	return out, adopt(out).err
 }
 
-// cached reports whether a shuffle keeps the rows in memory: those of small files as they are. Steps may make many more of them, or others
+// cached reports whether a shuffle keeps the rows in memory: it does so with small files that are taken as they are. Steps may make many more of them, or others
 // in each epoch; images are decoded when they are read, and glyphs need not end.
 func (s Spec) cached(ctx context.Context, files []string) bool {
 	return !s.live() && len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes

@@ -4,8 +4,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// rowBytes returns how many bytes the values of a record take: of a part of a record those of its rows alone. Parts add up to the
-// whole. Validity is not counted.
+// rowBytes returns how many bytes the values of a record take. A part of a record takes the bytes of its own rows, so that parts add up to
+// the whole. Validity is not counted.
 func rowBytes(rec arrow.Record) int64 {
 	n := int64(0)
 	for i := range int(rec.NumCols()) {

@@ -35,7 +35,7 @@ func (s Spec) EachInput(f func(Spec) Spec) Spec {
 	return f(s)
 }
 
-// AllColumns returns the columns of the input, or those of the inputs that it is made of.
+// AllColumns returns the columns of the input, or of the inputs that it is made of.
 func (s Spec) AllColumns() []ColumnSpec {
 	all := s.Columns
 	for _, in := range s.Inputs() {

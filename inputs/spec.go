@@ -30,25 +30,25 @@ type Spec struct {
 	Images string `yaml:"images,omitempty"`
 	// idx: file of the labels. Not needed to predict.
 	Labels string `yaml:"labels,omitempty"`
-	// images, audio: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take those of train.input.
+	// images, audio: the names of the classes' folders, in the order of their labels; predictions have them, too. Default: all folders, sorted; eval.input and predict.input take the classes of train.input.
 	Classes []string `yaml:"classes,omitempty"`
 	// Folder of this machine, relative to the working directory, where parts of objects are kept for later passes and runs. Empty: none.
 	Cache string `yaml:"cache,omitempty"`
 	// MiB of that folder. What was not used for the longest time is dropped first. 0: 10240.
 	CacheMB int `yaml:"cache_mb,omitempty"`
-	// images: height and width to which all are resized. Default: those of the first, which all must have.
+	// images: height and width to which all are resized. Default: the size of the first, which all must have.
 	ImageSize []int `yaml:"image_size,omitempty"`
-	// images: 1 (grey) or 3; 0: 3. audio: channels of a sound; 0: those of the first.
+	// images: 1 (grey) or 3; 0: 3. audio: channels of a sound; 0: as many as the first has.
 	Channels int `yaml:"channels,omitempty"`
-	// audio: samples of each channel; shorter sounds end in zeros, longer ones are cut. 0: those of the first, which all must have.
+	// audio: samples of each channel; shorter sounds end in zeros, longer ones are cut. 0: as many as the first has, which all must have.
 	Samples int `yaml:"samples,omitempty"`
-	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: those of the first, which all must have.
+	// audio: samples a second, to which sounds of another rate are changed by linear interpolation. 0: the rate of the first, which all must have.
 	SampleRate int `yaml:"sample_rate,omitempty"`
 	// What is done about a row that cannot be read: fail, or skip, which leaves it out and counts it (csv, jsonl, parquet, arrow, tfrecord, sql, flight, npy, npz; images and audio, which are all decoded once before). A file that is cut short is an error always. Default fail.
 	OnError string `yaml:"on_error,omitempty"`
 	// on_error skip: how many rows may be left out; one more is an error. 0: any number.
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
-	// How a job goes on from a checkpoint where rows come only once, as those of standard input, or may differ each time, as those of sql and flight: error fails; skip leaves out as many rows as were read, since they come again; restart goes on with the rows that come. Default error.
+	// How a job goes on from a checkpoint where rows come only once, as from standard input, or may differ each time, as from sql and flight: error fails; skip leaves out as many rows as were read, since they come again; restart goes on with the rows that come. Default error.
 	Resume string `yaml:"resume,omitempty"`
 	// The columns, in the order of the file (csv) or of the files (npy), or a choice of those in it (parquet, arrow, jsonl, tfrecord, npz).
 	Columns []ColumnSpec `yaml:"columns,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// structTag is the key of the tags of struct fields, whose form is that of encoding/json's.
+// structTag is the key of the tags of struct fields, which have the form of encoding/json's.
 const structTag = "input"
 
 // structField is a field of a struct, as a column.

@@ -47,7 +47,7 @@ type TransformSpec struct {
 	Dir string `yaml:"dir,omitempty"`
 	// filter: the condition of rows that stay. compute: the column's value. In the syntax of Go, of columns by their names: age > 18 && town != "Bern", log1p(price / rooms), year(date).
 	Expression string `yaml:"expression,omitempty"`
-	// cast, compute, decode_raw: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too; decode_raw: no bool. compute, default: that of the column whose place it takes, else float32, string or bool.
+	// cast, compute, decode_raw: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too; decode_raw: no bool. compute, default: the type of the column that it replaces, else float32, string or bool.
 	DType string `yaml:"dtype,omitempty"`
 	// decode_raw, decode_image: the shape of a value; of an image height, width and channels, 1 or 3, and it is resized to that.
 	Shape []int `yaml:"shape,omitempty"`
@@ -55,7 +55,7 @@ type TransformSpec struct {
 	Params map[string]any `yaml:"params,omitempty"`
 }
 
-// A TransformFunc makes a registered transform of its params; seed is that of its place in the input.
+// A TransformFunc makes a registered transform of its params; seed belongs to its place in the input.
 type TransformFunc func(params map[string]any, seed int64) (Transform, error)
 
 // transformKind is a kind of step: the keys that it needs, and those that it takes besides.

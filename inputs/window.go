@@ -20,9 +20,9 @@ var noValidity = []*memory.Buffer{nil}
 // Windows says what Window makes of a stream of rows.
 type Windows struct {
 	Size   int  // rows of a window
-	Shift  int  // rows from the start of a window to that of the next; 0: Size
+	Shift  int  // rows from the start of a window to the start of the next; 0: Size
 	Stride int  // rows from one row of a window to the next; 0: 1
-	Last   bool // labels and weights are those of the last row; else they have all rows, too
+	Last   bool // labels and weights are the last row's; else they have all rows, too
 }
 
 // Window makes a row of each run of Size rows, for models of sequences: a column of shape s becomes one of shape [Size s...]. It
@@ -45,7 +45,7 @@ func Window(w Windows) Transform {
 		}
 		d := up.derive(fmt.Sprintf("window(%d,%d,%d,%t)", w.Size, w.Shift, w.Stride, w.Last), nil)
 		d.schema, d.batch = schema, 0
-		d.up, d.several = nil, []*node{up} // rows are no longer those of a file
+		d.up, d.several = nil, []*node{up} // rows are no longer a file's rows
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {

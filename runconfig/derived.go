@@ -64,7 +64,7 @@ func (c RunConfig) DeviceFilters() []string {
 // Service returns the service entry of TF_CONFIG; nil: none.
 func (c RunConfig) Service() map[string]any { return maps.Clone(c.tf.service) }
 
-// Environment returns that of TF_CONFIG, default cloud. In google no in-process
+// Environment returns the environment of TF_CONFIG, default cloud. In google no in-process
 // server is started.
 func (c RunConfig) Environment() string { return c.tf.environment }
 

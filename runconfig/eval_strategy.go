@@ -5,7 +5,7 @@ import "github.com/goestimator/goestimator/runconfig/violation"
 // noStrategy is the name of the strategy where none was chosen.
 const noStrategy = "default"
 
-// evalStrategy is the strategy of evaluation: what was set, or that of training where it has distributed_eval.
+// evalStrategy is the strategy of evaluation: what was set, or the strategy of training where it has distributed_eval.
 func (s settings) evalStrategy() Strategy {
 	if s.evalDistribute.Name == noStrategy && s.trainDistribute.DistributedEval {
 		return s.trainDistribute

@@ -61,7 +61,7 @@ func newSettings(spec Spec) settings {
 type Option func(*settings)
 
 // ModelDir sets the folder of checkpoints and events. It must not be empty, and
-// must be that of TF_CONFIG where that names one.
+// must be TF_CONFIG's where that names one.
 func ModelDir(dir string) Option {
 	return func(s *settings) { s.modelDir, s.modelDirGiven = dir, true }
 }

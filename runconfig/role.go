@@ -47,7 +47,7 @@ func placeOwnPS(tf *tfConfig) {
 	}
 }
 
-// localRole is that of a process without a cluster.
+// localRole is the role of a process without a cluster.
 func localRole(tf tfConfig, vs *violation.List) role {
 	if tf.taskType != "" && tf.taskType != Worker {
 		vs.Add("TF_CONFIG.task.type", tf.taskType, `if "cluster" is not set in TF_CONFIG, task type must be worker`)

@@ -109,7 +109,7 @@ func (c RunConfig) LogStepCountSteps() int { return c.s.LogStepCountSteps }
 func (c RunConfig) TrainDistribute() Strategy { return c.s.trainDistribute }
 
 // EvalDistribute returns the strategy of evaluation: what the option of that name has
-// set, or that of training where it has distributed_eval.
+// set, or the strategy of training where it has distributed_eval.
 func (c RunConfig) EvalDistribute() Strategy { return c.s.evalStrategy() }
 
 // DeviceFn returns the function that chooses devices; nil: none.

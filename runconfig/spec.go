@@ -95,7 +95,7 @@ func DefaultSpec() Spec {
 
 // FromSpec returns the configuration of the task that a TF_CONFIG describes, as
 // [FromTFConfig] does, with the values of a spec; options win over them. A model_dir
-// option wins over that of TF_CONFIG.
+// option wins over TF_CONFIG's.
 func FromSpec(spec Spec, tfConfig string, opts ...Option) (RunConfig, error) {
 	vs := &violation.List{}
 	s := newSettings(spec)

@@ -2,7 +2,7 @@ package tensor
 
 import "fmt"
 
-// DType is an element type. Its numbers are those of TensorFlow's DataType enum
+// DType is an element type. It has the numbers of TensorFlow's DataType enum
 // (tensorflow/core/framework/types.proto), so that conversion is the identity.
 type DType int32
 

@@ -38,7 +38,7 @@ func (o options) checkClassWeights(n int) error {
 	return nil
 }
 
-// weighed returns the weights of examples in the loss: in training times those of their classes. labels are ids, [batch, 1].
+// weighed returns the weights of examples in the loss, in training times the weights of their classes. labels are ids, [batch, 1].
 func (b base) weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.Node {
 	if b.classWeights == nil || !mc.Training() || mc.Failed() {
 		return weights
@@ -55,8 +55,8 @@ func (b base) weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.No
 	return ops.Mul(mc, weights, each)
 }
 
-// Weighed returns the weights of examples, [batch, 1] or nil for none, times those of their classes where the head has
-// them and mc trains. labels are those of LabelsOf.
+// Weighed returns the weights of examples, [batch, 1] or nil for none, times the weights of their classes where the head has
+// them and mc trains. labels come from LabelsOf.
 func Weighed(mc *estimator.ModelContext, h Head, labels, weights *G.Node) *G.Node {
 	w, ok := h.(interface {
 		weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.Node

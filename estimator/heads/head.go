@@ -66,7 +66,7 @@ func (b base) Name() string { return b.name }
 // LogitsDimension is the number of logits per example.
 func (b base) LogitsDimension() int { return b.dimension }
 
-// LossReduction is that of WithLossReduction.
+// LossReduction is what WithLossReduction has set.
 func (b base) LossReduction() losses.Reduction { return b.reduction }
 
 // checkLogits reports wrong options and logits of another shape than [batch, dimension].

@@ -13,7 +13,7 @@ import (
 type labelScale struct{ mean, std float64 }
 
 // WithLabelScale says that the logits of a regression stand for (label - mean) / std: a network learns labels of any size by the
-// usual learning rates. Predictions, rmse and mae are in the unit of the labels, the losses in that of the logits.
+// usual learning rates. Predictions, rmse and mae are in the unit of the labels, the losses in the unit of the logits.
 // std is finite and above 0.
 func WithLabelScale(mean, std float64) Option {
 	return Option{"label_scale", func(o *options) { o.scale = &labelScale{mean, std} }}

@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A NamedMetric is a metric that evaluations have besides those of the head.
+// A NamedMetric is a metric that evaluations have besides the head's own.
 type NamedMetric struct {
 	Kind   string          // as metrics.New takes it
 	Name   string          // in results and events; "": the kind
@@ -26,8 +26,8 @@ func (m NamedMetric) key() string {
 }
 
 // WithMetrics adds metrics to evaluations. Heads of two classes and of labels take metrics of probabilities (f1, precision, ...),
-// heads of classes those of class ids (f1_macro, confusion_matrix, iou, ...), of more than two classes those of scores
-// (top_k, perplexity), heads of labels averages of F1 scores, and regressions metrics of numbers (r2, mape, ...).
+// heads of classes take metrics of class ids (f1_macro, confusion_matrix, iou, ...), and with more than two classes metrics of scores
+// (top_k, perplexity). Heads of labels take averages of F1 scores, and regressions metrics of numbers (r2, mape, ...).
 func WithMetrics(ms ...NamedMetric) Option {
 	return Option{"metrics", func(o *options) { o.metrics = slices.Clone(ms) }}
 }

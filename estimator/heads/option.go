@@ -78,7 +78,7 @@ func WithClassNames(names ...string) Option {
 }
 
 // WithLossReduction says how the losses of examples become one. Default
-// losses.SumOverBatchSize; losses.Sum is that of tf.compat.v1's canned estimators.
+// losses.SumOverBatchSize; tf.compat.v1's canned estimators take losses.Sum.
 func WithLossReduction(r losses.Reduction) Option {
 	return Option{"loss_reduction", func(o *options) { o.reduction = r }}
 }

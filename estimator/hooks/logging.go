@@ -49,7 +49,7 @@ func (h *Logging) Structured() *Logging {
 	return h
 }
 
-// Priority is that of writers.
+// Priority is the writers'.
 func (h *Logging) Priority() int { return PriorityWrite }
 
 // Begin asks for the tensors and, in training, for the learning rate.

@@ -53,7 +53,7 @@ var (
 // NewNaN returns a guard that fails.
 func NewNaN(tensor string) *NaN { return &NaN{Tensor: tensor, FailOnNaN: true} }
 
-// Priority is that of guards: nothing is written of a step that failed.
+// Priority is the guards': nothing is written of a step that failed.
 func (h *NaN) Priority() int { return PriorityGuard }
 
 // Begin asks for the tensor.

@@ -37,7 +37,7 @@ var (
 // NewSkippedUpdates returns a hook that logs to log.
 func NewSkippedUpdates(log *slog.Logger) *SkippedUpdates { return &SkippedUpdates{log: log, total: -1} }
 
-// Priority is that of writers.
+// Priority is the writers'.
 func (h *SkippedUpdates) Priority() int { return PriorityWrite }
 
 // Reads is false: the count stays.

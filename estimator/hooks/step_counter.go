@@ -27,7 +27,7 @@ func NewStepCounter(every int64) *StepCounter {
 	return &StepCounter{timer: NewTimer(Every{Steps: every}), waits: dataWait{now: time.Now}}
 }
 
-// Priority is that of writers.
+// Priority is the writers'.
 func (h *StepCounter) Priority() int { return PriorityWrite }
 
 // AfterCreateSession begins to measure.

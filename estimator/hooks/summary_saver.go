@@ -28,7 +28,7 @@ func NewSummarySaver(every int64) *SummarySaver {
 	return &SummarySaver{timer: NewTimer(Every{Steps: every})}
 }
 
-// Priority is that of writers.
+// Priority is the writers'.
 func (h *SummarySaver) Priority() int { return PriorityWrite }
 
 // Begin asks for everything that will be written.

@@ -18,7 +18,7 @@ type Trace struct {
 }
 
 // BeginTrace begins the trace of the step that comes next. The time since the
-// end of the step before is shown as that of input and hooks.
+// end of the step before is shown as the time of input and hooks.
 func BeginTrace(r Run, last time.Time) *Trace {
 	t := &Trace{before: map[string]time.Duration{}}
 	for _, n := range nodeTimes(r) {

@@ -43,7 +43,7 @@ func NewWorkerSteps(log *slog.Logger, every int64) *WorkerSteps {
 	return &WorkerSteps{log: log, timer: NewTimer(Every{Steps: every})}
 }
 
-// Priority is that of writers.
+// Priority is the writers'.
 func (h *WorkerSteps) Priority() int { return PriorityWrite }
 
 // Tensorless marks that steps are only timed.

@@ -53,8 +53,8 @@ type AdaptedColumn struct {
 }
 
 // Adapt computes what declared columns take from data, in one pass over a finite data set, which should be the
-// training data. Memory is bounded: numbers are summarised by quantile sketches of an error of 0.001, values of which there
-// are more than a million kinds, or 256 MiB, are counted approximately, and medians are those of at most 64 numbers an example. Means and deviations (of the whole data set) leave missing and
+// training data. Memory is bounded: numbers are summarised by quantile sketches of an error of 0.001,
+// values of more than a million kinds or 256 MiB are counted approximately, and medians look at 64 numbers of an example at most. Means and deviations (of the whole data set) leave missing and
 // infinite numbers out; a column without numbers has the mean 0, one that never changes the deviation 1.
 func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error) {
 	stats, err := statisticsFor(specs, ds.Schema())

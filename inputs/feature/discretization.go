@@ -51,8 +51,8 @@ func (l *Discretization) call(c *cells, at func(int, error) error) (result, erro
 	return l.Mode.encode(ids, c, len(l.Boundaries)+1), nil
 }
 
-// Adapt sets the boundaries to those of bins of about equally many numbers of a finite data set, by Keras' summary
-// of them: numbers of each record are sorted and every epsilon-th part of them is kept. epsilon 0 means Keras' 0.01. Fewer
+// Adapt sets boundaries that divide the numbers of a finite data set into bins of about equal size, by Keras' summary:
+// the numbers of each record are sorted and every epsilon-th part of them is kept. epsilon 0 means Keras' 0.01. Fewer
 // boundaries come out where numbers repeat.
 func (l *Discretization) Adapt(ctx context.Context, ds inputs.Dataset, column string, bins int, epsilon float64) error {
 	if epsilon == 0 {

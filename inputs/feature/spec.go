@@ -26,7 +26,7 @@ import (
 //	weighted           of, weight_key
 //	indicator          of
 //	embedding          of, dimension, combiner, stddev, max_norm, frozen, checkpoint, tensor
-//	shared_embeddings  columns and those of embedding; table
+//	shared_embeddings  columns and the params of embedding; table
 type Spec struct {
 	// What other columns and the model call the column. Empty: TensorFlow's name, which is the key, followed by _bucketized, _embedding and so on. Columns of shared_embeddings always go by TensorFlow's.
 	Name string `yaml:"name,omitempty" json:"name"`
@@ -66,7 +66,7 @@ type Spec struct {
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
 	// Values in the order of their ids; integers are written in decimal.
 	Vocabulary []string `yaml:"vocabulary,omitempty" json:"vocabulary"`
-	// The vocabulary is that of the training data, the most frequent values first.
+	// The vocabulary comes from the training data, the most frequent values first.
 	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
 	// Values that occur less often in the training data are left out of an adapted vocabulary.
 	MinCount int `yaml:"min_count,omitempty" json:"min_count"`
@@ -104,7 +104,7 @@ type Spec struct {
 
 // NormalizeSpec is what a numeric column does to its numbers, in the order of the keys.
 type NormalizeSpec struct {
-	// Mean and std are those of the training data.
+	// Mean and std come from the training data.
 	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
 	// Divisor. 0: none.
 	Scale float64 `yaml:"scale,omitempty" json:"scale"`

@@ -16,7 +16,7 @@ import (
 //
 // A text is standardized, split into tokens, and these are joined to n-grams. In the mode int the tokens of a row are ids,
 // a list as long as the row has tokens or, with Length, exactly so many: 0 fills up, 1 is a token outside the vocabulary, and
-// entries follow. In the modes multi_hot, count and tf_idf a row is a vector, whose place 0 is that of tokens outside the vocabulary.
+// entries follow. In the modes multi_hot, count and tf_idf a row is a vector, whose place 0 stands for tokens outside the vocabulary.
 type TextVectorization struct {
 	Standardize Standardize
 	Split       Split
@@ -198,7 +198,7 @@ func (l *TextVectorization) weigh(counts []float32) {
 	counts[0] *= float32(mean)
 }
 
-// tokens are those of a text, n-grams of each length after those of the one before.
+// tokens are the tokens of a text; n-grams of each length come after the shorter ones.
 func (l *TextVectorization) tokens(text string) []string {
 	words := l.words(l.clean(text))
 	if len(l.NGrams) == 0 {

@@ -17,7 +17,7 @@ type Heads struct {
 	KeyDim    int     // of each head's queries and keys
 	ValueDim  int     // of each head's values; 0: KeyDim
 	KVHeads   int     // of keys and values, a divisor of NumHeads; 0: NumHeads; 1 is multi-query attention
-	OutputDim int     // of the result; 0: that of the query
+	OutputDim int     // of the result; 0: the query's
 	Dropout   float64 // share of the weights that training drops
 	NoBias    bool    // Keras' use_bias is the opposite
 	Rotary    float64 // base of rotary positions of queries and keys, as 10000; 0: none
@@ -34,7 +34,7 @@ type Heads struct {
 
 // MultiHeadAttention lets each query of x [batch, queries, features] read from memory
 // [batch, keys, features], which may be x itself, by several heads (Vaswani et al.
-// 2017): [batch, queries, features]. Variables are those of Keras' layer: query, key,
+// 2017): [batch, queries, features]. It has the variables of Keras' layer: query, key,
 // value [features, heads, dim] and attention_output [heads, dim, features]. Memory
 // that training needs is linear in the lengths: see ops.Attention. A query that sees no key gets the
 // bias of the output alone, where Keras gives it the mean of all values.

@@ -8,7 +8,7 @@ import (
 )
 
 // Cache holds the keys and values of a self-attention, so that a text is continued by one position at a time
-// (Heads.Cache). Without a Position, MultiHeadAttention sets Keys and Values to those of all positions of its input. With one,
+// (Heads.Cache). Without a Position, MultiHeadAttention sets Keys and Values for all positions of its input. With one,
 // its input is the one position, whose keys and values it writes into the others; it then sees positions 0..Position.
 type Cache struct {
 	Keys, Values *G.Node // [batch, context, heads, dim]

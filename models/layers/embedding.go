@@ -34,7 +34,7 @@ func EmbeddingTable(c models.Context, rows, width int, w Weights) (table *G.Node
 }
 
 // Tokens looks integer ids of any shape up in a table: shape ids + [width]. Its
-// gradient is dense, as that of TokenLogits.
+// gradient is dense, as for TokenLogits.
 func Tokens(c models.Context, table, ids *G.Node) *G.Node { return ops.GatherAxis(c, table, ids, 0) }
 
 // TokenLogits is x [..., width] times each row of a table: [..., rows].

@@ -11,7 +11,7 @@ import (
 )
 
 // GPT is a language model: each position of a text predicts the next token (Radford et al. 2019). Positions are
-// learned, and the embedding of tokens is that of the result, too.
+// learned, and the result is computed with the embedding of the tokens.
 type GPT struct {
 	Vocabulary int // ids are 0..Vocabulary-1
 	Context    int // positions, the longest text
@@ -79,7 +79,7 @@ func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
 }
 
 // gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context
-// (0: as long as the feature), and those of newBlocks but mlp_ratio.
+// (0: as long as the feature), and all of newBlocks' but mlp_ratio.
 func gpt(p *Params) Network {
 	g := GPT{Context: p.Int("context", 0, 0), Layers: p.Int("layers", 4, 1), Heads: p.Int("heads", 4, 1), Width: p.Int("width", 128, 1), Dropout: p.Rate("dropout", 0.1),
 		Recompute: p.Bool("recompute", false)}

@@ -7,8 +7,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// textCNN is convolutions of several sizes over the steps of a text, and the maximum of each filter (Kim 2014). Its feature is as
-// that of transformer_classifier. Parameters: vocabulary (256), padding (-1), width of embeddings (64), sizes (3, 4, 5), filters
+// textCNN is convolutions of several sizes over the steps of a text, and the maximum of each filter (Kim 2014). It takes the same feature as
+// transformer_classifier. Parameters: vocabulary (256), padding (-1), width of embeddings (64), sizes (3, 4, 5), filters
 // of each size (64) and dropout (0.5).
 func textCNN(p *Params) Network {
 	s := newSequence(p)

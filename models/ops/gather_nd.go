@@ -39,7 +39,7 @@ func ScatterNd(c models.Context, indices, updates, like *G.Node) *G.Node {
 // TensorScatterUpdate returns x with each part of updates at the place that indices
 // [..., depth] (int32 or int64) name in the first depth dimensions; updates have the
 // shape indices[:-1] + x[depth:]. Of updates of one place the last stays. No gradient
-// flows to replaced parts of x, and to each update that of its place, as in TensorFlow.
+// flows to replaced parts of x; each update gets the gradient of its place, as in TensorFlow.
 func TensorScatterUpdate(c models.Context, x, indices, updates *G.Node) *G.Node {
 	const name = "TensorScatterUpdate"
 	if !fitParts(c, name, indices, updates, x) {

@@ -32,8 +32,8 @@ func RandomUniformIn(c models.Context, x *G.Node, low, high float64) *G.Node {
 
 // RandomNormal returns numbers of a normal distribution, of x's type and shape, as
 // tf.random.normal does; RandomUniform says what they depend on. No gradient flows
-// to x: of numbers with a mean and a deviation that are learned, the gradient is
-// that of mean + deviation·RandomNormal(c, mean, 0, 1).
+// to x: for numbers with a mean and a deviation that are learned, write
+// mean + deviation·RandomNormal(c, mean, 0, 1).
 func RandomNormal(c models.Context, x *G.Node, mean, stddev float64) *G.Node {
 	return normal(c, "RandomNormal", "StatelessRandomNormalV2", x, mean, stddev)
 }

@@ -68,7 +68,7 @@ func Split(c models.Context, x *G.Node, n, along int) []*G.Node {
 	return SplitSizes(c, x, slices.Repeat([]int{s[k] / n}, n), k)
 }
 
-// SplitSizes divides x along a dimension into parts of the given sizes, whose sum is that of the dimension.
+// SplitSizes divides x along a dimension into parts of the given sizes, which sum to its size.
 func SplitSizes(c models.Context, x *G.Node, sizes []int, along int) []*G.Node {
 	if !ready(c, "Split", x) {
 		return nil

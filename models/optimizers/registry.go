@@ -20,7 +20,7 @@ type registered struct {
 
 // rules holds the rules. Defaults are TensorFlow's; where a V1 optimizer has no
 // default learning rate, the Keras optimizer's is used. amsgrad, adamax, nadam, lion and adadelta are Keras' rules,
-// lamb that of TensorFlow Addons.
+// lamb is TensorFlow Addons'.
 var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {

@@ -21,7 +21,7 @@ type Rule struct {
 	Flattened []int `yaml:"flattened,omitempty"`
 	// Order of the tensor's dimensions that makes the variable's, as NumPy's transpose, instead of a layout.
 	Transpose []int `yaml:"transpose,omitempty"`
-	// Leave the variables at their initial values, as those of a new output layer.
+	// Leave the variables at their initial values, as for a new output layer.
 	Skip bool `yaml:"skip,omitempty"`
 }
 

@@ -19,8 +19,8 @@ type Generation struct {
 // DefaultPart is how many bytes Generate asks for in a call.
 const DefaultPart = 16
 
-// Generate streams a text: each call writes a part, with all that is there already for its prompt. The parts are those of the
-// text that one call would give, where the model has positions for it; it may be longer than that, too. The server keeps nothing between
+// Generate streams a text: each call writes a part, with all that is there already for its prompt. Together the parts are the
+// text that one call would give, where the model has positions for it; the text may be longer than that, too. The server keeps nothing between
 // the calls. A model's signature is generate where m names none.
 func (c *Client) Generate(ctx context.Context, m Model, g Generation) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
