@@ -128,19 +128,22 @@ func (d *Damaged) empty(files string) error {
 	return fmt.Errorf("%w: no row of %s can be read, the first: %w", ErrEmpty, files, d.First())
 }
 
+// skip is the value of on_error that leaves rows out.
+const skip = "skip"
+
 // damaged returns what on_error says.
 func (s Spec) damaged(ic Context) *Damaged {
-	if s.OnError != "skip" {
+	if s.OnError != skip {
 		return nil
 	}
 	return &Damaged{Max: s.MaxErrors, Total: ic.Damaged}
 }
 
 func (s Spec) validateDamaged(vs *violation.List) {
-	vs.OneOf("on_error", s.OnError, "", "fail", "skip")
-	vs.Require(s.OnError != "skip" || slices.Contains(skipping, s.Format) || !slices.Contains(Formats(), s.Format), "on_error", s.OnError, "expected it for the formats "+strings.Join(skipping, ", "))
+	vs.OneOf("on_error", s.OnError, "", "fail", skip)
+	vs.Require(s.OnError != skip || slices.Contains(skipping, s.Format) || !slices.Contains(Formats(), s.Format), "on_error", s.OnError, "expected it for the formats "+strings.Join(skipping, ", "))
 	vs.Require(s.MaxErrors >= 0, "max_errors", s.MaxErrors, "expected > 0, or 0 for any number")
-	vs.Require(s.MaxErrors == 0 || s.OnError == "skip", "max_errors", s.MaxErrors, "expected none without on_error: skip")
+	vs.Require(s.MaxErrors == 0 || s.OnError == skip, "max_errors", s.MaxErrors, "expected none without on_error: skip")
 }
 
 // skipping are the formats that leave out damaged rows.

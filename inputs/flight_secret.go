@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // credentials are what the connections are secured with.
@@ -24,7 +25,7 @@ func (f FlightSpec) credentials() (credentials.TransportCredentials, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName}
 	if f.CAFile != "" {
-		text, err := os.ReadFile(filepath.Clean(f.CAFile))
+		text, err := atomicfile.ReadSmall(f.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("flight.ca_file: %w", err)
 		}
@@ -70,7 +71,7 @@ func (f FlightSpec) headers() (flightSecrets, error) {
 		}
 	case f.HeadersFile != "":
 		s.from, key = f.HeadersFile, "flight.headers_file"
-		b, err := os.ReadFile(filepath.Clean(f.HeadersFile))
+		b, err := atomicfile.ReadSmall(f.HeadersFile)
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", key, err)
 		}

@@ -35,6 +35,9 @@ func (s Spec) EachInput(f func(Spec) Spec) Spec {
 	return f(s)
 }
 
+// Skips reports whether the input, or one that it is made of, leaves out rows that cannot be read.
+func (s Spec) Skips() bool { return s.OnError == skip || slices.ContainsFunc(s.Inputs(), Spec.Skips) }
+
 // AllColumns returns the columns of the input, or of the inputs that it is made of.
 func (s Spec) AllColumns() []ColumnSpec {
 	all := s.Columns
@@ -89,7 +92,9 @@ func (s Spec) validateSeveral(vs *violation.List) {
 		vs.Require(len(in) == 0 || s.Format == name, name, fmt.Sprintf("%d inputs", len(in)), "expected none: the input's format is "+s.Format)
 		vs.Require(len(in) > 0 || s.Format != name, name, nil, "expected a list of inputs")
 		for i, part := range in {
-			part.validatePart(vs, name+"["+strconv.Itoa(i)+"]")
+			at := name + "[" + strconv.Itoa(i) + "]"
+			part.validatePart(vs, at)
+			vs.Require(name != "zip" || len(in) < 2 || !part.Skips(), at+".on_error", skip, "expected none: a row that one input of zip leaves out would put its later rows beside other rows than theirs")
 		}
 	}
 	combined := len(s.Inputs()) > 0

@@ -197,3 +197,23 @@ func TestEndOfSeveral(t *testing.T) {
 		}
 	}
 }
+
+// A row that one part of a zip leaves out would shift its others: it is refused, also as predict.on_error asks for it.
+func TestZipSkipsNoRows(t *testing.T) {
+	dir := t.TempDir()
+	idFiles(t, dir, "a", 0, 1, 3)
+	idFiles(t, dir, "b", 10, 1, 3)
+	const a = `{format: csv, files: [DIR/a0.csv], columns: [{name: id, dtype: int64, role: label}]}`
+	const x = `{format: csv, files: [DIR/b0.csv], columns: [{name: x, dtype: int64}], on_error: skip}`
+	for text, want := range map[string]string{
+		`zip: [` + a + `, ` + x + `]`:             "zip[1].on_error",
+		`zip: [{concat: [` + x + `]}, ` + a + `]`: "zip[0].on_error",
+		`zip: [` + x + `]`:                        "",
+		`concat: [` + x + `, ` + x + `]`:          "",
+	} {
+		_, err := Open(t.Context(), specOf(t, dir, text), Context{Mode: Predict})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, expected %q", text, err, want)
+		}
+	}
+}

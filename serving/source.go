@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/manager"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
@@ -54,7 +54,7 @@ func (m Models) validate() error {
 func (m Models) read() (*config.ModelServerConfig, error) {
 	switch {
 	case m.File != "":
-		text, err := os.ReadFile(m.File)
+		text, err := atomicfile.ReadSmall(m.File)
 		if err != nil {
 			return nil, fmt.Errorf("model config file: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )
@@ -52,10 +53,10 @@ func tfConfigText(stdin io.Reader, args []string) (string, error) {
 		return os.Getenv("TF_CONFIG"), nil
 	}
 	if args[0] == "-" {
-		b, err := io.ReadAll(stdin)
+		b, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
 		return string(b), err
 	}
-	b, err := os.ReadFile(args[0])
+	b, err := atomicfile.ReadSmall(args[0])
 	return string(b), err
 }
 

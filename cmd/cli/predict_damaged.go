@@ -33,12 +33,7 @@ func unpredictable(cfg *config.Config, err error) error {
 	if !errors.As(err, &row) || cfg.Predict.OnError != "" || cfg.Predict.Input.Format != "" {
 		return err
 	}
-	skips := false
-	cfg.PredictInput().EachInput(func(s inputs.Spec) inputs.Spec {
-		skips = skips || s.OnError == skip
-		return s
-	})
-	if !skips {
+	if !cfg.PredictInput().Skips() {
 		return err
 	}
 	return fmt.Errorf("%w; --set predict.on_error=skip leaves such rows out, so that there are fewer predictions than rows", err)

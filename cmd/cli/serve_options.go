@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/manager"
@@ -148,7 +149,7 @@ func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 }
 
 func checkConfigFile(path, requestLogs string) error {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadSmall(path)
 	if err != nil {
 		return fmt.Errorf("--model-config-file: %w", err)
 	}

@@ -13,12 +13,7 @@ type skippedRows map[string]*inputs.Damaged
 
 // damaged returns what counts the rows of an input, nil where a damaged row is an error.
 func (j *job) damaged(section string, in inputs.Spec) *inputs.Damaged {
-	skips := false
-	in.EachInput(func(s inputs.Spec) inputs.Spec {
-		skips = skips || s.OnError == "skip"
-		return s
-	})
-	if !skips {
+	if !in.Skips() {
 		return nil
 	}
 	if j.skipped == nil {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // LoadOptions names the sources of a [Config].
@@ -32,7 +34,7 @@ func Load(o LoadOptions) (*Config, error) {
 	var source []byte
 	if o.Path != "" {
 		var err error
-		if source, err = os.ReadFile(o.Path); err != nil {
+		if source, err = atomicfile.ReadSmall(o.Path); err != nil {
 			return nil, fmt.Errorf("read the config file: %w", err)
 		}
 	}

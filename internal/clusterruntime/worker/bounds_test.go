@@ -2,10 +2,14 @@ package worker
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/wamuir/graft/tensorflow/core/framework/device_attributes_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -67,5 +71,37 @@ func TestRefusals(t *testing.T) {
 	w.bytes = has
 	if _, err := w.deregisterGraph(t.Context(), &rpcs.DeregisterGraphRequest{GraphHandle: handle}); err != nil || w.bytes != 0 {
 		t.Errorf("got %v, %d bytes are left", err, w.bytes)
+	}
+}
+
+// Graphs of no nodes, and long handles of sessions, are paid for, too: a stranger registers them without end.
+func TestSmallGraphsArePaidFor(t *testing.T) {
+	const most = 1 << 20
+	w := New(Config{Devices: []*device_attributes_go_proto.DeviceAttributes{{Name: cpu("0"), Incarnation: 1}}, Peers: &pair{}, Memory: budget.NewServer(budget.Limits{Server: most})})
+	refused := func(session func(i int) string) (n int) {
+		t.Helper()
+		for ; ; n++ {
+			_, err := w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{SessionHandle: session(n), GraphDef: &graph_go_proto.GraphDef{}})
+			if status.Code(err) == codes.ResourceExhausted {
+				return n
+			}
+			if err != nil || n > most/leastGraph {
+				t.Fatalf("after %d graphs: got %v", n, err)
+			}
+		}
+	}
+	if n := refused(func(i int) string { return strconv.Itoa(i) }); n < most/leastGraph/graphCost/2 {
+		t.Errorf("after %d graphs there was no memory", n)
+	}
+	for handle := range w.graphs {
+		if _, err := w.deregisterGraph(t.Context(), &rpcs.DeregisterGraphRequest{GraphHandle: handle}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.bytes != 0 || len(w.accounts) != 0 {
+		t.Errorf("without graphs: %d bytes, %d accounts", w.bytes, len(w.accounts))
+	}
+	if n := refused(func(i int) string { return strconv.Itoa(i) + strings.Repeat("x", most/graphCost/4) }); n > 4 {
+		t.Errorf("%d graphs of sessions with long handles", n)
 	}
 }

@@ -14,6 +14,9 @@ import (
 // graphCost is about how many times the bytes of its GraphDef a registered graph takes.
 const graphCost = 8
 
+// leastGraph are the bytes that a graph counts as besides those of its GraphDef: one of no nodes takes memory, too.
+const leastGraph = 512
+
 // payer says who pays for what a session makes. The mutex is held.
 func (w *Worker) payer(session string) eager.Payer {
 	a := w.accounts[session]

@@ -139,7 +139,7 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	if err != nil {
 		return nil, err
 	}
-	size := int64(proto.Size(in.GetGraphDef()))
+	size := int64(leastGraph + proto.Size(in.GetGraphDef()) + len(in.GetSessionHandle()))
 	payer, err := w.hold(in.GetSessionHandle(), size)
 	if err != nil {
 		return nil, StatusOf(err)

@@ -6,8 +6,9 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // files are the certificates of a node as its files hold them.
@@ -63,7 +64,7 @@ func (f *files) read() (contents [3][]byte, err error) {
 		if path == "" {
 			continue
 		}
-		if contents[i], err = os.ReadFile(path); err != nil {
+		if contents[i], err = atomicfile.ReadSmall(path); err != nil {
 			return contents, fmt.Errorf("rpc.%s: %w", []string{"ca_file", "cert_file", "key_file"}[i], err)
 		}
 	}

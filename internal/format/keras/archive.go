@@ -18,8 +18,13 @@ const (
 	weightsFile = "model.weights.h5"
 )
 
-// maxConfig bounds the description of a model.
-const maxConfig = 64 << 20
+// Bounds of the description of a model, which takes much more memory than its bytes, and may be compressed.
+const (
+	maxConfig  = 8 << 20       // bytes
+	maxParsed  = 8 * maxConfig // bytes, those of a layer counted again for each model that it is nested in
+	maxLayers  = 1 << 16
+	maxNesting = 32 // of models within models
+)
 
 // IsArchive reports whether a ZIP file is a model of Keras.
 func IsArchive(z *zip.Reader) bool {
@@ -95,24 +100,38 @@ func layerNames(f *zip.File) (layers, error) {
 	}
 	defer body.Close()
 	text, err := io.ReadAll(io.LimitReader(body, maxConfig+1))
-	if err != nil || len(text) > maxConfig {
-		return nil, tensorfile.Errorf("%s: %d bytes: %v", configFile, len(text), err)
+	switch {
+	case err != nil:
+		return nil, tensorfile.Errorf("%s: %w", configFile, err)
+	case len(text) > maxConfig:
+		return nil, tensorfile.Errorf("%s has more than %d bytes, which is all that is read", configFile, maxConfig)
 	}
-	out := layers{}
-	return out, out.add("", text, 0)
-}
-
-// maxNesting bounds models within models.
-const maxNesting = 32
-
-// add takes the layers of a model whose path is prefix. Keras numbers layers by class.
-func (l layers) add(prefix string, text json.RawMessage, depth int) error {
 	model, err := parse(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	out := layers{}
+	return out, out.add("", model, &reading{bytes: len(text)}, 0)
+}
+
+// reading counts what was parsed.
+type reading struct{ bytes, layers int }
+
+func (r *reading) count(text json.RawMessage) error {
+	r.bytes, r.layers = r.bytes+len(text), r.layers+1
+	if r.bytes > maxParsed || r.layers > maxLayers {
+		return tensorfile.Errorf("%s has more than %d layers, or too many nested ones", configFile, maxLayers)
+	}
+	return nil
+}
+
+// add takes the layers of a model whose path is prefix. Keras numbers layers by class.
+func (l layers) add(prefix string, model object, r *reading, depth int) error {
 	used := map[string]int{}
 	for _, raw := range model.Layers {
+		if err := r.count(raw); err != nil {
+			return err
+		}
 		layer, err := parse(raw)
 		if err != nil {
 			return err
@@ -123,12 +142,13 @@ func (l layers) add(prefix string, text json.RawMessage, depth int) error {
 			path += "_" + strconv.Itoa(n)
 		}
 		used[key]++
-		l[path] = layer
 		if len(layer.Layers) > 0 && depth < maxNesting {
-			if err := l.add(path+"/", raw, depth+1); err != nil {
+			if err := l.add(path+"/", layer, r, depth+1); err != nil {
 				return err
 			}
 		}
+		layer.Config, layer.Layers = nil, nil // not needed any more
+		l[path] = layer
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
@@ -77,6 +78,29 @@ func TestReadArchiveRefuses(t *testing.T) {
 	for _, config := range []string{"{}", `{"config":5}`, `{"config":{"layers":[{"class_name":"Dense","config":{"name":7}}]}}`} {
 		if list, err := read(archive(t, config, zip.Store)); err != nil || len(list) != 2 {
 			t.Errorf("%s: %d datasets, %v", config, len(list), err)
+		}
+	}
+}
+
+// The description of a model takes more memory than its bytes, and unpacks from few: how much is parsed of it is bounded.
+func TestReadArchiveBoundsTheConfig(t *testing.T) {
+	layers := func(n int) string {
+		return `{"config":{"layers":[` + strings.Repeat("{},", n-1) + `{}]}}`
+	}
+	nested := `{"class_name":"A","config":{"p":"` + strings.Repeat("x", 3<<20) + `"}}`
+	for range maxNesting {
+		nested = `{"class_name":"A","config":{"layers":[` + nested + `]}}`
+	}
+	for name, c := range map[string]struct {
+		config string
+		want   string
+	}{
+		"the most layers": {layers(maxLayers), ""}, "a layer more": {layers(maxLayers + 1), "more than 65536 layers"}, "nested": {nested, "too many nested ones"},
+		"the most bytes": {"{}" + strings.Repeat(" ", maxConfig-2), ""}, "a byte more": {"{}" + strings.Repeat(" ", maxConfig-1), "more than 8388608 bytes"},
+	} {
+		_, err := read(archive(t, c.config, zip.Store))
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, tensorfile.ErrFormat) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -78,7 +77,7 @@ func Parse(text []byte) (Parameters, error) {
 
 // ReadFile reads parameters from a file.
 func ReadFile(path string) (Parameters, error) {
-	text, err := os.ReadFile(filepath.Clean(path))
+	text, err := atomicfile.ReadSmall(path)
 	return parametersOf(path, text, err)
 }
 

@@ -2,11 +2,10 @@ package monitoring
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/format/pbtext"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
@@ -21,7 +20,7 @@ type Config struct {
 
 // ReadConfig reads TensorFlow Serving's --monitoring_config_file, a MonitoringConfig in text form.
 func ReadConfig(path string) (Config, error) {
-	text, err := os.ReadFile(filepath.Clean(path))
+	text, err := atomicfile.ReadSmall(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("monitoring config: %w", err)
 	}

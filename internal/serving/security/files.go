@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Files name the PEM files of a server. They are looked at again at handshakes, at most once a second, and read where their
@@ -93,7 +94,7 @@ func (r *reloader) read() error {
 	stamps := r.look()
 	var pem [3][]byte
 	for i, p := range r.paths() {
-		b, err := os.ReadFile(filepath.Clean(p))
+		b, err := atomicfile.ReadSmall(p)
 		if err != nil {
 			return fmt.Errorf("tls: %w", err)
 		}

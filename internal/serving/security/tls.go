@@ -5,16 +5,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/goestimator/goestimator/internal/format/pbtext"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
 // ReadSSLConfig reads TensorFlow Serving's --ssl_config_file: an SSLConfig in text form that holds PEM strings.
 func ReadSSLConfig(path string) (*tls.Config, error) {
-	text, err := os.ReadFile(filepath.Clean(path))
+	text, err := atomicfile.ReadSmall(path)
 	if err != nil {
 		return nil, fmt.Errorf("ssl config: %w", err)
 	}

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
 // Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
@@ -43,7 +43,7 @@ func NewToken(secrets string, exempt ...string) (*Token, error) {
 
 // ReadToken reads the secrets of NewToken from a file.
 func ReadToken(path string, exempt ...string) (*Token, error) {
-	b, err := os.ReadFile(filepath.Clean(path))
+	b, err := atomicfile.ReadSmall(path)
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}

@@ -1,0 +1,29 @@
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// mostSmall is how many bytes ReadSmall reads.
+const mostSmall = 16 << 20
+
+// ReadSmall returns the content of a file that people write or name, such as a config, a token or a certificate: at most 16 MiB of it.
+// It may be a pipe. A device that never ends is an error, and takes no more memory than that.
+func ReadSmall(path string) ([]byte, error) {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostSmall+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > mostSmall {
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, expected at most that many: is it the right file?", path, mostSmall)
+	}
+	return text, nil
+}
