@@ -173,7 +173,7 @@ func TestInitTexts(t *testing.T) {
 			t.Errorf("%s: candidate %d has no texts", c.header, at)
 		}
 		config := d.config(d.wide(), part{})
-		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, adapt: true") {
+		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, punctuation: words, adapt: true") {
 			t.Fatalf("expected %s: got\n%s", c.want, config)
 		}
 		path := filepath.Join(t.TempDir(), "config.yaml")
