@@ -29,10 +29,12 @@ type Audio struct {
 	Samples int
 	// Channels of a sound; 0: those of the first one. Where it is 1, it is the mean of a file's channels; a file's only channel is repeated.
 	Channels int
-	// Unlabeled leaves out the labels; the files may then lie in the folder itself.
+	// Unlabeled leaves out the labels; the files may then lie in the folder itself, and a file may take the place of the folder.
 	Unlabeled bool
 	// Missing allows classes without a folder, as of data to evaluate or to predict.
 	Missing bool
+	// Names adds the column "file", with the name of each file below the folder.
+	Names bool
 	// Damaged leaves out files that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
@@ -48,7 +50,7 @@ func AudioFolder(dir string, o Audio) (Indexed, error) {
 	if o.SampleRate < 0 || o.Samples < 0 || o.Channels < 0 || o.Samples > maxSamples || o.SampleRate > 1<<20 || o.Channels > 256 {
 		return nil, fmt.Errorf("sounds have up to %d samples at up to %d a second, and up to 256 channels, got %d, %d and %d", maxSamples, 1<<20, o.Samples, o.SampleRate, o.Channels)
 	}
-	f, err := listFiles(dir, Images{Classes: o.Classes, Unlabeled: o.Unlabeled, Missing: o.Missing, Damaged: o.Damaged, Allocator: o.Allocator}, []string{".wav", ".wave"})
+	f, err := listFiles(dir, Images{Classes: o.Classes, Unlabeled: o.Unlabeled, Missing: o.Missing, Names: o.Names, Damaged: o.Damaged, Allocator: o.Allocator}, []string{".wav", ".wave"})
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func (s Spec) audio(ic Context) (Dataset, error) {
 		return nil, fmt.Errorf("input %s: sounds are read from a folder of this machine: copy the folder", s.Files[0])
 	}
 	ds, err := AudioFolder(s.Files[0], Audio{Classes: s.Classes, SampleRate: s.SampleRate, Samples: s.Samples, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
-		Damaged: s.damaged(ic), Allocator: ic.Allocator})
+		Names: len(s.Columns) > 0, Damaged: s.damaged(ic), Allocator: ic.Allocator})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +197,7 @@ func (s Spec) audio(ic Context) (Dataset, error) {
 
 func (s Spec) validateAudio(vs *violation.List) {
 	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of WAV files for each class")
-	vs.Require(len(s.Columns) == 0, "columns", len(s.Columns), "expected none: sounds have the columns audio and label")
+	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file: sounds have the columns audio and label, and with it the name of the file")
 	vs.Require(s.Samples >= 0 && s.Samples <= maxSamples, "samples", s.Samples, "expected 1 to 67108864, or 0 for those of the first sound")
 	vs.Require(s.SampleRate >= 0 && s.SampleRate <= 1<<20, "sample_rate", s.SampleRate, "expected 1 to 1048576, or 0 for that of the first sound")
 	vs.Require(s.Channels >= 0 && s.Channels <= 256, "channels", s.Channels, "expected 1 to 256, or 0 for those of the first sound")

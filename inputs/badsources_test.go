@@ -79,8 +79,8 @@ func badFile(t *testing.T, s Spec, damage func(t *testing.T, good string) string
 func TestBadFiles(t *testing.T) {
 	testkit.NotConcurrent(t)
 	want := map[string][]string{
-		"empty":        {"empty", "it is not a PNG, JPEG or WebP image", "it is not a WAV file"},
-		"another kind": {"this is a PDF document", "it is not a PNG, JPEG or WebP image", "it is not a WAV file"},
+		"empty":        {"empty", "it is not a PNG, JPEG, WebP, GIF or BMP image", "it is not a WAV file"},
+		"another kind": {"this is a PDF document", "it is not a PNG, JPEG, WebP, GIF or BMP image", "it is not a WAV file"},
 		"a folder":     {"is a folder"}, "unreadable": {"too many levels of symbolic links"}, "missing": {"does not exist: check data_dir"},
 		"cut short": {"cut short", "ends early", "is not an IDX file", "file is damaged", "or it is damaged", "line ends within its JSON object", "row has 1 cells, expected 2"},
 	}

@@ -17,7 +17,7 @@ type Decoding struct {
 	// Shape is what a row becomes. Images, [height, width, channels] with 1 or 3 channels, are resized to it.
 	Shape []int
 	// Raw is the type of the numbers that the bytes are, little-endian, as tf.io.decode_raw reads them. The zero type means that the
-	// bytes are a file: a PNG, JPEG or WebP image, which becomes a column of uint8.
+	// bytes are a file: a PNG, JPEG, WebP, GIF or BMP image, which becomes a column of uint8.
 	Raw tensor.DType
 }
 

@@ -82,7 +82,7 @@ func TestDecodeImage(t *testing.T) {
 	if !errors.As(err, &row) || row.Row != 1 {
 		t.Errorf("a damaged image: got %v", err)
 	}
-	if _, err = decodedBy(t, TransformSpec{Kind: "decode_image", Shape: []int{2, 3, 1}}, "BM"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG or WebP") {
+	if _, err = decodedBy(t, TransformSpec{Kind: "decode_image", Shape: []int{2, 3, 1}}, "PK"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG, WebP, GIF or BMP") {
 		t.Errorf("no image: got %v", err)
 	}
 }

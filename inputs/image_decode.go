@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"io"
 
+	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
 
 	"github.com/goestimator/goestimator/internal/format/jpeg"
@@ -51,7 +52,7 @@ func readImage(name string, channels int) (*picture, error) {
 	return p, nil
 }
 
-var errImageKind = errors.New("it is not a PNG, JPEG or WebP image")
+var errImageKind = errors.New("it is not a PNG, JPEG, WebP, GIF or BMP image")
 
 // decodeImage decodes an image by its first bytes.
 func decodeImage(data []byte, channels int) (*picture, error) {
@@ -71,18 +72,34 @@ func decodeImage(data []byte, channels int) (*picture, error) {
 		err := raster.DecodePNG(data, channels, false, func() error { return nil }, func(h, w, c, _ int) ([]byte, error) { return room(h, w, c) })
 		return p, err
 	case len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return p, p.decodeWebP(data, room)
+		return p, p.decodeBy(webpCodec, data, room)
+	case bytes.HasPrefix(data, []byte("GIF8")):
+		return p, p.decodeGIF(data, room)
+	case bytes.HasPrefix(data, []byte("BM")):
+		return p, p.decodeBy(bmpCodec, data, room)
 	}
 	return nil, errImageKind
 }
 
-func (p *picture) decodeWebP(data []byte, room func(h, w, c int) ([]byte, error)) (err error) {
+// codec decodes images of a kind into those of the standard library.
+type codec struct {
+	kind   string
+	header func(io.Reader) (stdimage.Config, error)
+	image  func(io.Reader) (stdimage.Image, error)
+}
+
+var (
+	webpCodec = codec{"WebP", webp.DecodeConfig, webp.Decode}
+	bmpCodec  = codec{"BMP", bmp.DecodeConfig, bmp.Decode}
+)
+
+func (p *picture) decodeBy(c codec, data []byte, room func(h, w, c int) ([]byte, error)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("damaged WebP image: %v", r)
+			err = fmt.Errorf("damaged %s image: %v", c.kind, r)
 		}
 	}()
-	head, err := webp.DecodeConfig(bytes.NewReader(data))
+	head, err := c.header(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -90,7 +107,7 @@ func (p *picture) decodeWebP(data []byte, room func(h, w, c int) ([]byte, error)
 	if err != nil {
 		return err
 	}
-	im, err := webp.Decode(bytes.NewReader(data))
+	im, err := c.image(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -101,6 +118,27 @@ func (p *picture) decodeWebP(data []byte, room func(h, w, c int) ([]byte, error)
 	return nil
 }
 
+// decodeGIF decodes the first frame of an animation.
+func (p *picture) decodeGIF(data []byte, room func(h, w, c int) ([]byte, error)) error {
+	var colours []byte
+	err := raster.DecodeGIF(data, true, func() error { return nil }, func(_, h, w int) (b []byte, err error) {
+		colours, err = room(h, w, 3)
+		return colours, err
+	})
+	if err != nil || p.channels == 3 {
+		return err
+	}
+	p.pixels = make([]byte, p.h*p.w)
+	for i := range p.pixels {
+		p.pixels[i] = grey(colours[3*i], colours[3*i+1], colours[3*i+2])
+	}
+	return nil
+}
+
+func grey(r, g, b byte) byte {
+	return color.GrayModel.Convert(color.NRGBA{r, g, b, 255}).(color.Gray).Y
+}
+
 // fill writes the pixels of an image of the standard library, without its transparency.
 func (p *picture) fill(out []byte, im stdimage.Image) {
 	b := im.Bounds()
@@ -109,7 +147,7 @@ func (p *picture) fill(out []byte, im stdimage.Image) {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			c := color.NRGBAModel.Convert(im.At(x, y)).(color.NRGBA)
 			if p.channels == 1 {
-				out[k] = color.GrayModel.Convert(color.NRGBA{c.R, c.G, c.B, 255}).(color.Gray).Y
+				out[k] = grey(c.R, c.G, c.B)
 				k++
 				continue
 			}

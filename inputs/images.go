@@ -15,10 +15,12 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goestimator/goestimator/runconfig/violation"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Images describes a folder of images.
@@ -29,18 +31,20 @@ type Images struct {
 	Height, Width int
 	// Channels of a pixel: 1 (grey) or 3; 0: 3.
 	Channels int
-	// Unlabeled leaves out the labels; the images may then lie in the folder itself.
+	// Unlabeled leaves out the labels; the images may then lie in the folder itself, and an image may take the place of the folder.
 	Unlabeled bool
 	// Missing allows classes without a folder, as of data to evaluate or to predict.
 	Missing bool
+	// Names adds the column "file", with the name of each file below the folder.
+	Names bool
 	// Damaged leaves out images that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
 }
 
 // ImageFolder returns the images of a folder that has a folder for each class, as Keras' image_dataset_from_directory: "image"
-// uint8[height, width, channels] and "label" int64. They are PNG, JPEG or WebP files, by their content; files whose names end otherwise are
-// passed over. The order is by classes and names. The result has random access, and decodes images when they are read, several at a time.
+// uint8[height, width, channels] and "label" int64. They are PNG, JPEG, WebP, GIF (the first frame) or BMP files, by their content; files
+// whose names end otherwise are passed over. The order is by classes and names. The result has random access, and decodes images when they are read, several at a time.
 func ImageFolder(dir string, o Images) (Indexed, error) {
 	if o.Channels = cmp.Or(o.Channels, 3); o.Channels != 1 && o.Channels != 3 {
 		return nil, fmt.Errorf("images have 1 or 3 channels, got %d", o.Channels)
@@ -116,6 +120,10 @@ type imageFolder struct {
 func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
 	f := &imageFolder{Images: o, dir: dir, suffixes: suffixes}
 	f.decode = f.pixels
+	if o.Unlabeled && isOneFile(dir) {
+		f.dir, f.files, f.labels = filepath.Dir(dir), []string{dir}, []int64{0}
+		return f, nil
+	}
 	if len(f.Classes) == 0 {
 		classes, err := ImageClasses(dir)
 		if err != nil && !o.Unlabeled {
@@ -139,13 +147,22 @@ func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
 	return f, nil
 }
 
-var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp"}
+var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
+
+// isOneFile reports whether a name is that of a file in place of a folder.
+func isOneFile(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
+}
 
 // add lists the images of a folder.
 func (f *imageFolder) add(dir string, label int64) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) && f.Missing && dir != f.dir {
 		return nil
+	}
+	if err != nil && dir == f.dir {
+		return fmt.Errorf("folder of files: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("files of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
@@ -233,6 +250,9 @@ func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	if !f.Unlabeled {
 		columns = append(columns, labelColumn)
 	}
+	if f.Names {
+		columns = append(columns, Column{Name: fileColumn, DType: tensor.String, Role: Feature})
+	}
 	s, err := NewSchema(columns...)
 	if err != nil {
 		return nil, err
@@ -244,22 +264,35 @@ func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	}), nil
 }
 
-// gather decodes images, several at a time. The error is the error of the first row that fails.
+// fileColumn is the column of the names of files.
+const fileColumn = "file"
+
+// gather returns the rows of these numbers. The error is the error of the first row that fails.
 func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.Record, error) {
 	size := n.schema.columns[0].Size() * n.schema.columns[0].DType.Size()
 	mem := memoryOf(ctx, n.mem)
 	images := newBuffer(mem, len(rows)*size)
 	defer images.Release()
-	buffers := []*memory.Buffer{images}
-	if !f.Unlabeled {
-		labels := newBuffer(mem, len(rows)*8)
-		defer labels.Release()
-		buffers = append(buffers, labels)
-		ids := arrow.Int64Traits.CastFromBytes(labels.Bytes())
-		for i, row := range rows {
-			ids[i] = f.labels[row]
-		}
+	if err := f.decodeRows(ctx, rows, images.Bytes(), size); err != nil {
+		return nil, err
 	}
+	fields := n.schema.arrow.Fields()
+	columns := []arrow.Array{denseArray(fields[0].Type, len(rows), images)}
+	if !f.Unlabeled {
+		columns = append(columns, f.labelsOf(mem, rows))
+	}
+	if f.Names {
+		columns = append(columns, f.namesOf(mem, fields[len(fields)-1].Type, rows))
+	}
+	rec := array.NewRecord(n.schema.arrow, columns, int64(len(rows)))
+	for _, c := range columns {
+		c.Release()
+	}
+	return rec, nil
+}
+
+// decodeRows decodes files into their places of out, several at a time.
+func (f *imageFolder) decodeRows(ctx context.Context, rows []int64, out []byte, size int) error {
 	failed := make([]error, len(rows))
 	var next atomic.Int64
 	var g errgroup.Group
@@ -271,7 +304,7 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 				}
 				var row []byte
 				if row, failed[i] = f.decode(int(rows[i])); failed[i] == nil {
-					copy(images.Bytes()[i*size:], row)
+					copy(out[i*size:], row)
 				}
 			}
 			return nil
@@ -280,15 +313,40 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 	_ = g.Wait() // failures are in failed
 	for _, err := range failed {
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return recordOf(n.schema.Arrow(), len(rows), buffers...), nil
+	return nil
+}
+
+func (f *imageFolder) labelsOf(mem memory.Allocator, rows []int64) arrow.Array {
+	labels := newBuffer(mem, len(rows)*8)
+	defer labels.Release()
+	ids := arrow.Int64Traits.CastFromBytes(labels.Bytes())
+	for i, row := range rows {
+		ids[i] = f.labels[row]
+	}
+	return denseArray(arrow.PrimitiveTypes.Int64, len(rows), labels)
+}
+
+// namesOf are the names of files below the folder, with slashes.
+func (f *imageFolder) namesOf(mem memory.Allocator, t arrow.DataType, rows []int64) arrow.Array {
+	b := array.NewBinaryBuilder(mem, t.(arrow.BinaryDataType))
+	defer b.Release()
+	for _, row := range rows {
+		name, err := filepath.Rel(f.dir, f.files[row])
+		if err != nil {
+			name = f.files[row]
+		}
+		b.AppendString(filepath.ToSlash(name))
+	}
+	return b.NewArray()
 }
 
 // images opens the folder of images of a spec.
 func (s Spec) images(ic Context) (Dataset, error) {
-	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train, Damaged: s.damaged(ic), Allocator: ic.Allocator}
+	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
+		Names: len(s.Columns) > 0, Damaged: s.damaged(ic), Allocator: ic.Allocator}
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
 	}
@@ -304,15 +362,23 @@ func (s Spec) images(ic Context) (Dataset, error) {
 
 // ClassNames returns the names of the classes of a folder of images, nil for other formats.
 func (s Spec) ClassNames() ([]string, error) {
-	if s.Format != "images" && s.Format != "audio" || len(s.Classes) > 0 || len(s.Files) != 1 || IsURL(s.Files[0]) {
+	if !s.ofFolders() || len(s.Classes) > 0 || len(s.Files) != 1 || IsURL(s.Files[0]) {
 		return s.Classes, nil
 	}
 	return ImageClasses(s.Files[0])
 }
 
+// ofFolders reports whether the rows are files in a folder for each class.
+func (s Spec) ofFolders() bool { return s.Format == "images" || s.Format == "audio" }
+
+// filesAlone reports whether no column is listed but that of the names of files.
+func (s Spec) filesAlone() bool {
+	return len(s.Columns) == 0 || len(s.Columns) == 1 && s.Columns[0].Name == fileColumn
+}
+
 func (s Spec) validateImages(vs *violation.List) {
 	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of images for each class")
-	vs.Require(len(s.Columns) == 0, "columns", len(s.Columns), "expected none: images have the columns image and label")
+	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file: images have the columns image and label, and with it the name of the file")
 	vs.Require(len(s.ImageSize) == 0 || len(s.ImageSize) == 2, "image_size", s.ImageSize, "expected [height, width]")
 	for i, n := range s.ImageSize {
 		vs.Require(n > 0 && n <= 1<<14, "image_size["+strconv.Itoa(i)+"]", n, "expected 1 to 16384")

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	stdimage "image"
 	"image/color"
+	"image/color/palette"
+	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/image/bmp"
 )
 
 // drawn returns an image whose pixel (x, y) is (10x, 10y, level).
@@ -113,12 +116,85 @@ func TestImageOptions(t *testing.T) {
 	}
 }
 
+// TestImageNames: a column has the names of the files below the folder, and one file takes the place of a folder where no label is wanted.
+func TestImageNames(t *testing.T) {
+	dir := animals(t)
+	ds := must[Indexed](t)(ImageFolder(dir, Images{Names: true, Allocator: checked(t)}))
+	if got := ds.Schema().String(); got != "image uint8[4 6 3] feature, label int64 label, file string feature" {
+		t.Errorf("got %s", got)
+	}
+	if got := fileNames(t, ds, 3, 0); !slices.Equal(got, []string{"newt/d.png", "cat/c.png"}) {
+		t.Errorf("got %v", got)
+	}
+	one := filepath.Join(dir, "dog", "a.JPG")
+	ds = must[Indexed](t)(ImageFolder(one, Images{Names: true, Unlabeled: true, Allocator: checked(t)}))
+	if got := fileNames(t, ds, 0); ds.Len() != 1 || !slices.Equal(got, []string{"a.JPG"}) {
+		t.Errorf("one file: got %v of %d", got, ds.Len())
+	}
+	if _, err := ImageFolder(one, Images{}); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("one file with its label: got %v", err)
+	}
+	if _, err := ImageFolder(filepath.Join(dir, "none"), Images{Unlabeled: true}); err == nil || !strings.Contains(err.Error(), "folder of files: open ") {
+		t.Errorf("no such folder: got %v", err)
+	}
+}
+
+func fileNames(t *testing.T, ds Indexed, rows ...int64) (names []string) {
+	t.Helper()
+	rec, err := ds.Gather(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	ts, err := Tensors(rec, ds.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range ts[ds.Schema().Index("file")].Tensor.Strings {
+		names = append(names, string(b))
+	}
+	return names
+}
+
+// TestGIFAndBMP: the first frame and palettes are read, in colours and in grey, and half a file is an error.
+func TestGIFAndBMP(t *testing.T) {
+	first, second := stdimage.NewPaletted(stdimage.Rect(0, 0, 3, 2), palette.WebSafe), stdimage.NewPaletted(stdimage.Rect(0, 0, 3, 2), palette.WebSafe)
+	first.Set(2, 1, color.RGBA{0, 0xff, 0x33, 255})
+	var animation, flat, paletted bytes.Buffer
+	if err := gif.EncodeAll(&animation, &gif.GIF{Image: []*stdimage.Paletted{first, second}, Delay: []int{1, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	rgb := stdimage.NewRGBA(first.Rect)
+	for y := range 2 {
+		for x := range 3 {
+			rgb.Set(x, y, first.At(x, y))
+		}
+	}
+	for b, im := range map[*bytes.Buffer]stdimage.Image{&flat: rgb, &paletted: first} {
+		if err := bmp.Encode(b, im); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, data := range map[string][]byte{"gif": animation.Bytes(), "bmp": flat.Bytes(), "bmp with a palette": paletted.Bytes()} {
+		p, err := decodeImage(data, 3)
+		if err != nil || p.h != 2 || p.w != 3 || !bytes.Equal(p.pixels[15:], []byte{0, 0xff, 0x33}) || !bytes.Equal(p.pixels[:15], make([]byte, 15)) {
+			t.Errorf("%s: got %+v, %v", name, p, err)
+		}
+		if p, err = decodeImage(data, 1); err != nil || !bytes.Equal(p.pixels, []byte{0, 0, 0, 0, 0, grey(0, 0xff, 0x33)}) {
+			t.Errorf("%s in grey: got %+v, %v", name, p, err)
+		}
+		if p, err = decodeImage(data[:30], 3); err == nil {
+			t.Errorf("half of %s: got %+v", name, p)
+		}
+	}
+}
+
 // TestDamagedImages: the file is named, or left out and counted.
 func TestDamagedImages(t *testing.T) {
 	good := pngOf(t, drawn(4, 6, 1))
 	dir := imageFiles(t, map[string][]byte{"a/1.png": good, "a/2.png": good[:len(good)/2], "a/3.jpg": []byte("\xff\xd8\xffgarbage"), "b/4.png": []byte("text"), "b/5.png": good, "b/6.webp": []byte("RIFF\x10\x00\x00\x00WEBPVP8 zzzz")})
 	ds := must[Indexed](t)(ImageFolder(dir, Images{Allocator: checked(t)}))
-	for row, name := range map[int64]string{1: "2.png", 2: "3.jpg", 3: "4.png: image cannot be decoded: it is not a PNG, JPEG or WebP image: replace it", 5: "6.webp"} {
+	for row, name := range map[int64]string{1: "2.png", 2: "3.jpg", 3: "4.png: image cannot be decoded: it is not a PNG, JPEG, WebP, GIF or BMP image: replace it", 5: "6.webp"} {
 		if _, err := ds.Gather(t.Context(), []int64{0, row}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("row %d: got %v", row, err)
 		}

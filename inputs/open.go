@@ -46,7 +46,7 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	s, dropped := s.withSplitColumn()
 	source := ic
-	if by := s.Split.Folding().column(); by != "" && (s.isLabel(by) || len(s.AllColumns()) == 0) {
+	if by := s.Split.Folding().column(); by != "" && (s.isLabel(by) || len(s.AllColumns()) == 0 || s.ofFolders()) {
 		source.labeled = true // labels say where rows belong
 	}
 	ds, files, shardRows, err := s.open(ctx, source)
@@ -83,7 +83,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 // cached reports whether a shuffle keeps the rows in memory: it does so with small files that are taken as they are. Steps may make many more of them, or others
 // in each epoch; images are decoded when they are read, and glyphs need not end.
 func (s Spec) cached(ctx context.Context, files []string) bool {
-	return !s.live() && len(s.Inputs()) == 0 && len(s.Transforms) == 0 && s.Format != "images" && s.Format != "audio" && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
+	return !s.live() && len(s.Inputs()) == 0 && len(s.Transforms) == 0 && !s.ofFolders() && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
 }
 
 // open returns the rows of the source or of several inputs, its files, and whether the pipelines must share rows.
@@ -139,7 +139,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	}
 	// Positions of rows must not depend on which worker reads which file.
 	byFile := s.Shard == "files" || (s.Shard != "rows" && !s.byPositions())
-	if s.Format == "idx" || s.Format == "images" || s.Format == "audio" || s.Format == "npy" || len(files) < n || !byFile {
+	if s.Format == "idx" || s.ofFolders() || s.Format == "npy" || len(files) < n || !byFile {
 		return files, true
 	}
 	return fileShare{ic.Pipeline, n}.of(files), false

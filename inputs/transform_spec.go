@@ -15,7 +15,7 @@ import (
 
 // TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
 type TransformSpec struct {
-	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG or WebP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
+	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG, WebP, GIF or BMP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
 	Kind string `yaml:"kind"`
 	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all. cast, fill: those that change; fill, empty: all of the value's kind.
 	Columns []string `yaml:"columns,omitempty"`

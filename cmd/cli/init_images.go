@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/jpeg" // so that headers are read
+	_ "image/gif" // so that headers are read
+	_ "image/jpeg"
 	_ "image/png"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	_ "golang.org/x/image/bmp"
 	_ "golang.org/x/image/webp"
 )
 
@@ -71,14 +73,14 @@ func imagesOf(dir string) (*imageTable, error) {
 	case len(names) < 2:
 		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", t.train, names[0])
 	case len(files) < 20:
-		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files))
+		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp, .gif, .bmp) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files))
 	}
 	return t, t.measure(files)
 }
 
 // isImage reports whether a file is an image by its name.
 func isImage(name string) bool {
-	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp"}, strings.ToLower(filepath.Ext(name)))
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // measure reads the headers of some images.
@@ -94,7 +96,7 @@ func (t *imageTable) measure(files []string) error {
 		t.grey = t.grey && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model)
 	}
 	if len(heights) == 0 {
-		return fmt.Errorf("no image of %s can be read: expected PNG, JPEG or WebP", t.train)
+		return fmt.Errorf("no image of %s can be read: expected PNG, JPEG, WebP, GIF or BMP", t.train)
 	}
 	slices.Sort(heights)
 	slices.Sort(widths)
@@ -203,6 +205,7 @@ func (t *imageTable) config(modelDir string) string {
 	}
 	say("    batch_size: 256\n  every_steps: %d", max(t.steps()/10, 1))
 	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
+	say("\npredict: {columns: [file]}   # the name of each image before what is predicted of it")
 	say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", max(t.steps()/10, 1), max(t.steps()/50, 1))
 	return b.String()
 }

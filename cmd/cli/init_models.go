@@ -213,10 +213,10 @@ func (d *draft) words(m candidate, i int, add func(name, format string, args ...
 	c := d.p.Columns[i]
 	key, name := yamlText(c.Name), free(c.Name+" words")
 	if !m.network() {
-		add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
+		add(name, "type: words, key: %s, punctuation: words, adapt: true, size: %d, oov_buckets: 1", key, treeWords-1)
 		return name
 	}
-	add(name, "type: words, key: %s, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
+	add(name, "type: words, key: %s, punctuation: words, adapt: true, size: %d, oov_buckets: %d", key, netWords, otherWords)
 	if m.wide {
 		return name
 	}

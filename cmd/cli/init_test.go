@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -172,7 +173,7 @@ func TestInitTexts(t *testing.T) {
 			t.Errorf("%s: candidate %d has no texts", c.header, at)
 		}
 		config := d.config(d.wide(), part{})
-		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, adapt: true") {
+		if !strings.Contains(config, c.want) || !strings.Contains(config, "type: words, key: text, punctuation: words, adapt: true") {
 			t.Fatalf("expected %s: got\n%s", c.want, config)
 		}
 		path := filepath.Join(t.TempDir(), "config.yaml")
@@ -253,7 +254,36 @@ func TestInitImages(t *testing.T) {
 			if !strings.Contains(stdout.String(), `"accuracy":1,`) {
 				t.Errorf("expected accuracy 1: %s", stdout.String())
 			}
+			predictsNamed(t, path, dir)
 		})
+	}
+}
+
+// predictsNamed predicts images of a folder and one alone; the names of the files come first.
+func predictsNamed(t *testing.T, config, dir string) {
+	t.Helper()
+	held := filepath.Join(dir, "dark")
+	if _, err := os.Stat(held); err != nil {
+		held = filepath.Join(dir, "train", "dark")
+	}
+	for input, want := range map[string]string{held: `{"file":"1.png",`, filepath.Join(held, "4.png"): `{"file":"4.png",`} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{"predict", "--config", config, "--input", input}, &stdout, &stderr); code != 0 {
+			t.Errorf("predict %s: exit code %d: %s", input, code, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("predict %s: expected %s in %s", input, want, stdout.String())
+		}
+	}
+	t.Setenv(asBinary, "1") // folds are processes
+	predictions := filepath.Join(t.TempDir(), "predictions.csv")
+	var stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"crossval", "--config", config, "--folds", "2", "--dir", t.TempDir(), "--predictions", predictions, "--set", "train.max_steps=2"}, io.Discard, &stderr); code != 0 {
+		t.Fatalf("crossval: exit code %d: %s", code, stderr.String())
+	}
+	text, err := os.ReadFile(predictions)
+	if err != nil || !bytes.HasPrefix(text, []byte("row,fold,label,file,")) || !bytes.Contains(text, []byte("0,0,bright,bright/0.png,")) {
+		t.Errorf("crossval: got %.200s, %v", text, err)
 	}
 }
 

@@ -21,6 +21,7 @@ type passedColumns struct {
 	names []string
 	extra []string            // of them, those that the model does not get
 	words map[string][]string // vocabularies of columns that are read as numbers
+	hint  string              // ends the error of an unknown column
 
 	mu      sync.Mutex
 	batches [][]inputs.NamedTensor
@@ -31,13 +32,16 @@ type passedColumns struct {
 func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 	p := &passedColumns{names: names, words: map[string][]string{}}
 	in.Columns = slices.Clone(in.Columns)
+	if namesFiles(*in, "file") {
+		p.hint = ", and file, the name of each file"
+	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("predict.columns: %s is there twice", name)
 		}
 		at := slices.IndexFunc(in.Columns, func(c inputs.ColumnSpec) bool { return c.Name == name })
-		if at < 0 && len(in.Columns) > 0 {
-			if !namesColumns(*in) {
+		if at < 0 && (len(in.Columns) > 0 || namesFiles(*in, name)) {
+			if !namesColumns(*in) && !namesFiles(*in, name) {
 				return nil, fmt.Errorf("predict.columns: no column %s among the input's: expected one of %s; one that the model does not read has role: ignore", name, columnNames(in.Columns))
 			}
 			at = len(in.Columns)
@@ -57,6 +61,11 @@ func namesColumns(in inputs.Spec) bool {
 		return true
 	}
 	return in.Format == "csv" && in.Header
+}
+
+// namesFiles reports whether a column is that of the names of files, which folders of images and sounds have where it is listed.
+func namesFiles(in inputs.Spec, name string) bool {
+	return name == "file" && (in.Format == "images" || in.Format == "audio")
 }
 
 // read makes a column one that is read.
@@ -99,7 +108,7 @@ func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
 		d := passingDataset{Dataset: ds, columns: p}
 		for _, name := range p.names {
 			if _, err := ds.Schema().Column(name); err != nil {
-				return nil, fmt.Errorf("predict.columns: %w", err)
+				return nil, fmt.Errorf("predict.columns: %w%s", err, p.hint)
 			}
 		}
 		var rest []string

@@ -40,7 +40,7 @@ func (s statistics) fillNumbers(c *AdaptedColumn) {
 
 func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 	d := c.Declared
-	v := s.values(d.Key, d.Type == "words")
+	v := s.values(d.Key, d.counted())
 	c.Missing, c.Approximate = v.missing, !v.counts.Exact()
 	c.Filled.Adapt, c.Filled.Size, c.Filled.MinCount = false, 0, 0
 	most := -1

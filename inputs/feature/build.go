@@ -14,7 +14,7 @@ var fields = []struct{ typ, keys string }{
 	{"numeric", "key shape read date_order decimal default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
-	{"words", "key buckets vocabulary adapt size min_count oov_buckets"},
+	{"words", "key punctuation buckets vocabulary adapt size min_count oov_buckets"},
 	{"vocabulary", "key vocabulary adapt size min_count dtype default oov_buckets sequence"},
 	{"vocabulary_file", "key file size dtype default oov_buckets sequence"},
 	{"identity", "key buckets default sequence"},
@@ -154,7 +154,10 @@ func (s Spec) categorical() ([]Column, error) {
 		if s.Buckets > 0 && (len(s.Vocabulary) > 0 || s.OOVBuckets > 0) {
 			return nil, fmt.Errorf("buckets exclude vocabulary, adapt and oov_buckets: all words are hashed to them")
 		}
-		c = &Words{Key: s.Key, Values: s.Vocabulary, Size: s.Buckets + s.OOVBuckets}
+		if s.Punctuation != "" && s.Punctuation != punctuationWords {
+			return nil, fmt.Errorf("punctuation must be words, or left out, got %q", s.Punctuation)
+		}
+		c = &Words{Key: s.Key, Marks: s.Punctuation == punctuationWords, Values: s.Vocabulary, Size: s.Buckets + s.OOVBuckets}
 	case "identity":
 		c = &Identity{Key: s.Key, Size: s.Buckets, Default: id}
 	case "vocabulary_file":

@@ -18,7 +18,7 @@ import (
 //	numeric            key, shape, read (date_order, decimal), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
-//	words              key, buckets, or vocabulary or adapt (size, min_count), oov_buckets
+//	words              key, punctuation, buckets, or vocabulary or adapt (size, min_count), oov_buckets
 //	vocabulary         key, vocabulary or adapt (size, min_count), dtype, default, oov_buckets, sequence
 //	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
 //	identity           key, buckets, default, sequence
@@ -62,6 +62,8 @@ type Spec struct {
 	Boundaries []float64 `yaml:"boundaries,omitempty" json:"boundaries"`
 	// Number of buckets of about equally many training examples each, in place of boundaries.
 	Quantiles int `yaml:"quantiles,omitempty" json:"quantiles"`
+	// What a column of words makes of ASCII punctuation: words, so that each mark is a word of its own and divides others. Empty: it is left out, and divides nothing, so that a-b is the word ab.
+	Punctuation string `yaml:"punctuation,omitempty" json:"punctuation"`
 	// Number of buckets that values, or the words of texts, are hashed to, or of identity's ids.
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
 	// Values in the order of their ids; integers are written in decimal.

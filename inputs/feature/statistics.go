@@ -108,8 +108,8 @@ func (s Spec) finite() bool {
 // want adds what a declaration needs.
 func (s statistics) want(spec Spec, key string, r Reading) {
 	if spec.Adapt {
-		if s.values(key, spec.Type == "words") == nil {
-			s[key] = append(s[key], &valueCounts{words: spec.Type == "words", counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
+		if s.values(key, spec.counted()) == nil {
+			s[key] = append(s[key], &valueCounts{of: spec.counted(), counts: frequent.NewOfBytes(countedKinds, countedBytes, func(s string) int { return len(s) + wordBytes })})
 		}
 		return
 	}
@@ -137,10 +137,29 @@ func (s statistics) numbers(key string, r Reading) *numberSummary {
 	return n
 }
 
+// counted is what an adapted vocabulary has of a feature.
+type counted int
+
+const (
+	wholeValues counted = iota
+	wordsOfTexts
+	wordsAndMarks
+)
+
+func (s Spec) counted() counted {
+	switch {
+	case s.Type != "words":
+		return wholeValues
+	case s.Punctuation == punctuationWords:
+		return wordsAndMarks
+	}
+	return wordsOfTexts
+}
+
 // values are the counts of a feature's values, or of their words; nil where there are none.
-func (s statistics) values(key string, words bool) *valueCounts {
+func (s statistics) values(key string, of counted) *valueCounts {
 	for _, x := range s[key] {
-		if v, ok := x.(*valueCounts); ok && v.words == words {
+		if v, ok := x.(*valueCounts); ok && v.of == of {
 			return v
 		}
 	}
@@ -293,7 +312,7 @@ func (n *numberSummary) stand(how string) []float64 {
 
 // valueCounts are the counts of strings or integers.
 type valueCounts struct {
-	words   bool // of the texts, not the texts as a whole
+	of      counted
 	counts  *frequent.Counter[string]
 	missing int64
 }
@@ -305,7 +324,7 @@ func (v *valueCounts) add(c *cells) error {
 	}
 	for i := range c.count {
 		switch s := t.value(i); {
-		case v.words:
+		case v.of != wholeValues:
 			v.addWords(s)
 		case len(s) == 0 || c.missing != nil && c.missing[i]:
 			v.missing++
@@ -324,7 +343,7 @@ func (v *valueCounts) addWords(text []byte) {
 		v.missing++
 	}
 	for word := []byte(nil); len(text) > 0; {
-		if word, text = nextWord(word[:0], text); len(word) > 0 && utf8.Valid(word) {
+		if word, text = nextWord(word[:0], text, v.of == wordsAndMarks); len(word) > 0 && utf8.Valid(word) {
 			v.counts.Add(string(word))
 		}
 	}

@@ -7,10 +7,11 @@ import (
 )
 
 // Words are the words of texts: the id of one is its place in Values, of others the fingerprint of its bytes modulo Size, after those. As the Keras layer TextVectorization does
-// where nothing else is asked of it, it makes ASCII letters small, leaves out ASCII punctuation and divides at white space. A text
-// without words has no id; a word that occurs twice has its id twice.
+// where nothing else is asked of it, it makes ASCII letters small, leaves out ASCII punctuation and divides at white space. With Marks
+// each punctuation mark is a word, which divides others, too. A text without words has no id; a word that occurs twice has its id twice.
 type Words struct {
 	Key    string
+	Marks  bool     // punctuation marks are words
 	Values []string // vocabulary; empty: none
 	Size   int      // number of buckets of words outside of it; 0: they are left out
 
@@ -22,10 +23,14 @@ func (c *Words) Name() string { return c.Key + "_words" }
 
 // String is like words(message, 4096), with a vocabulary its size and fingerprint.
 func (c *Words) String() string {
-	if len(c.Values) == 0 {
-		return fmt.Sprintf("words(%s, %d)", c.Key, c.Size)
+	key := c.Key
+	if c.Marks {
+		key += " with marks"
 	}
-	return fmt.Sprintf("words(%s, %d entries, %016x, %d)", c.Key, len(c.Values), Fingerprint64(fmt.Appendf(nil, "%q", c.Values)), c.Size)
+	if len(c.Values) == 0 {
+		return fmt.Sprintf("words(%s, %d)", key, c.Size)
+	}
+	return fmt.Sprintf("words(%s, %d entries, %016x, %d)", key, len(c.Values), Fingerprint64(fmt.Appendf(nil, "%q", c.Values)), c.Size)
 }
 
 // Buckets is the number of entries and of buckets together.
@@ -85,7 +90,7 @@ func (c *Words) ids(b *batch) (*idList, error) {
 			for i := t.offsets[row]; i < t.offsets[row+1]; i++ {
 				text := x.value(t.value(int(i)))
 				for len(text) > 0 {
-					if word, text = nextWord(word[:0], text); len(word) > 0 {
+					if word, text = nextWord(word[:0], text, c.Marks); len(word) > 0 {
 						l.values = append(l.values, c.id(word))
 					}
 				}
@@ -96,14 +101,22 @@ func (c *Words) ids(b *batch) (*idList, error) {
 	})
 }
 
-// nextWord appends the first word of a text to word, and returns what is behind it. The word may be empty.
-func nextWord(word, text []byte) (_, rest []byte) {
+// punctuationWords is the Punctuation of a column whose marks are words.
+const punctuationWords = "words"
+
+// nextWord appends the first word of a text to word, and returns what is behind it. The word may be empty. With marks each punctuation
+// mark is a word.
+func nextWord(word, text []byte, marks bool) (_, rest []byte) {
 	for i, b := range text {
 		switch {
 		case b == ' ' || b >= '\t' && b <= '\r':
 			return word, text[i+1:]
 		case b >= 'A' && b <= 'Z':
 			word = append(word, b+'a'-'A')
+		case isPunctuation(b) && marks && len(word) > 0:
+			return word, text[i:]
+		case isPunctuation(b) && marks:
+			return append(word, b), text[i+1:]
 		case isPunctuation(b):
 		default:
 			word = append(word, b)

@@ -21,7 +21,7 @@ func TestNextWord(t *testing.T) {
 		var got []string
 		for rest := []byte(text); len(rest) > 0; {
 			var word []byte
-			if word, rest = nextWord(nil, rest); len(word) > 0 {
+			if word, rest = nextWord(nil, rest, false); len(word) > 0 {
 				got = append(got, string(word))
 			}
 		}
@@ -31,13 +31,51 @@ func TestNextWord(t *testing.T) {
 	}
 }
 
+// TestMarks: punctuation marks are words that divide others.
+func TestMarks(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                   nil,
+		"?!":                 {"?", "!"},
+		"Don't stop-me.":     {"don", "'", "t", "stop", "-", "me", "."},
+		"https://t.co/aB  #": {"https", ":", "/", "/", "t", ".", "co", "/", "ab", "#"},
+	} {
+		var got []string
+		for rest := []byte(text); len(rest) > 0; {
+			var word []byte
+			if word, rest = nextWord(nil, rest, true); len(word) > 0 {
+				got = append(got, string(word))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, expected %q", text, got, want)
+		}
+	}
+	s := statistics{}
+	spec := Spec{Type: "words", Key: "text", Punctuation: "words", Adapt: true, Size: 1}
+	plain := Spec{Type: "words", Key: "text", Adapt: true, Size: 1}
+	for _, x := range []Spec{spec, plain} {
+		s.want(x, "text", Reading{})
+		s.values("text", x.counted()).addWords([]byte("a! b! b c!"))
+	}
+	for x, want := range map[*Spec]string{&spec: "!", &plain: "b"} {
+		c := AdaptedColumn{Declared: *x, Filled: *x}
+		if err := s.fill(&c, nil); err != nil || !slices.Equal(c.Filled.Vocabulary, []string{want}) {
+			t.Errorf("punctuation %q: got %q, %v", x.Punctuation, c.Filled.Vocabulary, err)
+		}
+	}
+	spec.Punctuation = "keep"
+	if _, err := Build([]Spec{spec}); err == nil {
+		t.Error("another value of punctuation is taken")
+	}
+}
+
 // TestAdaptedWords: the vocabulary is that of the words of the training data, the most frequent first.
 func TestAdaptedWords(t *testing.T) {
 	s := statistics{}
 	spec := Spec{Type: "words", Key: "text", Adapt: true, Size: 2, OOVBuckets: 1}
 	s.want(spec, "text", Reading{})
 	for _, text := range []string{"Free prize, free!", "call the prize", "", "\xff free"} {
-		s.values("text", true).addWords([]byte(text))
+		s.values("text", wordsOfTexts).addWords([]byte(text))
 	}
 	c := AdaptedColumn{Declared: spec, Filled: spec}
 	if err := s.fill(&c, nil); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// punctuation matches what feature.Words leaves out.
+// punctuation matches what feature.Words leaves out, or takes for words.
 const punctuation = "[!-/:-@\\[-`{-~]"
 
 // words adds the ids of the words of texts.
@@ -15,8 +15,12 @@ func (e *emitter) words(c *feature.Words) listNodes {
 		l, _ := e.tokens(c.Key, false)
 		e := e.at(c.Name())
 		lower := e.op("StringLower", "lower", l.values.Type(), graph.Attrs{"encoding": []byte{}}, l.values)
+		rewrite := ""
+		if c.Marks {
+			rewrite = ` \0 `
+		}
 		clean := e.op("StaticRegexReplace", "clean", lower.Type(),
-			graph.Attrs{"pattern": []byte(punctuation), "rewrite": []byte{}, "replace_global": true}, lower)
+			graph.Attrs{"pattern": []byte(punctuation), "rewrite": []byte(rewrite), "replace_global": true}, lower)
 		n := e.b.Node("StringSplitV2", e.scope+"split", []graph.Type{
 			{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}}, {DType: tensor.String, Shape: vector}, {DType: tensor.Int64, Shape: graph.ShapeOf(2)},
 		}, graph.Attrs{"maxsplit": int64(-1)}, clean, e.texts("white_space", [][]byte{{}}))

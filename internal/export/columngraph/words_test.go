@@ -17,7 +17,7 @@ import (
 
 // TestEmittedWords: the operations make the words of texts that Apply makes.
 func TestEmittedWords(t *testing.T) {
-	for _, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}} {
+	for _, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}, {Key: "text", Marks: true, Values: []string{"b", "!", "don"}, Size: 9}} {
 		checkWords(t, words)
 	}
 }
