@@ -103,6 +103,9 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		return
 	}
 	j.plan(parallel)
+	if j.spreads() {
+		j.spread(parallel)
+	}
 	j.backward = j.streams() && j.packed.uses.Add(1)%2 == 0
 	for n := 0; n < g.N; n += j.nc {
 		for k := 0; k < g.K; k += j.ks {

@@ -4,7 +4,7 @@ package kernels
 const transposeRows = 8
 
 // packA copies panel p of op(A)[:, k0:k1] to dst: transposed A column by column, tiles.pad elements apart, else row by
-// row.
+// row, panelRow elements apart.
 func (j *gemmPart[T]) packA(dst []T, p int) {
 	m0, m1 := j.panel(p)
 	k, a := j.k1-j.k0, j.A[j.indexA(m0):]
@@ -19,9 +19,7 @@ func (j *gemmPart[T]) packA(dst []T, p int) {
 		copyRows(dst[n*pad:], pad, a[min(n*j.LDA, len(a)):], j.LDA, m1-m0, k-n)
 		return
 	}
-	for r := range m1 - m0 {
-		copy(dst[r*k:][:k], a[r*j.LDA:])
-	}
+	copyRows(dst, j.panelRow(), a, j.LDA, k, m1-m0)
 }
 
 // packStrips packs strips [lo, hi) of the block in work for all tasks.

@@ -47,7 +47,15 @@ func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
 }
 
 // panelSize is the elements of a packed panel of A.
-func (j *gemmPart[T]) panelSize() int { return (j.k1 - j.k0) * j.tiles.pad }
+func (j *gemmPart[T]) panelSize() int {
+	if j.TransA {
+		return (j.k1 - j.k0) * j.tiles.pad
+	}
+	return j.panelRow() * j.tiles.rows
+}
+
+// panelRow is the distance of the rows of a packed panel of A that is not transposed.
+func (j *gemmPart[T]) panelRow() int { return j.spreadRow(j.k1 - j.k0) }
 
 // packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
 func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {
@@ -84,7 +92,7 @@ func (j *gemmPart[T]) setup(t *tileArgs) {
 	case j.directA:
 		t.aRow, t.aK = j.LDA*size, size
 	default:
-		t.aRow, t.aK = (j.k1-j.k0)*size, size
+		t.aRow, t.aK = j.panelRow()*size, size
 	}
 	t.cRow = j.LDC * size
 	t.k, t.runs = j.k1-j.k0, 1

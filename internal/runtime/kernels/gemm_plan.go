@@ -15,12 +15,14 @@ const (
 	sharedTasks = 3        // groups of rows from which all use one packed copy of cold B
 	coldB       = 1 << 20  // elements of B from which it comes from memory rather than from the L2 cache
 	directStrip = 2        // transposed A is used in place when a task has at most so many strips of B
+	ownRows     = 48       // rows of A for each thread from which threads share none with packed B: what another core has written is slow to read
 )
 
 type gemmPhase int
 
 const (
 	packPhase gemmPhase = iota
+	spreadPhase
 	multiplyPhase
 	dotPhase
 	smallPhase
@@ -50,6 +52,9 @@ type gemmJob[T Float] struct {
 	phase          gemmPhase
 	spaceB         scratch[T]
 	bufB           []T
+	spaceA         scratch[T]
+	bufA           []T // A whose rows lie spreadLD elements apart
+	spreadLD       int
 	small          smallGemm[T]
 }
 
@@ -135,6 +140,9 @@ func (j *gemmJob[T]) split(strips int, parallel bool) {
 		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each thread
 		return
 	}
+	if j.packed != nil && j.M >= threads*ownRows {
+		j.mTasks = ceilDiv(j.mTasks, threads) * threads
+	}
 	j.nTasks = min(ceilDiv(want, j.mTasks), strips)
 	j.mTasks = min(max(j.mTasks, ceilDiv(want, j.nTasks)), j.panels)
 }
@@ -159,12 +167,15 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: strips of B to pack, tasks of the product, rows of B to multiply by a vector, or rows of a
+// Run implements Task: strips of B to pack, panels of A to copy, tasks of the product, rows of B to multiply by a vector, or rows of a
 // small product.
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
 		j.packStrips(lo, hi)
+		return
+	case spreadPhase:
+		j.spreadPanels(lo, hi)
 		return
 	case dotPhase:
 		j.dots(lo, hi)

@@ -125,7 +125,7 @@ const pairElements = 1 << 20
 func (g *PackedArgs[T]) multiplyPairs(parallel bool) {
 	depth := g.B.depth()
 	ld := ceilDiv(depth, convertBlock) * convertBlock
-	if ld%(4096/4) == 0 { // rows would share one set of lines of the L1 cache
+	if crowded[float32](g.B.tiles.rows, ld) {
 		ld += convertBlock
 	}
 	each := min(g.M, max(pairElements/max(ld, 1), 28))

@@ -1,0 +1,53 @@
+package kernels
+
+import "unsafe"
+
+// Rows of A that lie a multiple of 4096 bytes apart share one set of lines of the L1 cache, which has eight: a tile of more
+// rows finds nothing of what it has read of them. Half and a quarter of that distance are bad too, as B goes through the same lines.
+// Where a task cannot pack A for itself, because many of them read the same rows, A is copied once for all.
+const (
+	waySize       = 4096    // bytes of an L1 cache between two addresses of one set
+	spreadRows    = 3       // most rows of a tile that may share a set
+	spreadColumns = 128     // columns of C from which a copy of A is worth it
+	spreadMost    = 1 << 20 // elements of A: a bound on memory
+)
+
+// crowded reports whether so many rows, which lie ld elements apart, are too many for the sets of the L1 cache that they share.
+func crowded[T Float](rows, ld int) bool {
+	distance := ld * int(unsafe.Sizeof(T(0)))
+	sets := waySize / cacheLine
+	for sets > 1 && distance%(waySize/sets*2) == 0 {
+		sets /= 2
+	}
+	return rows > spreadRows*sets
+}
+
+// spreadRow returns a distance of at least n elements for rows of A that tiles read, and are not crowded.
+func (j *gemmJob[T]) spreadRow(n int) int {
+	if !crowded[T](j.tiles.rows, n) {
+		return n
+	}
+	return n + cacheLine/int(unsafe.Sizeof(j.Alpha))
+}
+
+// spreads reports whether A is copied to rows that are not crowded before the product.
+func (j *gemmJob[T]) spreads() bool {
+	return j.packed != nil && j.directA && !j.streams() && j.N >= spreadColumns && j.M*j.K <= spreadMost &&
+		crowded[T](min(j.M, j.tallest()), j.LDA)
+}
+
+// spread copies A, each panel by one worker.
+func (j *gemmJob[T]) spread(parallel bool) {
+	j.spreadLD = j.spreadRow(j.K)
+	j.bufA = j.spaceA.take(j.M * j.spreadLD)
+	j.phase = spreadPhase
+	j.dispatch(j.panels, parallel)
+	j.A, j.LDA = j.bufA, j.spreadLD
+}
+
+// spreadPanels copies panels [lo, hi) of A.
+func (j *gemmJob[T]) spreadPanels(lo, hi int) {
+	from, _ := j.panel(lo)
+	_, to := j.panel(hi - 1)
+	copyRows(j.bufA[from*j.spreadLD:], j.spreadLD, j.A[from*j.LDA:], j.LDA, j.K, to-from)
+}
