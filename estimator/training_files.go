@@ -92,7 +92,7 @@ func (f *trainingFiles) writeGraph(e *Estimator, p *program) error {
 	if err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
-	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(e.modelDir, "graph.pbtxt"), text)
+	return atomicfile.Rewrite(filepath.Join(e.modelDir, "graph.pbtxt"), text)
 }
 
 // close closes the event file and lets others train in model_dir.

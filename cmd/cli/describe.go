@@ -163,7 +163,7 @@ func (a *app) writeDescription(p *tabular.Profile, wrong error, f dataFlags) err
 		_, err := a.stdout.Write(out.Bytes())
 		return err
 	}
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), out.Bytes()); err != nil {
+	if err := atomicfile.Rewrite(filepath.Clean(f.out), out.Bytes()); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	_, err := fmt.Fprintf(a.stdout, "described %s in %s\n", d.Path, f.out)

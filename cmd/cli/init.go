@@ -139,7 +139,7 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 	}
 	d.trainOnMore()
 	text := d.text()
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(text)); err != nil {
+	if err := atomicfile.Rewrite(filepath.Clean(f.out), []byte(text)); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	for _, line := range d.notes() {
@@ -180,7 +180,7 @@ func (a *app) initImages(dir string, f initFlags) error {
 		size = fmt.Sprintf("resized to %d x %d", t.height, t.width)
 	}
 	fmt.Fprintf(a.stdout, "%s: %d images to train on, %s\n%d classes: %s\n", printable.Text(t.train), t.images(), size, len(t.classes), printable.Text(strings.Join(t.classes[:min(len(t.classes), 10)], ", ")))
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), []byte(t.config(f.modelDir))); err != nil {
+	if err := atomicfile.Rewrite(filepath.Clean(f.out), []byte(t.config(f.modelDir))); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote %s: a convolutional network; now run\n  %s train --config %s\n", f.out, a.name, f.out)

@@ -97,7 +97,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	if err := run.Write(&page); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(f.out), page.Bytes()); err != nil {
+	if err := atomicfile.Rewrite(filepath.Clean(f.out), page.Bytes()); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	if f.json {

@@ -126,7 +126,7 @@ func writePlots(path string, p report.Plots) error {
 	if err := p.Write(&page); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(atomicfile.OS{}, filepath.Clean(path), page.Bytes()); err != nil {
+	if err := atomicfile.Rewrite(filepath.Clean(path), page.Bytes()); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
 	return nil

@@ -137,7 +137,7 @@ func (c *Config) WriteFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(atomicfile.OS{}, path, text); err != nil {
+	if err := atomicfile.Rewrite(path, text); err != nil {
 		return fmt.Errorf("write the configuration to %s: %w", path, err)
 	}
 	return nil

@@ -28,6 +28,15 @@ func RemoveAbandoned(path string, while time.Duration) {
 	}
 }
 
+// abandonedAfter is how long nothing was written to a file that Rewrite takes for abandoned: other processes may be writing the same one.
+const abandonedAfter = time.Minute
+
+// Rewrite is WriteFile of a file that is written once or a few times by a process. It removes what killed ones left of it.
+func Rewrite(path string, data []byte) error {
+	RemoveAbandoned(path, abandonedAfter)
+	return WriteFile(OS{}, path, data)
+}
+
 func removeAbandoned(tmp string, while time.Duration) {
 	f, err := os.Open(filepath.Clean(tmp))
 	if err != nil {

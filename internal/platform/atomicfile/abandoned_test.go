@@ -45,3 +45,25 @@ func TestRemoveAbandoned(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Rewrite removes what was left of the file before, and nothing of others.
+func TestRewrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	old := time.Now().Add(-2 * abandonedAfter)
+	for _, name := range []string{"f.tmp-1-1", "g.tmp-1-1"} {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(path+".tmp-1-2", nil, 0o600), Rewrite(path, []byte("x"))); err != nil {
+		t.Fatal(err)
+	}
+	got, err := OS{}.ReadDir(dir)
+	if want := []string{"f", "f.tmp-1-2", "g.tmp-1-1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("left are %q, expected %q, error %v", got, want, err)
+	}
+	if text, err := os.ReadFile(path); string(text) != "x" || err != nil {
+		t.Errorf("the file holds %q, error %v", text, err)
+	}
+}
