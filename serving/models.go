@@ -100,8 +100,9 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 }
 
 // Reload replaces the config: models that are not in it are unloaded. It waits until each model that is new or changed is
-// available, or its error is known. A config that is wrong changes nothing; one whose models fail is in force nevertheless,
-// as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
+// available, or its error is known. New versions of the other models are found, too, and loaded behind it: the old ones answer
+// until then, and the client's Status says when. A config that is wrong changes nothing; one whose models fail is in force
+// nevertheless, as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
 	placed, err := objectstore.Placed(cfg)
 	if err == nil {

@@ -31,7 +31,8 @@ var namedLosses = map[string]map[string]func(p *params.Reader) LossFn{
 	"multi_class": {"focal": softmaxFocal},
 	"multi_label": {"focal": sigmoidFocal, "dice": dice},
 	"regression": {
-		"huber": huber,
+		"huber":    huber,
+		"quantile": quantile,
 		"mean_absolute_error": func(*params.Reader) LossFn {
 			return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
 				return losses.MeanAbsoluteError(mc, in.Labels, in.Logits, unreduced)
@@ -111,6 +112,16 @@ func huber(p *params.Reader) LossFn {
 	}
 	return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
 		return losses.Huber(mc, in.Labels, in.Logits, delta, unreduced)
+	}
+}
+
+func quantile(p *params.Reader) LossFn {
+	q := p.Float("quantile", 0.5)
+	if !(q > 0 && q < 1) {
+		p.Refuse("quantile", errors.New("expected a number between 0 and 1, such as 0.9"))
+	}
+	return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
+		return losses.Quantile(mc, in.Labels, in.Logits, q, unreduced)
 	}
 }
 

@@ -32,6 +32,7 @@ func TestNamedLosses(t *testing.T) {
 		{estimator.Params{"label_dimension": 1, "loss": "huber"}, []float32{3}, inputs.Slice("y", inputs.Label, []float32{1}), 1.5},
 		{estimator.Params{"label_dimension": 1, "loss": map[string]any{"name": "huber", "delta": 4}}, []float32{3}, inputs.Slice("y", inputs.Label, []float32{1}), 2},
 		{estimator.Params{"label_dimension": 1, "loss": "mean_absolute_error"}, []float32{3}, inputs.Slice("y", inputs.Label, []float32{1}), 2},
+		{estimator.Params{"label_dimension": 1, "loss": map[string]any{"name": "quantile", "quantile": 0.9}}, []float32{3}, inputs.Slice("y", inputs.Label, []float32{1}), 0.2},
 		{estimator.Params{"label_dimension": 2, "loss": "cosine_similarity"}, []float32{3, 4}, inputs.Slice("y", inputs.Label, []float32{0, 2}, 2), -0.8},
 	} {
 		h, rest, err := heads.FromParams(c.params)
@@ -63,6 +64,7 @@ func TestNamedLossesRefused(t *testing.T) {
 		{estimator.Params{"classes": 2, "loss": map[string]any{"name": "focal", "beta": 1}}, "unknown parameter beta"},
 		{estimator.Params{"head": "multi_label", "classes": 2, "loss": map[string]any{"name": "dice", "smooth": 0}}, "smooth"},
 		{estimator.Params{"label_dimension": 1, "loss": map[string]any{"name": "huber", "delta": math.NaN()}}, "delta"},
+		{estimator.Params{"label_dimension": 1, "loss": map[string]any{"name": "quantile", "quantile": 1}}, "between 0 and 1"},
 	} {
 		if _, _, err := heads.FromParams(c.params); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v, expected %q", c.params, err, c.want)

@@ -38,7 +38,7 @@ type Accumulator interface {
 	encoding.BinaryUnmarshaler
 }
 
-// A Value is the result of a metric: a scalar, or a tensor such as a confusion matrix.
+// A Value is the result of a metric: a scalar, as Value{Data: []float64{0.5}} is, or a tensor such as a confusion matrix.
 type Value struct {
 	Shape []int     // empty: a scalar
 	Data  []float64 // row-major

@@ -53,6 +53,7 @@ FUNCTIONS = {
     "mean_squared_error": loss(lambda z, x, w, **kw: tf1.losses.mean_squared_error(tf.cast(z, x.dtype), x, w, **kw)),
     "mean_absolute_error": loss(lambda z, x, w, **kw: tf1.losses.absolute_difference(tf.cast(z, x.dtype), x, w, **kw)),
     "huber": loss(lambda z, x, w, **kw: tf1.losses.huber_loss(tf.cast(z, x.dtype), x, w, delta=1.0, **kw)),
+    "quantile": own_loss(lambda z, x: tf.maximum(0.75 * (z - x), -0.25 * (z - x))),
     "cosine_distance": loss(lambda z, x, w, **kw: tf1.losses.cosine_distance(tf.cast(z, x.dtype), x, axis=-1, weights=w, **kw)),
     "poisson": own_loss(lambda z, x: x - z * tf.math.log(x + 1e-7)),
     "log_poisson": own_loss(lambda z, x: tf.nn.log_poisson_loss(z, x)),

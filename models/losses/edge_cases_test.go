@@ -63,6 +63,9 @@ var edgeLosses = []tried{
 	{"Contrastive", "contrastive", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
 		return losses.Contrastive(c, l, p, 1, o)
 	}, []float64{0, 1}, false},
+	{"Quantile", "quantile", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
+		return losses.Quantile(c, l, p, 0.75, o)
+	}, []float64{0, 1, -3}, false},
 }
 
 // ofBatches are the losses that see several rows at once; distance_test.go and ctc_test.go have them.

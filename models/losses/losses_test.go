@@ -54,6 +54,10 @@ func cases() []lossCase {
 		{"absolute", losses.MeanAbsoluteError, bits, x, false, []float64{0, 2, 3, 2}},
 		{"huber", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node { return losses.Huber(c, l, p, 1.5, o) },
 			bits, []float64{0, 2, 3, -0.5}, false, []float64{0.5, 1.5*2 - 1.125, 1.5*3 - 1.125, 1.125}},
+		{"quantile", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
+			return losses.Quantile(c, l, p, 0.9, o)
+		},
+			[]float64{1, 0, 5, 1}, x, false, []float64{0, 0.1 * 2, 0.9 * 2, 0.9 * 2}},
 		{"poisson", losses.Poisson, bits, []float64{2, 1, 3, 0.5}, false, []float64{2 - math.Log(2+1e-7), 1, 3, 0.5 - math.Log(0.5+1e-7)}},
 		{"log poisson", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
 			return losses.LogPoisson(c, l, p, false, o)

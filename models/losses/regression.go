@@ -26,6 +26,17 @@ func MeanAbsoluteError(c models.Context, labels, predictions *G.Node, o Options)
 	return Weighted(c, ops.Abs(c, ops.Sub(c, predictions, labels)), o)
 }
 
+// Quantile is the pinball loss: q·(labels - predictions) where the prediction is less than the label, else
+// (1-q)·(predictions - labels). A model of its least mean predicts the quantile q, in (0, 1), of the labels: that of 0.5 is the median.
+func Quantile(c models.Context, labels, predictions *G.Node, q float64, o Options) *G.Node {
+	labels, predictions, ok := pair(c, "quantile", labels, predictions)
+	if !ok {
+		return nil
+	}
+	short := ops.Sub(c, labels, predictions)
+	return Weighted(c, ops.Maximum(c, ops.Mul(c, constant(c, short, q), short), ops.Mul(c, constant(c, short, q-1), short)), o)
+}
+
 // Huber is half the squared error where |error| <= delta, else
 // delta·|error| - delta²/2.
 func Huber(c models.Context, labels, predictions *G.Node, delta float64, o Options) *G.Node {
