@@ -57,7 +57,10 @@ type conv[T Float] struct {
 	Epilogue[T]
 	parts   int // of a sum over pixels
 	rows    int // of a block of the forward direction, or of tiles
+	col     []T // patches, a row for each pixel: see gathers
+	colRow  int // elements from one to the next
 	points  []T // the filter in Winograd's form
+	in, out []T // points of all tiles: see dividesPoints
 	part    scratch[T]
 	partial []T
 }
@@ -143,13 +146,20 @@ func (c *conv[T]) forward() {
 		filters = 0 // it keeps its points
 	}
 	tiled := c.winograd(filters)
+	if tiled && c.dividesPoints() {
+		c.forwardByPoints()
+		return
+	}
 	if c.kept.Forms != nil && !tiled {
 		c.filter = c.kept.operand()
 	}
 	switch {
 	case tiled:
 		f, tasks = c.byTiles()
-	case c.direct():
+	case c.filter != nil && c.gathers():
+		c.gathered()
+		return
+	case c.direct() && !c.crowds():
 		c.rows = c.forwardRows()
 		f, tasks = &doConvDirect, c.Batch*ceilDiv(c.OutH, c.rows)
 	}
@@ -162,7 +172,7 @@ var doConv = convFunc{runConv[float32], runConv[float64]}
 
 func runConv[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, pixels := c.patch(), c.blockPixels()
+	k, pixels := apart[T](c.convTiles().rows, c.patch()), c.blockPixels()
 	col := s.take(pixels * k)
 	for i := lo; i < hi; i++ {
 		from, to := i*pixels, min((i+1)*pixels, c.pixels())
@@ -171,7 +181,7 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 			c.products(col, y, from, to)
 			continue
 		}
-		im2col(&c.Window, col, c.x, from, to, 0)
+		im2col(&c.Window, col, k, c.x, from, to, 0)
 		e := c.Epilogue
 		if e.Add != nil {
 			e.Add = e.Add[from*c.OutC:]
@@ -185,7 +195,7 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 func (c *conv[T]) products(col, y []T, from, to int) {
 	k, out := c.patch(), c.groupOut()
 	for i := range c.split() {
-		im2col(&c.Window, col, c.x, from, to, i)
+		im2col(&c.Window, col, k, c.x, from, to, i)
 		a := GemmArgs[T]{M: to - from, N: out, K: k, Alpha: 1, A: col, LDA: k, B: c.w[i*out:], LDB: c.OutC,
 			C: y[i*out:], LDC: c.OutC, Relu: c.Relu}
 		if c.Bias != nil {
@@ -312,7 +322,7 @@ func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 				beta = 0
 			}
 			for j := range c.split() {
-				im2col(&c.Window, col, c.x, from, to, j)
+				im2col(&c.Window, col, k, c.x, from, to, j)
 				gemmSerial(GemmArgs[T]{M: k, N: out, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
 					B: c.y[from*c.OutC+j*out:], LDB: c.OutC, Beta: beta, C: dw[j*out:], LDC: c.OutC})
 			}

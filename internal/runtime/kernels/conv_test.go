@@ -297,7 +297,7 @@ func TestConvForwardDeterministic(t *testing.T) {
 	defer SetThreads(0)
 	dilated := cnnLayer(3, 14, 7, 9)
 	dilated.DilW, dilated.PadLeft = 2, 2
-	for _, g := range []Window{dilated, cnnLayer(1, 28, 1, 33), cnnLayer(1, 14, 32, 64), cnnLayer(3, 8, 64, 64)} {
+	for _, g := range []Window{dilated, cnnLayer(1, 14, 192, 180), strided(1, 1, 28, 512, 40), cnnLayer(1, 7, 520, 40), cnnLayer(1, 28, 1, 33), cnnLayer(1, 14, 32, 64), cnnLayer(3, 8, 64, 64)} {
 		x, w := vector[float32](newRand(1), g.inSize()), vector[float32](newRand(2), g.weights())
 		f := PackFilter(g, w)
 		y, want := make([]float32, g.outSize()), [2][]float32{make([]float32, g.outSize()), make([]float32, g.outSize())}
@@ -312,6 +312,34 @@ func TestConvForwardDeterministic(t *testing.T) {
 			}
 		}
 	}
+}
+
+// strided is a layer of stride 2 with a filter of k x k.
+func strided(batch, k, size, in, out int) Window {
+	half, before := OutSize(size, k, 2, 1, true)
+	return Window{Batch: batch, InH: size, InW: size, InC: in, OutH: half, OutW: half, OutC: out, KH: k, KW: k, StrideH: 2, StrideW: 2, DilH: 1, DilW: 1,
+		PadTop: before, PadLeft: before}
+}
+
+// TestConvGathered compares convolutions whose patches are gathered, all at once or in blocks, with the direct form.
+func TestConvGathered(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for _, g := range []Window{strided(1, 1, 28, 512, 40), strided(3, 1, 28, 512, 33), strided(1, 3, 28, 256, 35), strided(3, 3, 28, 256, 7), cnnLayer(1, 7, 520, 40), cnnLayer(2, 4, 30, 41)} {
+			r := newRand(1)
+			x, w, bias, add := vector[float32](r, g.inSize()), vector[float32](r, g.weights()), vector[float32](r, g.OutC), vector[float32](r, g.outSize())
+			y, direct := make([]float32, g.outSize()), make([]float32, g.outSize())
+			Conv2DPacked(g, y, x, PackFilter(g, w), Epilogue[float32]{Bias: bias, Add: add, Relu: true})
+			c := newConv(g, &doConvDirect, x, w, direct)
+			c.rows = 1
+			Parallel(c.Batch*c.OutH, 1, c)
+			c.recycle()
+			want := make([]float64, len(direct))
+			for i, v := range direct {
+				want[i] = max(0, float64(v)+float64(bias[i%g.OutC])+float64(add[i]))
+			}
+			requireClose(t, fmt.Sprint(g), y, want, tolerance[float32](g.patch()), math.Sqrt(float64(g.patch())))
+		}
+	})
 }
 
 func TestConvDoesNotAllocate(t *testing.T) {

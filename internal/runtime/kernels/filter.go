@@ -69,7 +69,7 @@ func (f Filter[T]) operand() *PackedB[T] {
 	return p
 }
 
-// winograd returns the filter in Winograd's form.
+// winograd returns the filter in Winograd's form, each point in strips.
 func (f Filter[T]) winograd() []T {
 	forms := f.Forms
 	if p := forms.points.Load(); p != nil {
@@ -81,8 +81,11 @@ func (f Filter[T]) winograd() []T {
 		return *p
 	}
 	pairs := forms.k * forms.n / 9
-	points := aligned[T](winogradPoints * pairStride[T](pairs))
-	filterPoints(points, f.Taps()[:forms.k*forms.n], pairs)
+	rows := scratches[T]().get()
+	points, wide := aligned[T](winogradPoints*pairStride[T](pairs)), rows.take(winogradPoints*pairStride[T](pairs))
+	filterPoints(wide, f.Taps()[:forms.k*forms.n], pairs)
+	pointStrips(points, wide, pairs/forms.n, forms.n)
+	scratches[T]().put(rows)
 	forms.points.Store(&points)
 	return points
 }

@@ -55,7 +55,7 @@ func (j *gemmPart[T]) panelSize() int {
 }
 
 // panelRow is the distance of the rows of a packed panel of A that is not transposed.
-func (j *gemmPart[T]) panelRow() int { return j.spreadRow(j.k1 - j.k0) }
+func (j *gemmPart[T]) panelRow() int { return apart[T](j.tiles.rows, j.k1-j.k0) }
 
 // packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
 func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {

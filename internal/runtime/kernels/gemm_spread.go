@@ -13,21 +13,24 @@ const (
 )
 
 // crowded reports whether so many rows, which lie ld elements apart, are too many for the sets of the L1 cache that they share.
-func crowded[T Float](rows, ld int) bool {
+func crowded[T Float](rows, ld int) bool { return sharing[T](rows, ld) > spreadRows }
+
+// sharing returns how many of so many rows, which lie ld elements apart, share a set of the L1 cache.
+func sharing[T Float](rows, ld int) int {
 	distance := ld * int(unsafe.Sizeof(T(0)))
 	sets := waySize / cacheLine
 	for sets > 1 && distance%(waySize/sets*2) == 0 {
 		sets /= 2
 	}
-	return rows > spreadRows*sets
+	return ceilDiv(rows, sets)
 }
 
-// spreadRow returns a distance of at least n elements for rows of A that tiles read, and are not crowded.
-func (j *gemmJob[T]) spreadRow(n int) int {
-	if !crowded[T](j.tiles.rows, n) {
+// apart returns a distance of at least n elements at which so many rows are not crowded.
+func apart[T Float](rows, n int) int {
+	if !crowded[T](rows, n) {
 		return n
 	}
-	return n + cacheLine/int(unsafe.Sizeof(j.Alpha))
+	return n + cacheLine/int(unsafe.Sizeof(T(0)))
 }
 
 // spreads reports whether A is copied to rows that are not crowded before the product.
@@ -38,7 +41,7 @@ func (j *gemmJob[T]) spreads() bool {
 
 // spread copies A, each panel by one worker.
 func (j *gemmJob[T]) spread(parallel bool) {
-	j.spreadLD = j.spreadRow(j.K)
+	j.spreadLD = apart[T](j.tiles.rows, j.K)
 	j.bufA = j.spaceA.take(j.M * j.spreadLD)
 	j.phase = spreadPhase
 	j.dispatch(j.panels, parallel)

@@ -1,8 +1,8 @@
 package kernels
 
 // im2col writes the patches of a group of channels under the output pixels [from, to), counted over the whole batch, to the
-// rows of col, each [KH, KW, InC/Groups]; what lies outside the image is zero.
-func im2col[T Float](g *Window, col, x []T, from, to, group int) {
+// rows of col, each [KH, KW, InC/Groups], ld elements apart; what lies outside the image is zero.
+func im2col[T Float](g *Window, col []T, ld int, x []T, from, to, group int) {
 	in := g.groupIn()
 	for p := from; p < to; {
 		n, oh, ow := g.position(p)
@@ -10,12 +10,12 @@ func im2col[T Float](g *Window, col, x []T, from, to, group int) {
 		image := x[n*g.InH*g.InW*g.InC:][:g.InH*g.InW*g.InC]
 		for kh := range g.KH {
 			h := oh*g.StrideH - g.PadTop + kh*g.DilH
-			dst := col[(p-from)*g.patch()+kh*g.KW*in:]
+			dst := col[(p-from)*ld+kh*g.KW*in:]
 			if h < 0 || h >= g.InH {
-				zeroRuns(dst, g.KW*in, g.patch(), count)
+				zeroRuns(dst, g.KW*in, ld, count)
 				continue
 			}
-			gatherLine(g, dst, past(image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], group*in), ow, count)
+			gatherLine(g, dst, ld, past(image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], group*in), ow, count)
 		}
 		p += count
 	}
@@ -35,11 +35,11 @@ func zeroRuns[T Float](dst []T, length, stride, count int) {
 }
 
 // gatherLine copies the KW pixels of one image line under each of count output pixels from column ow on; the runs lie
-// one patch apart in dst.
-func gatherLine[T Float](g *Window, dst, line []T, ow, count int) {
-	length, patch := g.KW*g.groupIn(), g.patch()
+// ld elements apart in dst.
+func gatherLine[T Float](g *Window, dst []T, ld int, line []T, ow, count int) {
+	length := g.KW * g.groupIn()
 	for i := range count {
-		run := dst[i*patch:][:length]
+		run := dst[i*ld:][:length]
 		w := (ow+i)*g.StrideW - g.PadLeft
 		if g.DilW == 1 && g.Groups < 2 && w >= 0 && w+g.KW <= g.InW {
 			copyRun(run, line[w*g.InC:])

@@ -62,7 +62,7 @@ func convSlice[T Float](c *volume[T], i int) {
 		to := min(from+pixels, g.pixels())
 		c.depths(i, func(kd, in int) {
 			for j := range c.split() {
-				im2col(&g, col, c.x[in*c.inSlice():], from, to, j)
+				im2col(&g, col, g.patch(), c.x[in*c.inSlice():], from, to, j)
 				gemmSerial(GemmArgs[T]{M: to - from, N: out, K: k, Alpha: 1, A: col, LDA: k, B: c.w[kd*c.weights()+j*out:], LDB: c.OutC,
 					Beta: 1, C: y[from*c.OutC+j*out:], LDC: c.OutC})
 			}
@@ -124,7 +124,7 @@ func sumSlices[T Float](c *volume[T], part int) {
 			for from := 0; from < g.pixels(); from += pixels {
 				to := min(from+pixels, g.pixels())
 				for j := range c.split() {
-					im2col(&g, col, c.x[in*c.inSlice():], from, to, j)
+					im2col(&g, col, g.patch(), c.x[in*c.inSlice():], from, to, j)
 					gemmSerial(GemmArgs[T]{M: k, N: out, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
 						B: dy[from*c.OutC+j*out:], LDB: c.OutC, Beta: 1, C: dw[kd*c.weights()+j*out:], LDC: c.OutC})
 				}

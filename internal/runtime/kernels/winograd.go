@@ -109,12 +109,27 @@ func pointStride[T Float](tiles, channels int) int {
 
 // newWinogradForm makes room for blocks of c.rows rows of tiles; the caller recycles it.
 func newWinogradForm[T Float](c *conv[T], s *scratch[T]) winogradForm[T] {
+	in, out := c.pointSizes()
+	all := s.take(in + out + c.linesSize())
+	return c.formOf(all[:in], all[in:in+out], all[in+out:])
+}
+
+// pointSizes returns the elements of the points of c.rows rows of tiles, linesSize those of the lines under one.
+func (c *conv[T]) pointSizes() (in, out int) {
 	tiles := c.rows * c.tileColumns()
-	in, out := winogradPoints*pointStride[T](tiles, c.InC), winogradPoints*pointStride[T](tiles, c.OutC)
-	line := c.tileColumns()*winogradTile + winogradInput - winogradTile
-	all := s.take(in + out + winogradInput*line*max(c.InC, c.OutC))
-	f := winogradForm[T]{conv: c, transform: transformArgsFree.get(), tile: newTile(0, 1), tiles: tilesFor[T](ActiveLevel()), line: line}
-	f.in, f.out, f.lines = newPointSpace(all[:in], tiles, c.InC), newPointSpace(all[in:in+out], tiles, c.OutC), all[in+out:]
+	return winogradPoints * pointStride[T](tiles, c.InC), winogradPoints * pointStride[T](tiles, c.OutC)
+}
+
+func (c *conv[T]) linesSize() int { return winogradInput * c.tileLine() * max(c.InC, c.OutC) }
+
+// tileLine is the pixels of a padded line.
+func (c *conv[T]) tileLine() int { return c.tileColumns()*winogradTile + winogradInput - winogradTile }
+
+// formOf is a form over the given points of c.rows rows of tiles.
+func (c *conv[T]) formOf(in, out, lines []T) winogradForm[T] {
+	tiles := c.rows * c.tileColumns()
+	f := winogradForm[T]{conv: c, transform: transformArgsFree.get(), tile: newTile(0, 1), tiles: tilesFor[T](ActiveLevel()), line: c.tileLine(), lines: lines}
+	f.in, f.out = newPointSpace(in, tiles, c.InC), newPointSpace(out, tiles, c.OutC)
 	f.tile.alpha = floatBits(T(1))
 	return f
 }
@@ -166,14 +181,19 @@ func runWinograd[T Float](c *conv[T], lo, hi int) {
 		for r := from; r < to; r++ {
 			f.imagePoints(r, (r-from)*c.tileColumns())
 		}
-		f.product(pointProduct{m: (to - from) * c.tileColumns(), n: c.OutC, k: c.InC, aRow: c.InC, aK: 1, aPoint: f.in.stride,
-			bPoint: pairStride[T](c.InC * c.OutC), cPoint: f.out.stride}, f.in.data, c.points, f.out.data)
+		f.product(f.forwardProduct((to-from)*c.tileColumns()), 0, winogradPoints, f.in.data, c.points, f.out.data)
 		for r := from; r < to; r++ {
 			f.result(r, (r-from)*c.tileColumns())
 		}
 	}
 	f.recycle()
 	scratches[T]().put(s)
+}
+
+// forwardProduct is the product of so many tiles with the filter.
+func (f *winogradForm[T]) forwardProduct(tiles int) pointProduct {
+	return pointProduct{m: tiles, n: f.OutC, k: f.InC, aRow: f.InC, aK: 1, aPoint: f.in.stride, bPoint: pairStride[T](f.InC * f.OutC),
+		cPoint: f.out.stride, strips: f.kept.Forms != nil}
 }
 
 // imagePoints transforms the images under row r of tiles; at is its first tile's number in the block.
@@ -225,19 +245,26 @@ type pointProduct struct {
 	m, n, k                int
 	aRow, aK               int
 	aPoint, bPoint, cPoint int
+	strips                 bool // B is in strips: see pointStrips
 	more                   bool // adds to C
 }
 
-func (f *winogradForm[T]) product(p pointProduct, a, b, c []T) {
+// product does the products of points [lo, hi).
+func (f *winogradForm[T]) product(p pointProduct, lo, hi int, a, b, c []T) {
 	t, size := f.tile, int(unsafe.Sizeof(T(0)))
 	t.aRow, t.aK, t.bK, t.cRow, t.k = p.aRow*size, p.aK*size, p.n*size, p.n*size, p.k
 	nr := f.tiles.width(p.m)
-	for i := range winogradPoints {
+	if p.strips {
+		nr = 2 * f.tiles.lanes
+	}
+	for i := lo; i < hi; i++ {
 		a, b, c := a[i*p.aPoint:], b[i*p.bPoint:], c[i*p.cPoint:]
 		for n := 0; n < p.n; n += nr {
 			cols := min(nr, p.n-n)
 			panels := ceilDiv(p.m, f.tiles.height(cols))
-			t.b = unsafe.Pointer(&b[n])
+			if t.b = unsafe.Pointer(&b[n]); p.strips {
+				t.b, t.bK = unsafe.Pointer(&b[n*p.k]), cols*size
+			}
 			for j := range panels {
 				from, to := j*p.m/panels, (j+1)*p.m/panels
 				t.a, t.c, t.old = unsafe.Pointer(&a[from*p.aRow]), unsafe.Pointer(&c[from*p.n+n]), nil
@@ -246,6 +273,19 @@ func (f *winogradForm[T]) product(p pointProduct, a, b, c []T) {
 				}
 				f.tiles.tile(t, to-from, cols)
 			}
+		}
+	}
+}
+
+// pointStrips copies the points of a filter so that each is in strips of two vectors of columns, one after the other: they are read
+// from memory in order.
+func pointStrips[T Float](dst, points []T, k, n int) {
+	step, stride := 2*tilesFor[T](ActiveLevel()).lanes, pairStride[T](k*n)
+	for i := range winogradPoints {
+		to, from := dst[i*stride:], points[i*stride:]
+		for at := 0; at < n; at += step {
+			cols := min(step, n-at)
+			copyRows(to[at*k:], cols, from[at:], n, cols, k)
 		}
 	}
 }
@@ -310,7 +350,7 @@ func runFilterGradWinograd[T Float](c *conv[T], lo, hi int) {
 				f.gradPoints(r, (r-from)*c.tileColumns())
 			}
 			f.product(pointProduct{m: c.InC, n: c.OutC, k: (to - from) * c.tileColumns(), aRow: 1, aK: c.InC, aPoint: f.in.stride,
-				bPoint: f.out.stride, cPoint: pairStride[T](pairs), more: b > first}, f.in.data, f.out.data, points)
+				bPoint: f.out.stride, cPoint: pairStride[T](pairs), more: b > first}, 0, winogradPoints, f.in.data, f.out.data, points)
 		}
 		if first == last {
 			clear(points)
