@@ -81,8 +81,11 @@ var sizes = func() (s [32]int) {
 
 // Float reports whether d is a floating-point type.
 func (d DType) Float() bool {
-	return d == Float32 || d == Float64 || d == Float16 || d == BFloat16
+	return d == Float32 || d == Float64 || d.Half()
 }
+
+// Half reports whether d is a floating-point type of 16 bits.
+func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
 // ParseDType returns the type of a name that String gives.
 func ParseDType(name string) (DType, error) {

@@ -21,7 +21,7 @@ func cast(s *site) (kernel, error) {
 		}
 		out := c.t(0)
 		via := []tensor.DType{to}
-		if (half(out.DType) || half(to)) && out.DType != tensor.Float32 && to != tensor.Float32 {
+		if (out.DType.Half() || to.Half()) && out.DType != tensor.Float32 && to != tensor.Float32 {
 			via = []tensor.DType{tensor.Float32, to}
 		}
 		for _, d := range via {
@@ -53,6 +53,3 @@ func recastTo(c call, t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) 
 	}
 	return out, recast(out, t)
 }
-
-// half reports whether a type has 16 bits, and so converts to float32 and back alone.
-func half(d tensor.DType) bool { return d == tensor.Float16 || d == tensor.BFloat16 }

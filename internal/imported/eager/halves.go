@@ -44,7 +44,7 @@ func halved(op *ops.Def, m maker) maker {
 		n := *s.node
 		n.Attrs = graph.Attrs{}
 		for name, a := range s.node.Attrs {
-			if d, ok := a.(tensor.DType); ok && half(d) && types(op, name) {
+			if d, ok := a.(tensor.DType); ok && d.Half() && types(op, name) {
 				h.attrs[name], h.first, a = d, d, tensor.Float32
 			}
 			n.Attrs[name] = a
@@ -67,18 +67,18 @@ func widens(op *ops.Def) bool {
 	if every()[op.Name] || themselves()[op.Name] || quantizeDequantizeOps[op] != nil || slices.ContainsFunc(slices.Concat(op.Inputs(), op.Outputs()), ops.Arg.Resource) {
 		return false
 	}
-	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, half) })
+	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, tensor.DType.Half) })
 }
 
 // RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
 func RoundsOnce(op *ops.Def, d tensor.DType) bool {
-	return op != nil && half(d) && widens(op) && !RoundsSteps(op, d)
+	return op != nil && d.Half() && widens(op) && !RoundsSteps(op, d)
 }
 
 // RoundsSteps reports whether the kernel of an op rounds the steps of its computation too, as TensorFlow does with the type of 16 bits.
 func RoundsSteps(op *ops.Def, d tensor.DType) bool {
 	switch {
-	case !half(d) || steppedOps()[op] == nil:
+	case !d.Half() || steppedOps()[op] == nil:
 		return false
 	case op == ops.Sum || op == ops.EuclideanNorm:
 		return d == tensor.Float16
@@ -161,7 +161,7 @@ func (c call) retyped(v *Value, d tensor.DType) error {
 func halvesToo(k kernel) kernel {
 	return func(c call) error {
 		d := c.t(0).DType
-		if !half(d) {
+		if !d.Half() {
 			return k(c)
 		}
 		if err := sameType(c.in); err != nil {

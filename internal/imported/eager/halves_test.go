@@ -64,7 +64,7 @@ func TestHalves(t *testing.T) {
 		}
 		for i := range c.Outputs {
 			want := c.Outputs[i].tensor()
-			if half(want.DType) {
+			if want.DType.Half() {
 				types[probe{c.Op, "", want.DType}] = true
 			}
 			err := sameHalves(out[i].T, want)
@@ -93,7 +93,7 @@ func sameHalves(got, want *tensor.Tensor) error {
 	if got == nil || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %s, expected %s", describe(got), describe(want))
 	}
-	if !half(want.DType) {
+	if !want.DType.Half() {
 		return near(got, want, 1e-5)
 	}
 	for i := range want.Len() {

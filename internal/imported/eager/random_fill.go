@@ -8,7 +8,7 @@ import (
 )
 
 func drawUniform(d drawing, c call) error {
-	if half(d.dtype) {
+	if d.dtype.Half() {
 		bits := map[tensor.DType]int{tensor.Float16: 10, tensor.BFloat16: 7}[d.dtype]
 		return d.fill(c, func(dst []float32, r kernels.Rand) { kernels.UniformBits(dst, r, bits) }, nil)
 	}

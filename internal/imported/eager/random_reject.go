@@ -83,7 +83,7 @@ func (d drawing) stateless() bool { return d.op.Input("seed") >= 0 || d.op.Input
 
 // doubles returns the elements of a tensor of numbers as float64.
 func doubles(c call, t *tensor.Tensor) (v []float64, err error) {
-	if half(t.DType) {
+	if t.DType.Half() {
 		if t, err = recastTo(c, t, tensor.Float32); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func inDoubles(c call, t *tensor.Tensor) (dst []float64, store func() error, err
 		return nil, nil, err
 	}
 	return tensor.Values[float64](wide), func() error {
-		if half(t.DType) {
+		if t.DType.Half() {
 			if wide, err = recastTo(c, wide, tensor.Float32); err != nil {
 				return err
 			}

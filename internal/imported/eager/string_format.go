@@ -24,7 +24,7 @@ func stringFormat(s *site) (kernel, error) {
 		w.add(between[0])
 		for i := range c.in {
 			t := c.in[i].T
-			if t != nil && half(t.DType) { // written with the digits of a float32
+			if t != nil && t.DType.Half() { // written with the digits of a float32
 				var err error
 				if t, err = recastTo(c, t, tensor.Float32); err != nil {
 					return err

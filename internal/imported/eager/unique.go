@@ -36,7 +36,7 @@ func keysOf(t *tensor.Tensor) (func(i int) any, error) {
 		v := tensor.Values[uint64](t)
 		return func(i int) any { return v[i] }, nil
 	}
-	if t.DType.Size() == 0 || t.DType == tensor.Float16 || t.DType == tensor.BFloat16 || isComplex(t.DType) {
+	if t.DType.Size() == 0 || t.DType.Half() || isComplex(t.DType) {
 		return nil, fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 	}
 	return func(i int) any { return t.Float(i) }, nil

@@ -327,7 +327,7 @@ func constantOfShape(x *site) *value {
 
 func rangeOf(x *site) *value {
 	d := x.at(0).dtype
-	half := d == tensor.Float16 || d == tensor.BFloat16
+	half := d.Half()
 	if x.attr("stash_type"); half && x.dtype("stash_type", tensor.Float32) != tensor.Float32 {
 		refuse("stash_type %v", x.dtype("stash_type", tensor.Float32))
 	}

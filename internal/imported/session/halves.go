@@ -36,18 +36,15 @@ var movers = map[*ops.Def]bool{
 	ops.DepthToSpace: true, ops.SpaceToDepth: true, ops.SpaceToBatchND: true, ops.BatchToSpaceND: true, ops.ZerosLike: true, ops.Fill: true,
 }
 
-// isHalf reports whether a type has 16 bits.
-func isHalf(d tensor.DType) bool { return d == tensor.Float16 || d == tensor.BFloat16 }
-
 // halfOf returns the type of 16 bits that a node has among its inputs and outputs, false where it has none.
 func halfOf(n *graph.Node) (tensor.DType, bool) {
 	for _, in := range n.Inputs {
-		if isHalf(in.DType()) {
+		if in.DType().Half() {
 			return in.DType(), true
 		}
 	}
 	for _, t := range n.Outputs {
-		if isHalf(t.DType) {
+		if t.DType.Half() {
 			return t.DType, true
 		}
 	}
@@ -70,7 +67,7 @@ func (e *emitter) half(i int, d tensor.DType) error {
 	}
 	x := &emission{emitter: e, n: n, attrs: maps.Clone(n.Attrs)}
 	for name, a := range x.attrs {
-		if t, ok := a.(tensor.DType); ok && isHalf(t) {
+		if t, ok := a.(tensor.DType); ok && t.Half() {
 			x.attrs[name] = tensor.Float32
 		}
 	}
@@ -96,7 +93,7 @@ func (e *emitter) half(i int, d tensor.DType) error {
 	for k, t := range n.Outputs {
 		switch at := e.p.slots[n.Out(k)]; {
 		case k >= len(outs):
-		case isHalf(t.DType):
+		case t.DType.Half():
 			e.wide[at] = outs[k]
 		default:
 			e.made[at] = outs[k]
@@ -156,7 +153,7 @@ func (e *emitter) reader(i int) (next *graph.Node) {
 
 // wideType is the type in which programs compute with values of a type.
 func wideType(d tensor.DType) tensor.DType {
-	if isHalf(d) {
+	if d.Half() {
 		return tensor.Float32
 	}
 	return d
@@ -165,7 +162,7 @@ func wideType(d tensor.DType) tensor.DType {
 // narrow reports whether all inputs of 16 bits of a node are there in 16 bits: to move these takes less.
 func (e *emitter) narrow(i int) bool {
 	for k, in := range e.p.nodes[i].Inputs {
-		if at := e.p.sources[i][k]; isHalf(in.DType()) && e.wide[at].Valid() {
+		if at := e.p.sources[i][k]; in.DType().Half() && e.wide[at].Valid() {
 			return false
 		}
 	}
@@ -179,7 +176,7 @@ func (e *emitter) wideInput(i, k int) (graph.Output, error) {
 		return o, nil
 	}
 	in, err := e.input(i, k)
-	if err != nil || !isHalf(in.DType()) {
+	if err != nil || !in.DType().Half() {
 		return in, err
 	}
 	e.wide[at] = e.castTo(in, tensor.Float32)
@@ -218,7 +215,7 @@ func (e *emitter) cast(i int) error {
 	}
 	at := e.p.slots[n.Out(0)]
 	switch {
-	case !isHalf(to):
+	case !to.Half():
 		e.made[at] = in
 	case from == to:
 		e.wide[at] = in
@@ -286,7 +283,7 @@ func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
 		return nil, err
 	}
 	for k := range outs {
-		if k < len(x.n.Outputs) && isHalf(x.n.Outputs[k].DType) {
+		if k < len(x.n.Outputs) && x.n.Outputs[k].DType.Half() {
 			outs[k] = x.rounded(by, outs[k])
 		}
 	}
