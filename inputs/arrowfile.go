@@ -227,7 +227,10 @@ func arrowRecords(f seekable) (_ *recordFile, err error) {
 		if err != nil {
 			return nil, err
 		}
-		next := func(context.Context) (arrow.Record, error) { return retained(r.Read()) }
+		next := func(context.Context) (arrow.Record, error) {
+			bound.held.begin()
+			return retained(r.Read())
+		}
 		return &recordFile{schema: r.Schema(), next: next, stop: func() error { r.Release(); return f.Close() }}, nil
 	}
 	if err := checkFooter(f, bound.size); err != nil {
@@ -245,6 +248,7 @@ func arrowRecords(f seekable) (_ *recordFile, err error) {
 			return nil, io.EOF
 		}
 		i++
+		bound.held.begin()
 		return r.RecordAt(i - 1)
 	}
 	return &recordFile{schema: r.Schema(), next: next, stop: func() error { return errors.Join(r.Close(), f.Close()) }}, nil

@@ -3,8 +3,11 @@ package inputs
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
 // bounded allocates for the Arrow library while it reads bytes that may be damaged.
@@ -14,12 +17,40 @@ import (
 type bounded struct {
 	memory.Allocator
 	size  int64 // of the content
-	limit int
+	limit int   // of a buffer
+	held  *held // by all buffers
+}
+
+// held counts what the buffers of a row group or record take together: of many columns each may be within its limit.
+type held struct {
+	bytes atomic.Int64
+	most  int64
+}
+
+// begin forgets what was counted. What is freed of it later leaves as much more room for the next row group.
+func (h *held) begin() { h.bytes.Store(0) }
+
+func (h *held) add(n int) {
+	if all := h.bytes.Add(int64(n)); n > 0 && all > h.most {
+		panic(fmt.Sprintf("its columns take more than %d bytes together, which is all that is read at once: write smaller row groups, or read fewer columns", h.most))
+	}
+}
+
+// memoryTotal is replaced by tests of content that takes too much.
+var memoryTotal = hostmemory.Total
+
+// mostHeld is what content of the given size may take in memory at once: a quarter of it where that is more than it may unpack to in one buffer.
+func mostHeld(size int64) int64 {
+	total, ok := memoryTotal()
+	if !ok {
+		total = 8 << 30
+	}
+	return max(maxUnpacked(size), total/4)
 }
 
 // boundedFor returns an allocator for content of the given size, which may be compressed.
 func boundedFor(size int64) bounded {
-	return bounded{memory.NewGoAllocator(), size, int(maxUnpacked(size))}
+	return bounded{memory.NewGoAllocator(), size, int(maxUnpacked(size)), &held{most: mostHeld(size)}}
 }
 
 // maxUnpacked is the number of bytes that content of the given size may unpack to; more is refused as an
@@ -39,13 +70,21 @@ func boundedForFile(f seekable) (bounded, error) {
 // Allocate returns size bytes.
 func (b bounded) Allocate(size int) []byte {
 	b.check(size)
+	b.held.add(size)
 	return b.Allocator.Allocate(size)
 }
 
 // Reallocate resizes a buffer.
 func (b bounded) Reallocate(size int, buf []byte) []byte {
 	b.check(size)
+	b.held.add(size - len(buf))
 	return b.Allocator.Reallocate(size, buf)
+}
+
+// Free gives back a buffer.
+func (b bounded) Free(buf []byte) {
+	b.held.add(-len(buf))
+	b.Allocator.Free(buf)
 }
 
 // dictionaryRoom bounds what the dictionaries of a file take together. The library reads all of them when it opens the file, whose end may list any

@@ -96,7 +96,7 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{file: r, reader: cr, fields: parquetFields(cr.Schema(), want), pages: pageChecker{f, mem.size, int64(mem.limit)}, workers: workers}
+	p := &parquetFile{file: r, reader: cr, fields: parquetFields(cr.Schema(), want), pages: pageChecker{f, mem.size, int64(mem.limit)}, held: mem.held, workers: workers}
 	return &recordFile{schema: cr.Schema(), next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
@@ -120,6 +120,7 @@ type parquetFile struct {
 	reader  *columns.Reader
 	fields  []int
 	pages   pageChecker
+	held    *held
 	workers int                // columns to read at the same time
 	group   int                // the first one to read
 	table   *array.TableReader // of the row group before that
@@ -160,6 +161,7 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 			}
 		}
 	}
+	p.held.begin()
 	read := make([]arrow.Array, len(p.fields))
 	defer func() {
 		for _, a := range read {

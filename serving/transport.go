@@ -3,7 +3,6 @@ package serving
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"math"
 	"net/http"
 	"runtime"
@@ -153,6 +152,6 @@ func (s *Server) newREST() admission.HTTPServer {
 		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS, ConnState: s.connections.setState,
 		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
 		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
+		ErrorLog: admission.ErrorLog(s.o.Log),
 	})
 }

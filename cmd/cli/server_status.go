@@ -41,7 +41,7 @@ func servePage(ctx context.Context, address string, page http.Handler, log *slog
 	}
 	h := security.Browsers{Loopback: runconfig.Loopback(host), Name: host}.Handler(page)
 	s := admission.BoundHTTP(&http.Server{Handler: http.MaxBytesHandler(h, 1<<10), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), BaseContext: func(net.Listener) context.Context { return ctx }})
+		IdleTimeout: 2 * time.Minute, ErrorLog: admission.ErrorLog(log), BaseContext: func(net.Listener) context.Context { return ctx }})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	return l.Addr().String(), func() error {
