@@ -24,6 +24,6 @@ func (r *warming) unmatched() error {
 			fmt.Fprintf(&b, "; nearest: %s", strings.Join(near, ", "))
 		}
 	}
-	return fmt.Errorf("%d variables found no weight, %d did; the file has %d tensors that no variable takes%s\nname them in Previous or by map, leave them out by Vars or skip, or set partial; "+
+	return fmt.Errorf("%d variables found no weight, %d did; the file has %d tensors that no variable takes%s\nname them by map or renames (in Go: Previous), leave them out by skip (in Go: Vars), or set partial; "+
 		"`goestimator inspect weights` lists the tensors", len(r.missing), r.taken, len(free), b.String())
 }

@@ -73,7 +73,7 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 func ImageClasses(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("folder of images: %w", err)
+		return nil, fmt.Errorf("folder of classes: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
