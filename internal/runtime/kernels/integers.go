@@ -179,6 +179,9 @@ func (j *byteJob) split(parallel bool) {
 		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each thread
 		return
 	}
+	if j.M >= threads*ownRows {
+		j.mTasks = ceilDiv(j.mTasks, threads) * threads
+	}
 	j.nTasks = min(ceilDiv(want, j.mTasks), ceilDiv(j.B.n, j.columns))
 	j.mTasks = min(max(j.mTasks, ceilDiv(want, j.nTasks)), j.panels)
 }
