@@ -102,6 +102,14 @@ def rejections():
     for t in (tf.float16, tf.float32, tf.float64, tf.int32):
         draw("RandomPoissonV2", i32(50), np.array([7.5, 12.25]), seed=8, dtype=t, name="to " + t.name)
         draw("StatelessRandomPoisson", i32(5, 2), SEED, f32(3, 40), dtype=t)
+    for t in (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64):
+        for r in (np.float32, np.float64):
+            counts, probs = np.array([[0], [1], [9], [40], [1000], [-2]], r), np.array([0, 0.05, 0.3, 0.5, 0.7, 0.99, 1, 1.5, -1], r)
+            draw("StatelessRandomBinomial", i32(4, 6, 9), SEED, counts, probs, dtype=t, name="%s of %s" % (t.name, r.__name__))
+    draw("StatelessRandomBinomial", i32(700), SEED, np.float64(30), np.float64(0.4), dtype=tf.float64, name="many")
+    draw("StatelessRandomBinomial", i64(3), SEED, np.float64(30), np.float64("nan"), dtype=tf.float64, name="no number")
+    draw("StatelessRandomBinomial", i32(3, 4), SEED, np.ones(3), np.ones(3), dtype=tf.float64, name="another end")
+    draw("StatelessRandomBinomial", i32(0, 3), SEED, np.ones(3), np.ones(3), dtype=tf.float64, name="none")
 
 
 def choices():
@@ -160,6 +168,11 @@ def variables():
                 steps.append(("StatefulUniformInt", [Of(0), one, n, t.as_numpy_dtype(3), t.as_numpy_dtype(30)], {}))
         steps += [("RngSkip", [Of(0), one, scalar(5, np.int64)], {}), ("RngReadAndSkip", [Of(0), scalar(1), scalar(7, np.uint64)], {}), ("ReadVariableOp", [Of(0)], dict(dtype=tf.int64))]
         sequences.record("state %s" % t.name, *steps)
+    for t in (tf.float32, tf.float64, tf.int32, tf.int64):  # a state of their own, as TensorFlow writes to the memory of what is fed
+        steps = [("VarHandleOp", [], dict(shape=[3], dtype=tf.int64)), ("AssignVariableOp", [Of(0), state.copy()], {}), ("AssignAddVariableOp", [Of(0), i64(0, 0, 1)], {})]
+        for p in (0.7, 0.2):
+            steps.append(("StatefulRandomBinomial", [Of(0), scalar(1, np.int64), i32(3, 2), f32(30, 7), f32(p, 0.2)], dict(dtype=t)))
+        sequences.record("binomials %s" % t.name, *steps, ("ReadVariableOp", [Of(0)], dict(dtype=tf.int64)))
     for bad in (i64(1, 2), i64([1, 2, 3]), f32(1, 2, 3)):
         sequences.record("bad state", ("VarHandleOp", [], dict(shape=bad.shape, dtype=bad.dtype)), ("AssignVariableOp", [Of(0), bad], {}), ("RngSkip", [Of(0), scalar(1, np.int64), scalar(5, np.int64)], {}))
     sequences.record("another algorithm", ("VarHandleOp", [], dict(shape=[3], dtype=tf.int64)), ("AssignVariableOp", [Of(0), state], {}), ("RngSkip", [Of(0), scalar(2, np.int64), scalar(5, np.int64)], {}))

@@ -83,6 +83,7 @@ def run(steps):
 
 def record(name, *steps):
     last, failed, before = len(steps), None, []
+    taken = [[{"step": a.step, "output": a.output} if isinstance(a, Of) else {"tensor": base.tensor(a)} for x in inputs for a in (x if isinstance(x, list) else [x])] for _, inputs, _ in steps]
     try:
         nodes, fetched = run(steps)
     except (tf.errors.OpError, ValueError, TypeError):
@@ -100,10 +101,9 @@ def record(name, *steps):
             return
         fetched = before + [None]
     out = []
-    for (op, inputs, _), node, values in zip(steps, nodes, fetched):
-        taken = [{"step": a.step, "output": a.output} if isinstance(a, Of) else {"tensor": base.tensor(a)} for x in inputs for a in (x if isinstance(x, list) else [x])]
+    for (op, _, _), node, values, inputs in zip(steps, nodes, fetched, taken):
         values = iter(values if isinstance(values, list) else [])
-        out.append({"op": op, "node": node.name, "attrs": {k: base.attr(v) for k, v in node.node_def.attr.items() if not k.startswith("_")}, "inputs": taken,
+        out.append({"op": op, "node": node.name, "attrs": {k: base.attr(v) for k, v in node.node_def.attr.items() if not k.startswith("_")}, "inputs": inputs,
                     "outputs": [base.tensor(next(values)) if plain(t) and (failed is None or node is not nodes[-1]) else None for t in node.outputs]})
     c = {"name": name, "steps": out}
     if failed:

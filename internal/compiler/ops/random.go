@@ -31,6 +31,8 @@ var (
 		"dtype: floats", "T: indices = int32", "Tseed: indices = int64").state(Random).grows()
 	StatelessRandomPoisson = define("StatelessRandomPoisson(shape: T, seed: Tseed, lam: Rtype) -> output: dtype",
 		"Rtype: {float16, float32, float64, int32, int64}", "dtype: {float16, float32, float64, int32, int64}", "T: indices = int32", "Tseed: indices = int64").state(Random).grows()
+	StatelessRandomBinomial = define("StatelessRandomBinomial(shape: S, seed: Tseed, counts: T, probs: T) -> output: dtype",
+		"S: indices", "Tseed: indices = int64", "T: {float16, float32, float64} = float64", "dtype: {float16, float32, float64, int32, int64} = int64").state(Random).grows()
 	StatelessMultinomial = define("StatelessMultinomial(logits: T, num_samples: int32, seed: Tseed) -> output: output_dtype",
 		"T: reals", "Tseed: indices = int64", "output_dtype: indices = int64").state(Random).grows()
 	StatelessParameterizedTruncatedNormal = define("StatelessParameterizedTruncatedNormal(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> output: dtype",
@@ -75,6 +77,8 @@ var (
 		"dtype: {int32, int64, uint32, uint64} = int64", "shape_dtype: indices = int64").state(Writes).grows()
 	StatefulUniformFullInt = define("StatefulUniformFullInt(resource: resource, algorithm: int64, shape: shape_dtype unread) -> output: dtype",
 		"dtype: {int32, int64, uint32, uint64} = uint64", "shape_dtype: indices = int64").state(Writes).grows()
+	StatefulRandomBinomial = define("StatefulRandomBinomial(resource: resource, algorithm: int64, shape: S, counts: T, probs: T) -> output: dtype",
+		"S: indices", "T: {float16, float32, float64} = float64", "dtype: {float16, float32, float64, int32, int64} = int64").state(Writes).grows()
 	RngSkip                             = define("RngSkip(resource: resource, algorithm: int64, delta: int64)").state(Writes)
 	RngReadAndSkip                      = define("RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64").state(Writes)
 	AllCandidateSampler                 = define("AllCandidateSampler(true_classes: int64) -> sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32", "num_true: int", "num_sampled: int", "unique: bool", "seed: int = 0", "seed2: int = 0").state(Random)

@@ -47,7 +47,7 @@ var every = sync.OnceValue(func() map[string]bool {
 		CropAndResize CropAndResizeGradBoxes NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
 		ScatterNdUpdate ScatterUpdate Select SelectV2 SerializeManySparse SerializeTensor Shape ShapeN
 		Size Slice Snapshot SpaceToBatch SpaceToBatchND SpaceToDepth SparseConcat SparseFillEmptyRows SparseReorder SparseSlice SparseSplit SparseToDense Split SplitV Squeeze
-		StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatelessMultinomial StatelessRandomGammaV2 StatelessRandomGammaV3
+		StatefulRandomBinomial StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatelessMultinomial StatelessRandomBinomial StatelessRandomGammaV2 StatelessRandomGammaV3
 		StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform StatelessRandomUniformV2 StatelessShuffle
 		StatelessTruncatedNormal StatelessTruncatedNormalV2 StopGradient StridedSlice StridedSliceAssign StridedSliceGrad TemporaryVariable
 		TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack
@@ -78,6 +78,7 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
 	set(`LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin ResourceScatterNdMax
 		ResourceScatterNdMin TensorScatterSub TensorScatterMax TensorScatterMin ArgMax ArgMin`, "T", realKinds)
+	set("StatefulRandomBinomial StatelessRandomBinomial", "T", kinds{tensor.Float32, tensor.Float64})
 	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)
 	set("ScatterNd TensorScatterAdd", "T", simpleKinds)
 	set("Cast", "SrcT", castKinds)

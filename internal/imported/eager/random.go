@@ -37,6 +37,7 @@ func randomTable() map[*ops.Def]maker {
 		{draw: drawInts}:      {ops.StatelessRandomUniformFullInt, ops.StatelessRandomUniformFullIntV2, ops.StatefulUniformFullInt},
 		{draw: drawGamma}:     {ops.RandomGamma, ops.StatelessRandomGammaV2, ops.StatelessRandomGammaV3},
 		{draw: drawPoisson}:   {ops.RandomPoissonV2, ops.StatelessRandomPoisson},
+		{draw: drawBinomial}:  {ops.StatelessRandomBinomial, ops.StatefulRandomBinomial},
 		{draw: drawClasses}:   {ops.Multinomial, ops.StatelessMultinomial},
 		{draw: drawOrder}:     {ops.RandomShuffle, ops.StatelessShuffle},
 		{draw: drawBounded}:   {ops.ParameterizedTruncatedNormal, ops.StatelessParameterizedTruncatedNormal},

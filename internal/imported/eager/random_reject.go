@@ -35,8 +35,7 @@ func drawPoisson(d drawing, c call) error {
 	})
 }
 
-// each draws a number for each place of the shape and each parameter, the parameters last. Number i of the stream goes through
-// the places first. The shape that stateless ops take has the parameters' shape at its end.
+// each draws a number for each place of the shape and each parameter, the parameters last.
 func (d drawing) each(c call, name string, draw func(r kernels.Rand, i int, parameter float64) (float64, error)) error {
 	parameters, err := doubles(c, d.in(c, name))
 	if err != nil {
@@ -47,12 +46,27 @@ func (d drawing) each(c call, name string, draw func(r kernels.Rand, i int, para
 		return err
 	}
 	if own := d.in(c, name).Shape; d.stateless() {
-		if k := len(shape) - len(own); k < 0 || !slices.Equal(shape[k:], own) {
-			return fmt.Errorf("Shape passed in must end with broadcasted shape: %v does not end with %v", shape, own)
-		}
+		err = endsWith(shape, own)
 	} else {
 		shape = append(shape, own...)
 	}
+	if err != nil {
+		return err
+	}
+	n := product(shape)
+	return d.places(c, shape, len(parameters), 256*uint64(n), func(r kernels.Rand, i, k int) (float64, error) { return draw(r, i, parameters[k]) })
+}
+
+// endsWith refuses a shape that has not the parameters' shape at its end, as the ops want it whose shape is that of the result.
+func endsWith(shape, own []int) error {
+	if k := len(shape) - len(own); k < 0 || !slices.Equal(shape[k:], own) {
+		return fmt.Errorf("Shape passed in must end with broadcasted shape: %v does not end with %v", shape, own)
+	}
+	return nil
+}
+
+// places draws the numbers of a shape with n parameters at its end: number i of the stream, which goes through the places of a parameter first, is of parameter k.
+func (d drawing) places(c call, shape []int, n int, counters uint64, draw func(r kernels.Rand, i, k int) (float64, error)) error {
 	out, err := c.output(0, d.dtype, shape...)
 	if err != nil || out.Len() == 0 {
 		return err
@@ -61,17 +75,16 @@ func (d drawing) each(c call, name string, draw func(r kernels.Rand, i int, para
 	if err != nil {
 		return err
 	}
-	r, err := d.reserve(c, out.Len())
+	r, err := d.from(c, counters)
 	if err != nil {
 		return err
 	}
-	n := len(parameters)
 	places := len(dst) / n
 	for i := range dst {
 		if i%4096 == 0 && c.ctx.Err() != nil {
 			return c.ctx.Err()
 		}
-		if dst[i%places*n+i/places], err = draw(r, i, parameters[i/places]); err != nil {
+		if dst[i%places*n+i/places], err = draw(r, i, i/places); err != nil {
 			return err
 		}
 	}

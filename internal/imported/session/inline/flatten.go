@@ -48,6 +48,7 @@ func newFlattener(gd *graph_go_proto.GraphDef) *flattener {
 	for _, fn := range gd.GetLibrary().GetFunction() {
 		f.functions[fn.GetSignature().GetName()] = fn
 	}
+	preferCPU(f.functions)
 	return f
 }
 

@@ -283,3 +283,27 @@ func TestQuick(t *testing.T) {
 		t.Errorf("got %d nodes, the first %s", len(got), got[0])
 	}
 }
+
+// TestPreferCPU: of implementations of one function, calls reach the one for CPUs, whichever of them they name.
+func TestPreferCPU(t *testing.T) {
+	function := func(name, attrs, op string) string {
+		return fmt.Sprintf(`function { signature { name: %q input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } } %s
+			node_def { name: "n" op: %q input: "a" } ret { key: "r" value: "n:y:0" } } `, name, attrs, op)
+	}
+	attr := func(pairs ...string) (all string) {
+		for i := 0; i < len(pairs); i += 2 {
+			all += fmt.Sprintf(`attr { key: %q value { s: %q } } `, pairs[i], pairs[i+1])
+		}
+		return all
+	}
+	library := function("any", attr("api_implements", "f"), "Neg") +
+		function("gpu", attr("api_implements", "f", "api_preferred_device", "GPU"), "Exp") +
+		function("forward", attr("api_implements", "f", "api_preferred_device", "CPU", "backward_function_name", "b"), "Log") +
+		function("one", attr("api_implements", "f", "api_preferred_device", "CPU"), "Sin") +
+		function("two", attr("api_implements", "f", "api_preferred_device", "CPU"), "Cos") +
+		function("other", attr("api_implements", "g"), "Tan") + function("plain", "", "Abs")
+	for name, op := range map[string]string{"any": "Sin", "gpu": "Sin", "forward": "Log", "one": "Sin", "two": "Cos", "other": "Tan", "plain": "Abs"} {
+		text := fmt.Sprintf(`node { name: "x" op: "Placeholder" } node { name: "c" op: "PartitionedCall" input: "x" attr { key: "f" value { func { name: %q } } } } library { %s }`, name, library)
+		want(t, flat(t, text, "c"), "Placeholder x()", op+" c/n(x)", "IdentityN c(c/n:0)")
+	}
+}

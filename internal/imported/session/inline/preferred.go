@@ -1,0 +1,44 @@
+package inline
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// preferCPU lets calls of a function with several implementations reach the one for CPUs, as TensorFlow's optimizer of graphs does (its implementation selector).
+// The functions of such a group have the same attribute api_implements, and api_preferred_device names the device of each.
+func preferCPU(functions map[string]*function) {
+	best := map[string]*function{}
+	named := slices.SortedFunc(maps.Values(functions), func(a, b *function) int {
+		return cmp.Compare(a.GetSignature().GetName(), b.GetSignature().GetName())
+	})
+	for _, fn := range named {
+		if group := implements(fn); group != "" && best[group] == nil && preferredDevice(fn) == "CPU" {
+			best[group] = fn
+		}
+	}
+	for name, fn := range functions {
+		if b := best[implements(fn)]; b != nil && preferredDevice(fn) != "CPU" && sameArity(fn, b) {
+			functions[name] = b
+		}
+	}
+}
+
+// implements returns the group that fn belongs to, "" for none. What computes gradients has counterparts of its own and is left as it is.
+func implements(fn *function) string {
+	attrs := fn.GetAttr()
+	if attrs["forward_function_name"] != nil || attrs["backward_function_name"] != nil {
+		return ""
+	}
+	return string(attrs["api_implements"].GetS())
+}
+
+func preferredDevice(fn *function) string {
+	return string(fn.GetAttr()["api_preferred_device"].GetS())
+}
+
+func sameArity(a, b *function) bool {
+	s, t := a.GetSignature(), b.GetSignature()
+	return len(s.GetInputArg()) == len(t.GetInputArg()) && len(s.GetOutputArg()) == len(t.GetOutputArg())
+}
