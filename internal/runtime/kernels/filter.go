@@ -81,11 +81,9 @@ func (f Filter[T]) winograd() []T {
 		return *p
 	}
 	pairs := forms.k * forms.n / 9
-	rows := scratches[T]().get()
-	points, wide := aligned[T](winogradPoints*pairStride[T](pairs)), rows.take(winogradPoints*pairStride[T](pairs))
-	filterPoints(wide, f.Taps()[:forms.k*forms.n], pairs)
-	pointStrips(points, wide, pairs/forms.n, forms.n)
-	scratches[T]().put(rows)
+	points, rows := aligned[T](winogradPoints*pairStride[T](pairs)), aligned[T](winogradPoints*pairStride[T](pairs)) // no scratch, which would stay so large
+	filterPoints(rows, f.Taps()[:forms.k*forms.n], pairs)
+	pointStrips(points, rows, pairs/forms.n, forms.n)
 	forms.points.Store(&points)
 	return points
 }
