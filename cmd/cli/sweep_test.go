@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	eventfiles "github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
 // sweptConfig has a rate that decides how well 30 steps go.
@@ -100,6 +102,19 @@ func TestSweepFails(t *testing.T) {
 	code, _, errs = run(t.Context(), "--dir", "other", "--set", "sweep.parameters=[{key: train.input.files, values: [[x.csv], [y.csv], [z.csv], [u.csv]]}]")
 	if code != 1 || !strings.Contains(errs, "the first 3 trials failed") || !strings.Contains(errs, "z.csv") && !strings.Contains(errs, "u.csv") {
 		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+// TestSweepOnAFullDisk: a trial for which there is no space ends the sweep, and trains when the same command goes on.
+func TestSweepOnAFullDisk(t *testing.T) {
+	run := sweepIn(t, sweptConfig)
+	t.Setenv("GOESTIMATOR_FAILPOINTS", "checkpoint/start=error(no space left on device: "+diskspace.Advice(syscall.ENOSPC)+")") // of trials
+	if code, _, errs := run(t.Context()); code != 1 || !strings.Contains(errs, "trial ") || !strings.Contains(errs, "free some space") || strings.Contains(errs, "trial failed") {
+		t.Errorf("on a full disk: code %d, %s", code, errs)
+	}
+	t.Setenv("GOESTIMATOR_FAILPOINTS", "")
+	if code, out, errs := run(t.Context()); code != 0 || !strings.Contains(out, "best_trial=1\n") || strings.Contains(out, "failed") {
+		t.Errorf("with space: code %d, %s%s", code, out, errs)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/platform/diskspace"
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 	"github.com/goestimator/goestimator/internal/platform/proc"
 	"github.com/goestimator/goestimator/internal/search"
@@ -168,6 +169,9 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 		return r, errors.New("a trial was interrupted: the same command goes on")
 	} else if code != 0 {
 		r.Error = cmp.Or(lastLine(last.String()), fmt.Sprintf("exit code %d", code))
+		if diskspace.Advises(r.Error) { // its values are not to blame, and the next one would fail, too
+			return r, fmt.Errorf("trial %d: %s", r.Number, r.Error)
+		}
 		return r, nil
 	}
 	var s jsonSummary
