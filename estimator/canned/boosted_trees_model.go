@@ -65,6 +65,7 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string) (*Boos
 	c.Config = trees.Config{Trees: or(o.Trees, 100), Depth: or(o.MaxDepth, 6), LearningRate: o.LearningRate, L1: o.L1, L2: o.L2,
 		Complexity: o.TreeComplexity, MinNodeWeight: o.MinNodeWeight, ColumnShare: o.ColumnShare, CenterBias: o.CenterBias, Pruning: trees.Pruning(o.PruningMode),
 		Dim: h.LogitsDimension()}
+	_, c.Softmax = h.(heads.MultiClassHead)
 	if c.ClassTrees = o.ClassTrees; c.ClassTrees {
 		c.Trees *= c.Dim
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	ColumnShare float64 `json:"column_share,omitempty"`
 	// ClassTrees says that each tree is of one output, tree t of output t mod Dim; else all share each tree.
 	ClassTrees bool `json:"class_trees,omitempty"`
+	// Softmax says that the outputs are the logits of classes of which an example has one, so that they depend on each other.
+	Softmax bool `json:"softmax,omitempty"`
 }
 
 const (

@@ -97,6 +97,9 @@ func (e *Ensemble) center(c *Config, steps []float64) {
 	root := int(e.State[StateFirst])
 	largest := 0.0
 	for k, step := range steps {
+		if c.Softmax {
+			step = ofClasses(step, c.Dim)
+		}
 		e.Values[root*c.Dim+k] += float32(step)
 		largest = max(largest, math.Abs(step))
 	}
@@ -104,6 +107,13 @@ func (e *Ensemble) center(c *Config, steps []float64) {
 	if largest < centred || e.State[StateCentered] >= centerSteps {
 		e.State[StateCentered] = -1
 	}
+}
+
+// ofClasses is the step of a class's bias by a Newton step of its logit alone. That goes too far, since the logits of the other classes
+// move as well: of many classes that are rare it went ever farther. The share is LogitBoost's.
+func ofClasses(step float64, classes int) float64 {
+	const most = 1
+	return min(max(step*float64(classes-1)/float64(classes), -most), most)
 }
 
 // advance goes on to the layer of the nodes from first on, or to the next tree.

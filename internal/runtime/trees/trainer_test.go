@@ -125,6 +125,30 @@ func TestCenterBias(t *testing.T) {
 	}
 }
 
+// TestCenterBiasOfClasses: the biases of many classes, some of them rare, are the logarithms of their shares.
+func TestCenterBiasOfClasses(t *testing.T) {
+	space, x, _ := wide(1000)
+	for _, counts := range [][]int{{700, 200, 50, 30, 10, 10}, {900, 100}, {970, 10, 10, 10}, {560, 300, 120, 10, 5, 2, 1, 1, 1}, {250, 250, 250, 250}, {600, 399, 1, 0}} {
+		var classes []int64
+		for k, n := range counts {
+			for range n {
+				classes = append(classes, int64(k))
+			}
+		}
+		c := &Config{Trees: 1, Depth: 1, LearningRate: 0.3, Dim: len(counts), CenterBias: true, Softmax: true}
+		e := trained(t, c, space, x, len(classes), &Softmax{Classes: classes, Dim: c.Dim})
+		sum := 0.0
+		for _, v := range e.Values[:c.Dim] {
+			sum += math.Exp(float64(v))
+		}
+		for k, n := range counts {
+			if got, want := math.Exp(float64(e.Values[k]))/sum, float64(n)/1000; math.Abs(got-want) > 0.005 {
+				t.Errorf("%v: class %d has probability %v, expected %v", counts, k, got, want)
+			}
+		}
+	}
+}
+
 func TestSoftmaxLearns(t *testing.T) {
 	space, x, labels := wide(1000)
 	classes := make([]int64, len(labels))
