@@ -10,8 +10,20 @@ import (
 // quantizedOperators work on integers that stand for real numbers.
 var quantizedOperators = operators{
 	"QuantizeLinear": one(quantizeLinear).but("8-bit floats"), "DequantizeLinear": one(dequantizeLinear).but("8-bit floats"),
-	"DynamicQuantizeLinear": as(dynamicQuantize), "QLinearMatMul": one(qlinearMatMul), "MatMulInteger": one(matMulInteger),
-	"QLinearConv": one(qlinearConv), "ConvInteger": one(convInteger),
+	"DynamicQuantizeLinear": as(dynamicQuantize), "QLinearMatMul": ofBytesIn(qlinearMatMul, 0, 2, 3, 5, 7), "MatMulInteger": ofBytesIn(matMulInteger, 0, 1, 2, 3),
+	"QLinearConv": ofBytesIn(qlinearConv, 0, 2, 3, 5, 7), "ConvInteger": ofBytesIn(convInteger, 0, 1, 2, 3),
+}
+
+// ofBytesIn is an operator of integers of 8 bits: these inputs, where they are there, are refused in another type, as in ONNX Runtime.
+func ofBytesIn(do func(x *site) *value, inputs ...int) operator {
+	return one(func(x *site) *value {
+		for _, i := range inputs {
+			if x.has(i) && !ofBytes(x.at(i)) {
+				refuse("input %d of type %v: expected int8 or uint8", i, x.at(i).dtype)
+			}
+		}
+		return do(x)
+	})
 }
 
 // limits are the least and the largest number of integer types.
@@ -179,7 +191,15 @@ func matMulInteger(x *site) *value {
 		return y
 	}
 	d := exact(innerSize(a))
-	return x.cast(x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 3, d)), tensor.Int32)
+	return x.in32(x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 3, d)))
+}
+
+// in32 are sums of integers in 32 bits. Those beyond wrap around, as in ONNX Runtime.
+func (x *site) in32(y *value) *value {
+	if y.dtype == tensor.Float64 {
+		y = x.cast(y, tensor.Int64)
+	}
+	return x.cast(y, tensor.Int32)
 }
 
 // qlinearMatMul has for each of a, b and the result a scale and a zero point.
@@ -224,7 +244,7 @@ func convInteger(x *site) *value {
 		return y
 	}
 	d := exact(taps(x.at(1)))
-	return x.cast(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil, nil), tensor.Int32)
+	return x.in32(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil, nil))
 }
 
 func qlinearConv(x *site) *value {

@@ -8,10 +8,10 @@ import (
 
 // quantizedRuntimeOperators are the operators of ONNX Runtime's quantizer: on integers that stand for real numbers, each with a scale and a zero point.
 var quantizedRuntimeOperators = operators{
-	"QLinearAdd": one(qlinearAdd), "QLinearMul": one(qlinearMul), "QGemm": one(qgemm), "QLinearConcat": one(qlinearConcat),
-	"QLinearLeakyRelu": one(qlinearUnary(leakyOf)), "QLinearSigmoid": one(qlinearUnary(func(x *site, u *value) *value { return x.each(ops.Sigmoid, nil, u) })),
-	"QLinearSoftmax": one(qlinearUnary(softmaxOf)), "QLinearGlobalAveragePool": one(qlinearGlobalPool), "QLinearAveragePool": one(qlinearPool), "QLinearWhere": one(qlinearWhere),
-	"MatMulIntegerToFloat": one(matMulIntegerToFloat), "DynamicQuantizeMatMul": one(dynamicQuantizeMatMul), "DynamicQuantizeLSTM": as(dynamicQuantizeLSTM).but("zero points that are not 0"),
+	"QLinearAdd": ofBytesIn(qlinearAdd, 0, 2, 3, 5, 7), "QLinearMul": ofBytesIn(qlinearMul, 0, 2, 3, 5, 7), "QGemm": ofBytesIn(qgemm, 0, 2, 3, 5, 8), "QLinearConcat": one(qlinearConcat),
+	"QLinearLeakyRelu": qlinearUnary(leakyOf), "QLinearSigmoid": qlinearUnary(func(x *site, u *value) *value { return x.each(ops.Sigmoid, nil, u) }),
+	"QLinearSoftmax": qlinearUnary(softmaxOf), "QLinearGlobalAveragePool": ofBytesIn(qlinearGlobalPool, 0, 2, 4), "QLinearAveragePool": ofBytesIn(qlinearPool, 0, 2, 4), "QLinearWhere": ofBytesIn(qlinearWhere, 1, 3, 4, 6, 8),
+	"MatMulIntegerToFloat": ofBytesIn(matMulIntegerToFloat, 0, 1, 4, 5), "DynamicQuantizeMatMul": ofBytesIn(dynamicQuantizeMatMul, 1, 3), "DynamicQuantizeLSTM": as(dynamicQuantizeLSTM).but("zero points that are not 0"),
 }
 
 // dequantized is input i as real numbers: the next two inputs are its scale and zero point.
@@ -71,8 +71,8 @@ func qlinearMul(x *site) *value {
 	return x.saturated(y, nil, x.at(0).dtype)
 }
 
-func qlinearUnary(f func(x *site, u *value) *value) func(x *site) *value {
-	return func(x *site) *value { return x.quantized(f(x, x.dequantized(0)), 3) }
+func qlinearUnary(f func(x *site, u *value) *value) operator {
+	return ofBytesIn(func(x *site) *value { return x.quantized(f(x, x.dequantized(0)), 3) }, 0, 2, 4)
 }
 
 func leakyOf(x *site, u *value) *value { return x.pieces(u, x.times(u, x.float("alpha", 0.01))) }

@@ -263,3 +263,34 @@ func TestSizesBesideAnOpenBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestIntegerOperandsAreOfBytes: operators of integers take 8 bits alone, as ONNX Runtime does. Wider ones, and floats, would be products of floats.
+func TestIntegerOperandsAreOfBytes(t *testing.T) {
+	operands := map[string][]string{
+		"MatMulInteger": {"x", "x"}, "ConvInteger": {"x", "w"}, "QLinearMatMul": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QLinearConv": {"x", "s", "z", "w", "s", "z", "s", "z"},
+		"QLinearAdd": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QLinearMul": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QGemm": {"m", "s", "z", "m", "s", "z"},
+		"QLinearLeakyRelu": {"x", "s", "z", "s", "z"}, "QLinearSigmoid": {"x", "s", "z", "s", "z"}, "QLinearGlobalAveragePool": {"x", "s", "z", "s", "z"},
+		"MatMulIntegerToFloat": {"x", "x", "s", "s"}, "DynamicQuantizeMatMul": {"f", "x", "s", "z"}}
+	for op, in := range operands {
+		for _, d := range []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Int64, tensor.Float16, tensor.Float32, tensor.Int16} {
+			dims := func(n ...int) (all []onnx.Dim) {
+				for _, size := range n {
+					all = append(all, onnx.Dim{Size: size})
+				}
+				return all
+			}
+			n := node(op, "", in, []string{"y"}, nil)
+			if domains()[""][op].do == nil {
+				n.Domain = runtimeDomain
+			}
+			inputs := []onnx.Value{{Name: "x", DType: d, Dims: dims(2, 3, 4, 4)}, {Name: "m", DType: d, Dims: dims(4, 4)}, {Name: "f", DType: tensor.Float32, Dims: dims(2, 3, 4, 4)}}
+			m := model(onnx.Graph{Inputs: inputs, Outputs: []onnx.Value{{Name: "y", Unranked: true}}, Nodes: []onnx.Node{n}, Initializers: []onnx.Initializer{
+				{Name: "w", Tensor: tensor.New(d, 3, 3, 2, 2)}, {Name: "s", Tensor: tensor.Scalar(float32(0.5))}, {Name: "z", Tensor: tensor.New(d)}}})
+			m.Opsets[runtimeDomain] = 1
+			_, err := Translate(t.Context(), m)
+			if bytes := d == tensor.Uint8 || d == tensor.Int8; bytes != (err == nil) || !bytes && !strings.Contains(err.Error(), "expected int8 or uint8") {
+				t.Errorf("%s of %v: got %v", op, d, err)
+			}
+		}
+	}
+}

@@ -157,3 +157,33 @@ func TestLargeBiasBesideTheHost(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfBytesWrap: sums beyond 32 bits wrap around, as ONNX Runtime's do, also where the product is one of floats.
+func TestSumsOfBytesWrap(t *testing.T) {
+	const terms = 40000
+	a, b := tensor.New(tensor.Uint8, 2, terms), tensor.New(tensor.Uint8, terms, 1)
+	for _, v := range []*tensor.Tensor{a, b} {
+		for i := range v.Bytes {
+			v.Bytes[i] = 255
+		}
+	}
+	for name, zero := range map[string]*tensor.Tensor{"one zero point": tensor.New(tensor.Uint8), "zero points of rows": tensor.New(tensor.Uint8, 2)} {
+		g := onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: tensor.Int32, Unranked: true}}, Initializers: []onnx.Initializer{{Name: "z", Tensor: zero}},
+			Nodes: []onnx.Node{{Op: "MatMulInteger", Inputs: []string{"x0", "x1", "z"}, Outputs: []string{"y"}}}}
+		in := []*tensor.Tensor{a, b}
+		got, err := answerONNX(t, onnx.Model{Opsets: map[string]int{"": 17}, Graph: g}, in, func(i int) (dims []onnx.Dim) {
+			for _, n := range in[i].Shape {
+				dims = append(dims, onnx.Dim{Size: n})
+			}
+			return dims
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got.Len() {
+			if got.Float(i) != terms*255*255-1<<32 {
+				t.Errorf("%s: got %v, expected %d", name, got.Float(i), terms*255*255-1<<32)
+			}
+		}
+	}
+}
