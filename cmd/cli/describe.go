@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -93,6 +94,9 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 			return err
 		}
 		return a.inspectData(ctx, cfg, f)
+	}
+	if st, err := os.Stat(args[0]); err == nil && st.IsDir() {
+		return usage(fmt.Errorf("%s is a folder, expected a table: name a file in it; goestimator init %s looks at a folder of images or texts", args[0], args[0]))
 	}
 	p, err := tabular.Read(ctx, args[0], tabular.Options{Label: f.label})
 	if p == nil {
