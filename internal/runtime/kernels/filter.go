@@ -81,11 +81,10 @@ func (f Filter[T]) winograd() []T {
 		return *p
 	}
 	pairs := forms.k * forms.n / 9
-	rows := scratches[T]().get()
-	points, wide := aligned[T](winogradPoints*pairStride[T](pairs)), rows.take(winogradPoints*pairStride[T](pairs))
-	filterPoints(wide, f.Taps()[:forms.k*forms.n], pairs)
-	pointStrips(points, wide, pairs/forms.n, forms.n)
-	scratches[T]().put(rows)
+	size := winogradPoints * pairStride[T](pairs)
+	points, rows := aligned[T](size), make([]T, size)
+	filterPoints(rows, f.Taps()[:forms.k*forms.n], pairs)
+	pointStrips(points, rows, pairs/forms.n, forms.n)
 	forms.points.Store(&points)
 	return points
 }
