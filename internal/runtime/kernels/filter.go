@@ -81,7 +81,8 @@ func (f Filter[T]) winograd() []T {
 		return *p
 	}
 	pairs := forms.k * forms.n / 9
-	points, rows := aligned[T](winogradPoints*pairStride[T](pairs)), aligned[T](winogradPoints*pairStride[T](pairs)) // no scratch, which would stay so large
+	size := winogradPoints * pairStride[T](pairs)
+	points, rows := aligned[T](size), make([]T, size)
 	filterPoints(rows, f.Taps()[:forms.k*forms.n], pairs)
 	pointStrips(points, rows, pairs/forms.n, forms.n)
 	forms.points.Store(&points)
