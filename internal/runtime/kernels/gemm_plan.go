@@ -15,7 +15,7 @@ const (
 	sharedTasks = 3        // groups of rows from which all use one packed copy of cold B
 	coldB       = 1 << 20  // elements of B from which it comes from memory rather than from the L2 cache
 	directStrip = 2        // transposed A is used in place when a task has at most so many strips of B
-	ownRows     = 48       // rows of A for each thread from which threads share none with packed B: what another core has written is slow to read
+	ownRows     = 96       // rows of A for each thread from which threads share none with packed B: what another core has written is slow to read
 )
 
 type gemmPhase int
