@@ -30,6 +30,10 @@ func TestSumsOfLists(t *testing.T) {
 	s.refuse("two tensors, two lists", "AddN", nil, a, []float32{1})
 	s.refuse("two tensors, two lists", "AddN", nil, []float32{1}, a)
 	s.refuse("expected a variable", "ZerosLike", nil, Value{Resource: &iterator{}})
+	for _, op := range []string{"StopGradient", "PreventGradient"} {
+		s.expect(s.run("TensorListLength", nil, s.run(op, nil, a)), "int32[] 3")
+		s.refuse("expected a variable", op, nil, Value{Resource: &iterator{}})
+	}
 }
 
 // TestListsOfLists: elements of type variant are lists or optionals.
