@@ -24,6 +24,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
 // startLimit bounds what a model does when it is loaded: its loops need not end.
@@ -250,7 +251,7 @@ func (s *Session) checkSignatures() error {
 		for alias, t := range sig.GetInputs() {
 			o, ok := outputOf(s.graph, t.GetName())
 			if !ok {
-				return fmt.Errorf("signature %q: input %q is tensor %q, which the graph lacks", key, alias, t.GetName())
+				return fmt.Errorf("signature %q: input %q is %w", key, alias, unresolved(t))
 			}
 			if sh := t.GetTensorShape(); sh != nil && !sh.GetUnknownRank() && o.Shape().UnknownRank {
 				dims := graph.Shape{Dims: make([]graph.Dim, len(sh.GetDim()))}
@@ -268,7 +269,7 @@ func (s *Session) checkSignatures() error {
 		for alias, t := range sig.GetOutputs() {
 			o, ok := outputOf(s.graph, t.GetName())
 			if !ok {
-				return fmt.Errorf("signature %q: output %q is tensor %q, which the graph lacks", key, alias, t.GetName())
+				return fmt.Errorf("signature %q: output %q is %w", key, alias, unresolved(t))
 			}
 			if d := o.DType(); d == tensor.Resource || d == tensor.Variant {
 				return fmt.Errorf("signature %q: output %q is tensor %q of type %v: expected numbers or strings", key, alias, t.GetName(), d)
@@ -276,6 +277,17 @@ func (s *Session) checkSignatures() error {
 		}
 	}
 	return nil
+}
+
+// unresolved says why a tensor of a signature is none of the graph's.
+func unresolved(t *pb.TensorInfo) error {
+	switch {
+	case t.GetCooSparse() != nil:
+		return errors.New("a sparse tensor, which no request can carry: export its indices, values and dense shape as tensors")
+	case t.GetCompositeTensor() != nil:
+		return errors.New("a composite tensor, which no request can carry: export its components, such as the values and row splits of a ragged one")
+	}
+	return fmt.Errorf("tensor %q, which the graph lacks", t.GetName())
 }
 
 // signaturePlans plans each signature.

@@ -46,31 +46,43 @@ func TestNoVariables(t *testing.T) {
 	}
 }
 
-// TestResourceOutput: a signature cannot give away a variable itself.
-func TestResourceOutput(t *testing.T) {
-	dir := copied(t, "saved_model_half_plus_two_tf2_cpu/00000123")
-	path := filepath.Join(dir, savedmodel.BinaryFile)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &pb.SavedModel{}
-	if err := proto.Unmarshal(data, m); err != nil {
-		t.Fatal(err)
-	}
-	g := m.MetaGraphs[0]
-	at := slices.IndexFunc(g.GraphDef.Node, func(n *node_def_go_proto.NodeDef) bool { return n.Op == "VarHandleOp" })
-	for _, info := range g.SignatureDef["serving_default"].Outputs {
-		info.Encoding = &pb.TensorInfo_Name{Name: g.GraphDef.Node[at].Name + ":0"}
-	}
-	if data, err = proto.Marshal(m); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := session.Open(context.Background(), dir, session.Options{}); err == nil || !strings.Contains(err.Error(), "of type resource: expected numbers or strings") {
-		t.Errorf("got %v", err)
+// TestOutputsThatAreNoTensors: a signature can give away neither a variable itself nor several tensors as one.
+func TestOutputsThatAreNoTensors(t *testing.T) {
+	for want, info := range map[string]func(g *pb.MetaGraphDef) *pb.TensorInfo{
+		"of type resource: expected numbers or strings": func(g *pb.MetaGraphDef) *pb.TensorInfo {
+			at := slices.IndexFunc(g.GraphDef.Node, func(n *node_def_go_proto.NodeDef) bool { return n.Op == "VarHandleOp" })
+			return &pb.TensorInfo{Encoding: &pb.TensorInfo_Name{Name: g.GraphDef.Node[at].Name + ":0"}}
+		},
+		"is a sparse tensor, which no request can carry": func(*pb.MetaGraphDef) *pb.TensorInfo {
+			return &pb.TensorInfo{Encoding: &pb.TensorInfo_CooSparse_{CooSparse: &pb.TensorInfo_CooSparse{}}}
+		},
+		"is a composite tensor, which no request can carry": func(*pb.MetaGraphDef) *pb.TensorInfo {
+			return &pb.TensorInfo{Encoding: &pb.TensorInfo_CompositeTensor_{CompositeTensor: &pb.TensorInfo_CompositeTensor{}}}
+		},
+	} {
+		dir := copied(t, "saved_model_half_plus_two_tf2_cpu/00000123")
+		path := filepath.Join(dir, savedmodel.BinaryFile)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &pb.SavedModel{}
+		if err := proto.Unmarshal(data, m); err != nil {
+			t.Fatal(err)
+		}
+		outputs := m.MetaGraphs[0].SignatureDef["serving_default"].Outputs
+		for name := range outputs {
+			outputs[name] = info(m.MetaGraphs[0])
+		}
+		if data, err = proto.Marshal(m); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.Open(context.Background(), dir, session.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
 	}
 }
 
