@@ -69,7 +69,7 @@ func (f Filter[T]) operand() *PackedB[T] {
 	return p
 }
 
-// winograd returns the filter in Winograd's form, each point in strips.
+// winograd returns the filter in Winograd's form, each point of a large one in strips.
 func (f Filter[T]) winograd() []T {
 	forms := f.Forms
 	if p := forms.points.Load(); p != nil {
@@ -82,9 +82,14 @@ func (f Filter[T]) winograd() []T {
 	}
 	pairs := forms.k * forms.n / 9
 	size := winogradPoints * pairStride[T](pairs)
-	points, rows := aligned[T](size), make([]T, size)
-	filterPoints(rows, f.Taps()[:forms.k*forms.n], pairs)
-	pointStrips(points, rows, pairs/forms.n, forms.n)
+	points := aligned[T](size)
+	if inStrips(pairs) {
+		rows := make([]T, size)
+		filterPoints(rows, f.Taps()[:forms.k*forms.n], pairs)
+		pointStrips(points, rows, pairs/forms.n, forms.n)
+	} else {
+		filterPoints(points, f.Taps()[:forms.k*forms.n], pairs)
+	}
 	forms.points.Store(&points)
 	return points
 }

@@ -3,13 +3,16 @@ package kernels
 import "unsafe"
 
 // Rows of A that lie a multiple of 4096 bytes apart share one set of lines of the L1 cache, which has eight: a tile of more
-// rows finds nothing of what it has read of them. Half and a quarter of that distance are bad too, as B goes through the same lines.
-// Where a task cannot pack A for itself, because many of them read the same rows, A is copied once for all.
+// rows finds nothing of what it has read of them. Where a task cannot pack A for itself, because many of them read the same rows,
+// A is copied once for all. Rows at half and a quarter of that distance are a little slower, which is not worth a copy of their own;
+// where rows are copied anyway, they lie apart.
 const (
-	waySize       = 4096    // bytes of an L1 cache between two addresses of one set
-	spreadRows    = 3       // most rows of a tile that may share a set
-	spreadColumns = 128     // columns of C from which a copy of A is worth it
-	spreadMost    = 1 << 20 // elements of A: a bound on memory
+	waySize       = 4096     // bytes of an L1 cache between two addresses of one set
+	ways          = 8        // lines of a set
+	spreadRows    = 3        // most rows of a tile that may share a set where rows are copied
+	spreadColumns = 128      // columns of C from which a copy of A is worth it
+	spreadFrom    = 48 << 20 // multiplications of a product, likewise
+	spreadMost    = 1 << 20  // elements of A: a bound on memory
 )
 
 // crowded reports whether so many rows, which lie ld elements apart, are too many for the sets of the L1 cache that they share.
@@ -33,10 +36,10 @@ func apart[T Float](rows, n int) int {
 	return n + cacheLine/int(unsafe.Sizeof(T(0)))
 }
 
-// spreads reports whether A is copied to rows that are not crowded before the product.
+// spreads reports whether A is copied before the product to rows that are not crowded.
 func (j *gemmJob[T]) spreads() bool {
-	return j.packed != nil && j.directA && !j.streams() && j.N >= spreadColumns && j.M*j.K <= spreadMost &&
-		crowded[T](min(j.M, j.tallest()), j.LDA)
+	return j.packed != nil && j.directA && !j.streams() && j.N >= spreadColumns && j.M*j.K <= spreadMost && j.M*j.K*j.N >= spreadFrom &&
+		sharing[T](min(j.M, j.tallest()), j.LDA) > ways
 }
 
 // spread copies A, each panel by one worker.

@@ -16,7 +16,7 @@ func TestCrowdedRows(t *testing.T) {
 
 func testCrowdedRows[T Float](t *testing.T) {
 	for _, c := range []struct{ m, n, k, lda int }{
-		{50, 128, 1024, 1024}, {7, 130, 300, 1024}, {40, 300, 512, 512}, {200, 256, 70, 2048}, {29, 129, 1030, 2048}, {8, 127, 64, 1024},
+		{370, 130, 1030, 2048}, {50, 128, 1024, 1024}, {7, 130, 300, 1024}, {40, 300, 512, 512}, {200, 256, 70, 2048}, {29, 129, 1030, 2048}, {8, 127, 64, 1024},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			r := newRand(uint64(c.m))

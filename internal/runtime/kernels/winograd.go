@@ -57,6 +57,7 @@ const (
 	winogradPercent = 90      // of the direct form's cost that is taken to be a gain
 	winogradLarge   = 1 << 16 // pairs of channels of a filter whose points no cache keeps: they are read from memory each time,
 	winogradRead    = 28      // which takes as long as the products of so many tiles
+	winogradStrips  = 1 << 13 // pairs of channels of a filter from which its points lie in strips
 )
 
 // winograd reports whether the convolution takes Winograd's form, in which it transforms a filter or its gradient so often.
@@ -193,7 +194,7 @@ func runWinograd[T Float](c *conv[T], lo, hi int) {
 // forwardProduct is the product of so many tiles with the filter.
 func (f *winogradForm[T]) forwardProduct(tiles int) pointProduct {
 	return pointProduct{m: tiles, n: f.OutC, k: f.InC, aRow: f.InC, aK: 1, aPoint: f.in.stride, bPoint: pairStride[T](f.InC * f.OutC),
-		cPoint: f.out.stride, strips: f.kept.Forms != nil}
+		cPoint: f.out.stride, strips: f.kept.Forms != nil && inStrips(f.InC*f.OutC)}
 }
 
 // imagePoints transforms the images under row r of tiles; at is its first tile's number in the block.
@@ -276,6 +277,9 @@ func (f *winogradForm[T]) product(p pointProduct, lo, hi int, a, b, c []T) {
 		}
 	}
 }
+
+// inStrips reports whether the points of a filter that is kept, of so many pairs of channels, are in strips: they do not stay in the L2 cache.
+func inStrips(pairs int) bool { return pairs >= winogradStrips }
 
 // pointStrips copies the points of a filter so that each is in strips of two vectors of columns, one after the other: they are read
 // from memory in order.

@@ -25,7 +25,7 @@ func drawTiled(t *rapid.T) Window {
 type winogradCase struct {
 	Window
 	x, w, dy, scale, bias, add []float32
-	y, dw               []float64
+	y, dw                      []float64
 }
 
 func newWinogradCase(g Window, seed uint64) *winogradCase {
@@ -100,6 +100,7 @@ func TestWinograd(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			newWinogradCase(drawTiled(t), rapid.Uint64().Draw(t, "seed")).check(t)
 		})
+		newWinogradCase(cnnLayer(1, 5, 129, 67), 1).check(t) // a filter in strips, the last of which is not whole
 	})
 }
 
