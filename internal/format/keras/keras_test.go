@@ -91,10 +91,12 @@ func TestReadArchiveBoundsTheConfig(t *testing.T) {
 	for range maxNesting {
 		nested = `{"class_name":"A","config":{"layers":[` + nested + `]}}`
 	}
+	longPaths := `{"config":{"layers":[{"class_name":"` + strings.Repeat("x", 1<<20) + `","config":` + layers(1000)[len(`{"config":`):] + `]}}`
 	for name, c := range map[string]struct {
 		config string
 		want   string
 	}{
+		"long paths": {longPaths, "too long names of classes"},
 		"the most layers": {layers(maxLayers), ""}, "a layer more": {layers(maxLayers + 1), "more than 65536 layers"}, "nested": {nested, "too many nested ones"},
 		"the most bytes": {"{}" + strings.Repeat(" ", maxConfig-2), ""}, "a byte more": {"{}" + strings.Repeat(" ", maxConfig-1), "more than 8388608 bytes"},
 	} {
