@@ -23,7 +23,8 @@ const (
 	maxConfig  = 8 << 20       // bytes
 	maxParsed  = 8 * maxConfig // bytes, a layer's counted again for each model that it is nested in, and its path's
 	maxLayers  = 1 << 16
-	maxNesting = 32 // of models within models
+	maxNesting = 32      // of models within models
+	maxName    = 1 << 10 // bytes of a layer's name, which each of its variables repeats
 )
 
 // IsArchive reports whether a ZIP file is a model of Keras.
@@ -215,7 +216,7 @@ func (l layers) variable(path string) string {
 }
 
 func pick(scope string, list []string, n int) string {
-	if n >= len(list) || scope == "" {
+	if n >= len(list) || scope == "" || len(scope) > maxName {
 		return ""
 	}
 	return scope + "/" + list[n]
