@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -105,9 +106,18 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestSweepOnAFullDisk: a trial for which there is no space ends the sweep, and trains when the same command goes on.
+// TestSweepOnAFullDisk: a trial for which there is no space, not even for its log, ends the sweep, and trains when the same command goes on.
 func TestSweepOnAFullDisk(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
+	if _, err := os.Stat("/dev/full"); err == nil {
+		err = os.MkdirAll("run_sweep/trials", 0o700)
+		for _, log := range []string{"0000.log", "0001.log", "0002.log"} {
+			err = errors.Join(err, os.Symlink("/dev/full", filepath.Join("run_sweep", "trials", log)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Setenv("GOESTIMATOR_FAILPOINTS", "checkpoint/start=error(no space left on device: "+diskspace.Advice(syscall.ENOSPC)+")") // of trials
 	if code, _, errs := run(t.Context()); code != 1 || !strings.Contains(errs, "trial ") || !strings.Contains(errs, "free some space") || strings.Contains(errs, "trial failed") {
 		t.Errorf("on a full disk: code %d, %s", code, errs)

@@ -147,7 +147,7 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 	if n := t.search.Spec().Parallel; n > 1 && os.Getenv("GOMAXPROCS") == "" {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/n)))
 	}
-	args, stderr := slices.Concat([]string{binary, "train", "--json"}, t.args(trial), []string{"--set", "run.notify="}), io.MultiWriter(logFile, &tail{&last})
+	args, stderr := slices.Concat([]string{binary, "train", "--json"}, t.args(trial), []string{"--set", "run.notify="}), io.MultiWriter(&tail{&last}, lossy{logFile})
 	if t.watch {
 		args, stderr = append(args, "--log-format", "json"), io.MultiWriter(stderr, evals)
 	}
@@ -179,6 +179,14 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 		return r, fmt.Errorf("trial %d: what train printed: %w", r.Number, err)
 	}
 	return r, t.read(&r, s)
+}
+
+// lossy leaves out what cannot be written, as on a full disk: others still get it.
+type lossy struct{ io.Writer }
+
+func (w lossy) Write(p []byte) (int, error) {
+	_, _ = w.Writer.Write(p)
+	return len(p), nil
 }
 
 // tail keeps the end of what is written.

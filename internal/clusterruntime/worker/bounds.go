@@ -13,7 +13,18 @@ const (
 	maxSteps = 1 << 14
 	// maxWaiting are the calls of RecvTensor that wait for what was not sent yet.
 	maxWaiting = 1 << 15
+	// maxName are the bytes of a session's handle and of its master's name, which are kept with the session. TensorFlow's are much shorter.
+	maxName = 1 << 10
 )
+
+func checkNames(names ...string) error {
+	for _, name := range names {
+		if len(name) > maxName {
+			return status.Errorf(codes.InvalidArgument, "the handle of a session, or the name of its master, has %d bytes: expected at most %d", len(name), maxName)
+		}
+	}
+	return nil
+}
 
 // hold counts the bytes of a graph that a session is to register, and returns who pays for it and its steps.
 func (w *Worker) hold(session string, size int64) (eager.Payer, error) {

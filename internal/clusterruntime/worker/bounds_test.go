@@ -74,23 +74,21 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Graphs of no nodes, and long handles of sessions, are paid for, too: a stranger registers them without end.
+// Graphs of no nodes are paid for, too: a stranger registers them without end.
 func TestSmallGraphsArePaidFor(t *testing.T) {
 	const most = 1 << 20
 	w := New(Config{Devices: []*device_attributes_go_proto.DeviceAttributes{{Name: cpu("0"), Incarnation: 1}}, Peers: &pair{}, Memory: budget.NewServer(budget.Limits{Server: most})})
-	refused := func(session func(i int) string) (n int) {
-		t.Helper()
-		for ; ; n++ {
-			_, err := w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{SessionHandle: session(n), GraphDef: &graph_go_proto.GraphDef{}})
-			if status.Code(err) == codes.ResourceExhausted {
-				return n
-			}
-			if err != nil || n > most/leastGraph {
-				t.Fatalf("after %d graphs: got %v", n, err)
-			}
+	n := 0
+	for ; ; n++ {
+		_, err := w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{SessionHandle: strconv.Itoa(n), GraphDef: &graph_go_proto.GraphDef{}})
+		if status.Code(err) == codes.ResourceExhausted {
+			break
+		}
+		if err != nil || n > most/leastGraph {
+			t.Fatalf("after %d graphs: got %v", n, err)
 		}
 	}
-	if n := refused(func(i int) string { return strconv.Itoa(i) }); n < most/leastGraph/graphCost/2 {
+	if n < most/leastGraph/graphCost/2 {
 		t.Errorf("after %d graphs there was no memory", n)
 	}
 	for handle := range w.graphs {
@@ -101,7 +99,23 @@ func TestSmallGraphsArePaidFor(t *testing.T) {
 	if w.bytes != 0 || len(w.accounts) != 0 {
 		t.Errorf("without graphs: %d bytes, %d accounts", w.bytes, len(w.accounts))
 	}
-	if n := refused(func(i int) string { return strconv.Itoa(i) + strings.Repeat("x", most/graphCost/4) }); n > 4 {
-		t.Errorf("%d graphs of sessions with long handles", n)
+}
+
+// Names that are kept with a session, or after it, are bounded.
+func TestNamesAreBounded(t *testing.T) {
+	w := newPair()[0]
+	most := strings.Repeat("x", maxName)
+	for name, want := range map[string]codes.Code{most: codes.OK, most + "x": codes.InvalidArgument} {
+		_, registered := w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{SessionHandle: name, GraphDef: &graph_go_proto.GraphDef{}})
+		_, created := w.createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: name})
+		_, named := w.createSession(t.Context(), &rpcs.CreateWorkerSessionRequest{SessionHandle: name[:9] + want.String(), MasterTask: name})
+		for what, err := range map[string]error{"a graph": registered, "a session": created, "a master": named} {
+			if status.Code(err) != want {
+				t.Errorf("%s with a name of %d bytes: got %v, expected %v", what, len(name), err, want)
+			}
+		}
+	}
+	if len(w.graphs) != 1 || len(w.opened) != 2 {
+		t.Errorf("%d graphs and %d sessions are there", len(w.graphs), len(w.opened))
 	}
 }

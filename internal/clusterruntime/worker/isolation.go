@@ -45,6 +45,9 @@ func (w *Worker) createSession(_ context.Context, in *rpcs.CreateWorkerSessionRe
 	if in.GetSessionHandle() == "" {
 		return nil, status.Error(codes.InvalidArgument, "expected the handle of a session")
 	}
+	if err := checkNames(in.GetSessionHandle(), in.GetMasterTask()); err != nil {
+		return nil, err
+	}
 	s, err := w.newSession(in)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // graphCost is about how many times the bytes of its GraphDef a registered graph takes.
 const graphCost = 8
 
-// leastGraph are the bytes that a graph counts as besides those of its GraphDef: one of no nodes takes memory, too.
+// leastGraph are the bytes that a graph counts as besides its GraphDef: one of no nodes takes memory, and so does its session's handle.
 const leastGraph = 512
 
 // payer says who pays for what a session makes. The mutex is held.

@@ -133,13 +133,16 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	if in.GetGraphDef() == nil {
 		return nil, status.Error(codes.InvalidArgument, "expected a graph")
 	}
+	if err := checkNames(in.GetSessionHandle()); err != nil {
+		return nil, err
+	}
 	w.mu.Lock()
 	_, err := w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled())
 	w.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	size := int64(leastGraph + proto.Size(in.GetGraphDef()) + len(in.GetSessionHandle()))
+	size := int64(leastGraph + proto.Size(in.GetGraphDef()))
 	payer, err := w.hold(in.GetSessionHandle(), size)
 	if err != nil {
 		return nil, StatusOf(err)

@@ -21,9 +21,10 @@ const (
 // Bounds of the description of a model, which takes much more memory than its bytes, and may be compressed.
 const (
 	maxConfig  = 8 << 20       // bytes
-	maxParsed  = 8 * maxConfig // bytes, those of a layer counted again for each model that it is nested in
+	maxParsed  = 8 * maxConfig // bytes, a layer's counted again for each model that it is nested in, and its path's
 	maxLayers  = 1 << 16
-	maxNesting = 32 // of models within models
+	maxNesting = 32      // of models within models
+	maxName    = 1 << 10 // bytes of a layer's name, which each of its variables repeats
 )
 
 // IsArchive reports whether a ZIP file is a model of Keras.
@@ -73,9 +74,18 @@ type object struct {
 // settings are what matters of a layer's config; a class may mean something else by the same keys.
 type settings struct {
 	Name   string            `json:"name"`
-	Scale  any               `json:"scale"`
-	Center any               `json:"center"`
+	Scale  setting           `json:"scale"`
+	Center setting           `json:"center"`
 	Layers []json.RawMessage `json:"layers"`
+}
+
+// setting is one that may be false. It takes no memory for values of other types.
+type setting struct{ off bool }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *setting) UnmarshalJSON(text []byte) error {
+	s.off = string(text) == "false"
+	return nil
 }
 
 // parse reads an object; settings of other types than Keras' own are left out.
@@ -117,10 +127,11 @@ func layerNames(f *zip.File) (layers, error) {
 // reading counts what was parsed.
 type reading struct{ bytes, layers int }
 
-func (r *reading) count(text json.RawMessage) error {
-	r.bytes, r.layers = r.bytes+len(text), r.layers+1
+// count counts a layer, whose text and path have so many bytes.
+func (r *reading) count(bytes int) error {
+	r.bytes, r.layers = r.bytes+bytes, r.layers+1
 	if r.bytes > maxParsed || r.layers > maxLayers {
-		return tensorfile.Errorf("%s has more than %d layers, or too many nested ones", configFile, maxLayers)
+		return tensorfile.Errorf("%s has more than %d layers, too many nested ones, or too long names of classes", configFile, maxLayers)
 	}
 	return nil
 }
@@ -129,14 +140,14 @@ func (r *reading) count(text json.RawMessage) error {
 func (l layers) add(prefix string, model object, r *reading, depth int) error {
 	used := map[string]int{}
 	for _, raw := range model.Layers {
-		if err := r.count(raw); err != nil {
-			return err
-		}
 		layer, err := parse(raw)
 		if err != nil {
 			return err
 		}
 		key := snake(layer.Class)
+		if err := r.count(len(raw) + len(prefix) + len(key)); err != nil {
+			return err
+		}
 		path := prefix + "layers/" + key
 		if n := used[key]; n > 0 {
 			path += "_" + strconv.Itoa(n)
@@ -195,17 +206,17 @@ func (l layers) variable(path string) string {
 	}
 	layer := l[at]
 	list := kinds[layer.Class]
-	if layer.Scale == false {
+	if layer.Scale.off {
 		list = without(list, "gamma")
 	}
-	if layer.Center == false {
+	if layer.Center.off {
 		list = without(list, "beta")
 	}
 	return pick(layer.Name, list, n)
 }
 
 func pick(scope string, list []string, n int) string {
-	if n >= len(list) || scope == "" {
+	if n >= len(list) || scope == "" || len(scope) > maxName {
 		return ""
 	}
 	return scope + "/" + list[n]

@@ -91,10 +91,12 @@ func TestReadArchiveBoundsTheConfig(t *testing.T) {
 	for range maxNesting {
 		nested = `{"class_name":"A","config":{"layers":[` + nested + `]}}`
 	}
+	longPaths := `{"config":{"layers":[{"class_name":"` + strings.Repeat("x", 1<<20) + `","config":` + layers(1000)[len(`{"config":`):] + `]}}`
 	for name, c := range map[string]struct {
 		config string
 		want   string
 	}{
+		"long paths":      {longPaths, "too long names of classes"},
 		"the most layers": {layers(maxLayers), ""}, "a layer more": {layers(maxLayers + 1), "more than 65536 layers"}, "nested": {nested, "too many nested ones"},
 		"the most bytes": {"{}" + strings.Repeat(" ", maxConfig-2), ""}, "a byte more": {"{}" + strings.Repeat(" ", maxConfig-1), "more than 8388608 bytes"},
 	} {
@@ -118,4 +120,14 @@ func FuzzArchive(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A name that each variable of a layer would repeat is bounded: the variables keep their paths.
+func TestLongNames(t *testing.T) {
+	for n, want := range map[int]string{maxName: strings.Repeat("x", maxName) + "/kernel", maxName + 1: "", 0: ""} {
+		l := layers{"layers/dense": {Class: "Dense", settings: settings{Name: strings.Repeat("x", n)}}}
+		if got := l.variable("layers/dense/vars/0"); got != want {
+			t.Errorf("a name of %d bytes: got %.20q", n, got)
+		}
+	}
 }

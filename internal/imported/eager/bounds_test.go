@@ -40,6 +40,8 @@ func TestSmallInputsPaid(t *testing.T) {
 		sparseColumns("columns of rows beyond all memory", 2, math.MaxInt64-1<<39),
 		raggedColumns("columns of rows whose product overflows", math.MaxInt64-1<<39),
 		raggedColumns("many ragged columns of many rows without values", 100_000),
+		binomial("draws of many pairs, at no place", 0, true),
+		binomial("draws of many pairs", 1, false),
 	} {
 		env := &Env{Payer: Payer{Account: memory.OpenLasting(), Lasting: true}}
 		before := allocated()
@@ -51,6 +53,13 @@ func TestSmallInputsPaid(t *testing.T) {
 			t.Errorf("%s: %d MiB were allocated, %v", c.name, grew>>20, err)
 		}
 	}
+}
+
+// binomial draws for each pair of many counts and probabilities, which have a small shape each and a large one together.
+func binomial(name string, places int64, works bool) paidCase {
+	const n = 1 << 14
+	return paidCase{name, "StatelessRandomBinomial", graph.Attrs{"T": tensor.Float32, "dtype": tensor.Float32}, []Value{{T: tensorOf([]int64{places, n, n}, 3)}, {T: tensorOf([]int64{1, 2}, 2)},
+		{T: tensor.New(tensor.Float32, n, 1)}, {T: tensor.New(tensor.Float32, 1, n)}}, works}
 }
 
 // emptyColumns are the indices, values and shapes of n sparse columns without values.

@@ -14,16 +14,21 @@ var quantizedOperators = operators{
 	"QLinearConv": ofBytesIn(qlinearConv, 0, 2, 3, 5, 7), "ConvInteger": ofBytesIn(convInteger, 0, 1, 2, 3),
 }
 
-// ofBytesIn is an operator of integers of 8 bits: these inputs, where they are there, are refused in another type, as in ONNX Runtime.
+// ofBytesIn is an operator of integers of 8 bits: see bytesIn.
 func ofBytesIn(do func(x *site) *value, inputs ...int) operator {
 	return one(func(x *site) *value {
-		for _, i := range inputs {
-			if x.has(i) && !ofBytes(x.at(i)) {
-				refuse("input %d of type %v: expected int8 or uint8", i, x.at(i).dtype)
-			}
-		}
+		x.bytesIn(inputs...)
 		return do(x)
 	})
+}
+
+// bytesIn refuses inputs of other types than int8 and uint8, as ONNX Runtime does. Inputs that are left out are none.
+func (x *site) bytesIn(inputs ...int) {
+	for _, i := range inputs {
+		if x.has(i) && !ofBytes(x.at(i)) {
+			refuse("input %d of type %v: expected int8 or uint8", i, x.at(i).kind())
+		}
+	}
 }
 
 // limits are the least and the largest number of integer types.
@@ -95,9 +100,7 @@ func quantizeLinear(x *site) *value {
 	var zero *value
 	if x.has(2) {
 		z := x.at(2)
-		if to = z.dtype; z.four != tensor.Invalid {
-			to = z.four
-		}
+		to = z.kind()
 		zero = x.byBlock(x.cast(z, tensor.Float32), u, axis, block)
 	}
 	scale := x.byBlock(x.cast(x.at(1), tensor.Float32), u, axis, block)

@@ -91,8 +91,10 @@ func softmaxOf(x *site, u *value) *value {
 func qlinearConcat(x *site) *value {
 	axis, rank := x.int("axis", 0), x.rank(2)
 	axis = axisOf(axis, rank)
+	x.bytesIn(1)
 	var parts []*value
 	for i := 2; i+2 < len(x.in); i += 3 {
+		x.bytesIn(i, i+2)
 		parts = append(parts, x.dequantized(i))
 	}
 	return x.quantized(x.concat(axis, parts...), 0)
@@ -204,6 +206,7 @@ func dynamicQuantizeMatMul(x *site) *value {
 // dynamicQuantizeLSTM has weights [directions, inputs, 4*hidden] of 8 bits. What is multiplied by them is quantized at each step, as is each
 // state: the layer is that of floats whose products are those of integers.
 func dynamicQuantizeLSTM(x *site) []*value {
+	x.bytesIn(1, 2, 9, 11)
 	weights := func(i, scale int) *value {
 		if x.has(scale + 1) {
 			for _, z := range x.knownInts(scale + 1) {

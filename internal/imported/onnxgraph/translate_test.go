@@ -270,7 +270,8 @@ func TestIntegerOperandsAreOfBytes(t *testing.T) {
 		"MatMulInteger": {"x", "x"}, "ConvInteger": {"x", "w"}, "QLinearMatMul": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QLinearConv": {"x", "s", "z", "w", "s", "z", "s", "z"},
 		"QLinearAdd": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QLinearMul": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QGemm": {"m", "s", "z", "m", "s", "z"},
 		"QLinearLeakyRelu": {"x", "s", "z", "s", "z"}, "QLinearSigmoid": {"x", "s", "z", "s", "z"}, "QLinearGlobalAveragePool": {"x", "s", "z", "s", "z"},
-		"MatMulIntegerToFloat": {"x", "x", "s", "s"}, "DynamicQuantizeMatMul": {"f", "x", "s", "z"}}
+		"MatMulIntegerToFloat": {"x", "x", "s", "s"}, "DynamicQuantizeMatMul": {"f", "x", "s", "z"},
+		"QLinearConcat": {"s", "z", "x", "s", "z", "x", "s", "z"}, "DynamicQuantizeLSTM": {"t", "cell", "cell", "", "", "", "", "", "ss", "zz", "ss", "zz"}}
 	for op, in := range operands {
 		for _, d := range []tensor.DType{tensor.Uint8, tensor.Int8, tensor.Int64, tensor.Float16, tensor.Float32, tensor.Int16} {
 			dims := func(n ...int) (all []onnx.Dim) {
@@ -283,14 +284,26 @@ func TestIntegerOperandsAreOfBytes(t *testing.T) {
 			if domains()[""][op].do == nil {
 				n.Domain = runtimeDomain
 			}
-			inputs := []onnx.Value{{Name: "x", DType: d, Dims: dims(2, 3, 4, 4)}, {Name: "m", DType: d, Dims: dims(4, 4)}, {Name: "f", DType: tensor.Float32, Dims: dims(2, 3, 4, 4)}}
+			inputs := []onnx.Value{{Name: "x", DType: d, Dims: dims(2, 3, 4, 4)}, {Name: "m", DType: d, Dims: dims(4, 4)}, {Name: "f", DType: tensor.Float32, Dims: dims(2, 3, 4, 4)},
+				{Name: "t", DType: tensor.Float32, Dims: dims(3, 2, 2)}, {Name: "cell", DType: d, Dims: dims(1, 2, 8)}}
 			m := model(onnx.Graph{Inputs: inputs, Outputs: []onnx.Value{{Name: "y", Unranked: true}}, Nodes: []onnx.Node{n}, Initializers: []onnx.Initializer{
-				{Name: "w", Tensor: tensor.New(d, 3, 3, 2, 2)}, {Name: "s", Tensor: tensor.Scalar(float32(0.5))}, {Name: "z", Tensor: tensor.New(d)}}})
+				{Name: "w", Tensor: tensor.New(d, 3, 3, 2, 2)}, {Name: "s", Tensor: tensor.Scalar(float32(0.5))}, {Name: "z", Tensor: tensor.New(d)},
+				{Name: "ss", Tensor: tensor.New(tensor.Float32, 1)}, {Name: "zz", Tensor: tensor.New(d, 1)}}})
 			m.Opsets[runtimeDomain] = 1
 			_, err := Translate(t.Context(), m)
-			if bytes := d == tensor.Uint8 || d == tensor.Int8; bytes != (err == nil) || !bytes && !strings.Contains(err.Error(), "expected int8 or uint8") {
+			if bytes := d == tensor.Uint8 || d == tensor.Int8; bytes != (err == nil) || !bytes && !strings.Contains(err.Error(), fmt.Sprintf("of type %v: expected int8 or uint8", d)) {
 				t.Errorf("%s of %v: got %v", op, d, err)
 			}
 		}
+	}
+}
+
+// TestIntegersOfFourBitsAreNamed: they are bytes in the graph, and what refuses them says what the model says.
+func TestIntegersOfFourBitsAreNamed(t *testing.T) {
+	g := onnx.Graph{Inputs: []onnx.Value{{Name: "x", DType: tensor.Int8, Dims: []onnx.Dim{{Size: 2}, {Size: 4}}}}, Outputs: []onnx.Value{{Name: "y", Unranked: true}},
+		Nodes:        []onnx.Node{node("MatMulInteger", "", []string{"x", "w"}, []string{"y"}, nil)},
+		Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Int4, 4, 4)}}}
+	if _, err := Translate(t.Context(), model(g)); err == nil || !strings.Contains(err.Error(), "input 1 of type int4: expected int8 or uint8") {
+		t.Errorf("got %v", err)
 	}
 }

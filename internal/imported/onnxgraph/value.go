@@ -25,6 +25,14 @@ type value struct {
 	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none
 }
 
+// kind is the element type that the model says.
+func (v *value) kind() tensor.DType {
+	if v.four != tensor.Invalid {
+		return v.four
+	}
+	return v.dtype
+}
+
 // probes is what is known of a value under several assumptions of the sizes that the model leaves open.
 type probes [8]infer.Value
 

@@ -296,13 +296,15 @@ func TestPreferCPU(t *testing.T) {
 		}
 		return all
 	}
-	library := function("any", attr("api_implements", "f"), "Neg") +
+	wide := function("wide", attr("api_implements", "h"), "Tanh")
+	wide = strings.ReplaceAll(wide, "DT_FLOAT", "DT_DOUBLE")
+	library := wide + function("narrow", attr("api_implements", "h", "api_preferred_device", "CPU"), "Sinh") + function("any", attr("api_implements", "f"), "Neg") +
 		function("gpu", attr("api_implements", "f", "api_preferred_device", "GPU"), "Exp") +
 		function("forward", attr("api_implements", "f", "api_preferred_device", "CPU", "backward_function_name", "b"), "Log") +
 		function("one", attr("api_implements", "f", "api_preferred_device", "CPU"), "Sin") +
 		function("two", attr("api_implements", "f", "api_preferred_device", "CPU"), "Cos") +
 		function("other", attr("api_implements", "g"), "Tan") + function("plain", "", "Abs")
-	for name, op := range map[string]string{"any": "Sin", "gpu": "Sin", "forward": "Log", "one": "Sin", "two": "Cos", "other": "Tan", "plain": "Abs"} {
+	for name, op := range map[string]string{"any": "Sin", "gpu": "Sin", "forward": "Log", "one": "Sin", "two": "Cos", "other": "Tan", "plain": "Abs", "wide": "Tanh"} {
 		text := fmt.Sprintf(`node { name: "x" op: "Placeholder" } node { name: "c" op: "PartitionedCall" input: "x" attr { key: "f" value { func { name: %q } } } } library { %s }`, name, library)
 		want(t, flat(t, text, "c"), "Placeholder x()", op+" c/n(x)", "IdentityN c(c/n:0)")
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/op_def_go_proto"
 )
 
 // preferCPU lets calls of a function with several implementations reach the one for CPUs, as TensorFlow's optimizer of graphs does (its implementation selector).
@@ -19,7 +21,7 @@ func preferCPU(functions map[string]*function) {
 		}
 	}
 	for name, fn := range functions {
-		if b := best[implements(fn)]; b != nil && preferredDevice(fn) != "CPU" && sameArity(fn, b) {
+		if b := best[implements(fn)]; b != nil && preferredDevice(fn) != "CPU" && sameSignature(fn, b) {
 			functions[name] = b
 		}
 	}
@@ -38,7 +40,12 @@ func preferredDevice(fn *function) string {
 	return string(fn.GetAttr()["api_preferred_device"].GetS())
 }
 
-func sameArity(a, b *function) bool {
+// sameSignature reports whether calls of a can be calls of b: arguments and results go by their positions.
+func sameSignature(a, b *function) bool {
 	s, t := a.GetSignature(), b.GetSignature()
-	return len(s.GetInputArg()) == len(t.GetInputArg()) && len(s.GetOutputArg()) == len(t.GetOutputArg())
+	return slices.EqualFunc(s.GetInputArg(), t.GetInputArg(), sameType) && slices.EqualFunc(s.GetOutputArg(), t.GetOutputArg(), sameType)
+}
+
+func sameType(a, b *op_def_go_proto.OpDef_ArgDef) bool {
+	return a.GetType() == b.GetType() && a.GetTypeAttr() == b.GetTypeAttr() && a.GetNumberAttr() == b.GetNumberAttr() && a.GetTypeListAttr() == b.GetTypeListAttr()
 }
