@@ -30,7 +30,8 @@ func TestDTypeNames(t *testing.T) {
 	if _, err := ParseDType("float"); err == nil || !strings.Contains(err.Error(), "float32") {
 		t.Errorf("got %v, want an error that names the known types", err)
 	}
-	if !BFloat16.Float() || Int32.Float() || Float64.Size() != 8 || String.Size() != 0 {
+	if !BFloat16.Float() || Int32.Float() || Float64.Size() != 8 || String.Size() != 0 ||
+		!BFloat16.Half() || !Float16.Half() || Float32.Half() || Int16.Half() {
 		t.Error("properties of the types are wrong")
 	}
 }

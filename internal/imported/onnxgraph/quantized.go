@@ -231,22 +231,28 @@ func (x *site) quantizedProduct(bias *value) *integerProduct {
 	return &integerProduct{zeroA: x.at(2), zeroB: x.at(5), bias: bias, scale: by, zero: x.at(7), to: x.at(7).dtype}
 }
 
-// taps returns over how many elements a filter sums.
-func taps(filter *value) int {
-	n := 1
-	for i, d := range filter.dims() {
-		if i > 0 {
-			n *= d
-		}
+// exactConvolution is exact for the sums of a convolution. Those of float32 with filters of 3x3 may take Winograd's form, which rounds, but
+// where each channel has filters of its own.
+func (x *site) exactConvolution(filter *value) tensor.DType {
+	dims := filter.dims()
+	if len(dims) < 3 {
+		return tensor.Float64
 	}
-	return n
+	taps := 1
+	for _, d := range dims[1:] {
+		taps *= d
+	}
+	if depthwise := dims[1] == 1 && x.int("group", 1) > 1; !depthwise && slices.Equal(dims[len(dims)-2:], []int{3, 3}) {
+		return tensor.Float64
+	}
+	return exact(taps)
 }
 
 func convInteger(x *site) *value {
 	if y := x.bytesConvolution(x.at(0), x.at(1), &integerProduct{zeroA: optional(x, 2), zeroB: optional(x, 3), to: tensor.Int32}); y != nil {
 		return y
 	}
-	d := exact(taps(x.at(1)))
+	d := x.exactConvolution(x.at(1))
 	return x.in32(x.convolved(x.less(x.at(0), 2, 1, d), x.less(x.at(1), 3, 0, d), nil, nil))
 }
 
@@ -255,7 +261,7 @@ func qlinearConv(x *site) *value {
 	if y := x.bytesConvolution(x.at(0), filter, x.quantizedProduct(optional(x, 8))); y != nil {
 		return y
 	}
-	d := exact(taps(filter))
+	d := x.exactConvolution(filter)
 	y := x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil, nil)
 	rank := y.rank()
 	y = x.cast(y, tensor.Float32)

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -183,6 +184,49 @@ func TestSumsOfBytesWrap(t *testing.T) {
 		for i := range got.Len() {
 			if got.Float(i) != terms*255*255-1<<32 {
 				t.Errorf("%s: got %v, expected %d", name, got.Float(i), terms*255*255-1<<32)
+			}
+		}
+	}
+}
+
+// TestConvolutionsOfBytesAreExact: sums of products of bytes are exact, also where the convolution is one of floats: with a zero point whose size is
+// open, and in groups. Winograd's form of it would round.
+func TestConvolutionsOfBytesAreExact(t *testing.T) {
+	const size, inputs, outputs = 34, 28, 16
+	for _, groups := range []int{1, 4} {
+		x, w, zero := tensor.New(tensor.Uint8, 1, inputs*groups, size, size), tensor.New(tensor.Uint8, outputs, inputs, 3, 3), tensor.New(tensor.Uint8, 1)
+		r := rand.New(rand.NewPCG(1, 2))
+		for _, v := range []*tensor.Tensor{x, w} {
+			for i := range v.Bytes {
+				v.Bytes[i] = byte(r.Uint32())
+			}
+		}
+		in := []*tensor.Tensor{x, w, zero}
+		g := onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: tensor.Int32, Unranked: true}}, Nodes: []onnx.Node{{Op: "ConvInteger",
+			Inputs: []string{"x0", "x1", "x2"}, Outputs: []string{"y"}, Attrs: map[string]any{"group": groups}}}}
+		y, err := answerONNX(t, onnx.Model{Opsets: map[string]int{"": 17}, Graph: g}, in, func(i int) (dims []onnx.Dim) {
+			for _, n := range in[i].Shape {
+				dims = append(dims, onnx.Dim{Size: n})
+			}
+			if i == 2 {
+				return []onnx.Dim{{Symbol: "open"}}
+			}
+			return dims
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const side = size - 2
+		for at, got := range tensor.Values[int32](y) {
+			out, row, column := at/(side*side), at/side%side, at%side
+			first, want := out/(outputs/groups)*inputs, int32(0)
+			for c := range inputs {
+				for k := range 9 {
+					want += int32(x.Bytes[((first+c)*size+row+k/3)*size+column+k%3]) * int32(w.Bytes[(out*inputs+c)*9+k])
+				}
+			}
+			if got != want {
+				t.Fatalf("%d groups: output %d at %d, %d: got %d, expected %d", groups, out, row, column, got, want)
 			}
 		}
 	}

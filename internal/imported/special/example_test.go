@@ -6,11 +6,11 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/special"
 )
 
-// What a single-precision model says is not the rounded result of double precision.
+// A float32 result is not the float64 result rounded: far out, the phase of the wave is rounded in the precision of x.
 func Example() {
 	fmt.Printf("%.4f %.4f\n", special.Digamma(2.0), special.LowerGamma(3.0, 2.0))
-	fmt.Printf("%.4f\n", special.NormalQuantile[float32](0.975))
+	fmt.Printf("%.6f %.6f\n", special.BesselJ0[float32](1e6), special.BesselJ0[float64](1e6))
 	// Output:
 	// 0.4228 0.3233
-	// 1.9600
+	// 0.000311 0.000331
 }

@@ -5,7 +5,7 @@ import "strings"
 // What follows is fused only where weights are steady, as in inference: they are then packed once, and the kernels of
 // packed weights do the rest.
 
-// norm folds a batch normalization by fixed statistics into the convolution before it.
+// norm makes a batch normalization by fixed statistics part of the convolution before it.
 func (f *fuser) norm(o *op) {
 	if len(o.in) != 5 || o.feed >= 0 || o.node.Bool("is_training") || !channelsLast(o.node) || f.othersUsed(o) {
 		return

@@ -21,7 +21,7 @@ func crowded[T Float](rows, ld int) bool { return sharing[T](rows, ld) > spreadR
 // sharing returns how many of so many rows, which lie ld elements apart, share a set of the L1 cache.
 func sharing[T Float](rows, ld int) int {
 	distance := ld * int(unsafe.Sizeof(T(0)))
-	sets := waySize / cacheLine
+	sets := waySize / cacheLine // how many different ones the rows meet
 	for sets > 1 && distance%(waySize/sets*2) == 0 {
 		sets /= 2
 	}

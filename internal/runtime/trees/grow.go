@@ -98,7 +98,7 @@ func (e *Ensemble) center(c *Config, steps []float64) {
 	largest := 0.0
 	for k, step := range steps {
 		if c.Softmax {
-			step = ofClasses(step, c.Dim)
+			step = ofClasses(step)
 		}
 		e.Values[root*c.Dim+k] += float32(step)
 		largest = max(largest, math.Abs(step))
@@ -110,10 +110,11 @@ func (e *Ensemble) center(c *Config, steps []float64) {
 }
 
 // ofClasses is the step of a class's bias by a Newton step of its logit alone. That goes too far, since the logits of the other classes
-// move as well: of many classes that are rare it went ever farther. The share is LogitBoost's.
-func ofClasses(step float64, classes int) float64 {
-	const most = 1
-	return min(max(step*float64(classes-1)/float64(classes), -most), most)
+// move as well: of many classes that are rare it went ever farther. The Hessian of softmax is one to two times its diagonal, but for the
+// direction in which all logits move alike, so that near the end a share of 2/3 leaves at most a third of the distance.
+func ofClasses(step float64) float64 {
+	const share, most = 2.0 / 3, 1
+	return min(max(share*step, -most), most)
 }
 
 // advance goes on to the layer of the nodes from first on, or to the next tree.

@@ -308,4 +308,11 @@ func TestPreferCPU(t *testing.T) {
 		text := fmt.Sprintf(`node { name: "x" op: "Placeholder" } node { name: "c" op: "PartitionedCall" input: "x" attr { key: "f" value { func { name: %q } } } } library { %s }`, name, library)
 		want(t, flat(t, text, "c"), "Placeholder x()", op+" c/n(x)", "IdentityN c(c/n:0)")
 	}
+	whole, err := inline.Function(parse(t, fmt.Sprintf("library { %s }", library)).GetLibrary(), "gpu", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if op := whole.Graph.GetNode()[1].GetOp(); op != "Exp" {
+		t.Errorf("the function itself: got %s, expected its own Exp", op)
+	}
 }

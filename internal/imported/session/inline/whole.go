@@ -2,6 +2,7 @@ package inline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
@@ -13,10 +14,12 @@ import (
 // without being needed by a result.
 func Function(library *function_go_proto.FunctionDefLibrary, name string, whole bool) (*Callee, error) {
 	f := newFlattener(&graph_go_proto.GraphDef{Library: library})
-	fn := f.functions[name]
-	if fn == nil {
+	all := library.GetFunction()
+	at := slices.IndexFunc(all, func(fn *function) bool { return fn.GetSignature().GetName() == name })
+	if at < 0 {
 		return nil, fmt.Errorf("the library has no function %q", name)
 	}
+	fn := all[at] // not another implementation, which is for calls alone
 	body := fn.GetNodeDef()
 	if !whole {
 		var err error
