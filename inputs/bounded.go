@@ -30,9 +30,12 @@ type held struct {
 // begin forgets what was counted. What is freed of it later leaves as much more room for the next row group.
 func (h *held) begin() { h.bytes.Store(0) }
 
+// tooMuch is what held panics with: content that need not be damaged takes too much memory.
+type tooMuch string
+
 func (h *held) add(n int) {
 	if all := h.bytes.Add(int64(n)); n > 0 && all > h.most {
-		panic(fmt.Sprintf("its columns take more than %d bytes together, which is all that is read at once: write smaller row groups, or read fewer columns", h.most))
+		panic(tooMuch(fmt.Sprintf("its columns take more than %d bytes together, which is all that is read at once: write smaller row groups, or read fewer columns", h.most)))
 	}
 }
 
