@@ -149,7 +149,7 @@ func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
 
 var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
 
-// isOneFile reports whether a name is that of a file in place of a folder.
+// isOneFile reports whether a name is a file's, in place of a folder's.
 func isOneFile(name string) bool {
 	st, err := os.Stat(name)
 	return err == nil && st.Mode().IsRegular()

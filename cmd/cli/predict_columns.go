@@ -65,7 +65,7 @@ func namesColumns(in inputs.Spec) bool {
 	return in.Format == "csv" && in.Header
 }
 
-// namesFiles reports whether a column is that of the names of files, which folders of images and sounds have where it is listed.
+// namesFiles reports whether a column has the names of files: folders of images and sounds have it where it is listed.
 func namesFiles(in inputs.Spec, name string) bool {
 	return name == "file" && (in.Format == "images" || in.Format == "audio")
 }
