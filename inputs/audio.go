@@ -27,7 +27,7 @@ type Audio struct {
 	SampleRate int
 	// Samples of each channel: shorter sounds end in zeros, longer ones are cut. 0: as many as the first sound has; the others must have as many.
 	Samples int
-	// Channels of a sound; 0: those of the first one. Where it is 1, it is the mean of a file's channels; a file's only channel is repeated.
+	// Channels of a sound; 0: as many as the first one has. Where it is 1, it is the mean of a file's channels; a file's only channel is repeated.
 	Channels int
 	// Unlabeled leaves out the labels; the files may then lie in the folder itself, and a file may take the place of the folder.
 	Unlabeled bool
@@ -197,10 +197,10 @@ func (s Spec) audio(ic Context) (Dataset, error) {
 
 func (s Spec) validateAudio(vs *violation.List) {
 	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of WAV files for each class")
-	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file: sounds have the columns audio and label, and with it the name of the file")
-	vs.Require(s.Samples >= 0 && s.Samples <= maxSamples, "samples", s.Samples, "expected 1 to 67108864, or 0 for those of the first sound")
-	vs.Require(s.SampleRate >= 0 && s.SampleRate <= 1<<20, "sample_rate", s.SampleRate, "expected 1 to 1048576, or 0 for that of the first sound")
-	vs.Require(s.Channels >= 0 && s.Channels <= 256, "channels", s.Channels, "expected 1 to 256, or 0 for those of the first sound")
+	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file, without other keys: sounds have the columns audio and label, and with it the name of the file")
+	vs.Require(s.Samples >= 0 && s.Samples <= maxSamples, "samples", s.Samples, "expected 1 to 67108864, or 0 for as many as the first sound has")
+	vs.Require(s.SampleRate >= 0 && s.SampleRate <= 1<<20, "sample_rate", s.SampleRate, "expected 1 to 1048576, or 0 for the rate of the first sound")
+	vs.Require(s.Channels >= 0 && s.Channels <= 256, "channels", s.Channels, "expected 1 to 256, or 0 for as many as the first sound has")
 	for i, c := range s.Classes {
 		vs.Require(c != "" && c == filepath.Base(c) && !slices.Contains(s.Classes[:i], c), "classes["+strconv.Itoa(i)+"]", c, "expected the name of a folder, each once")
 	}

@@ -21,25 +21,28 @@ type bounded struct {
 	held  *held // by all buffers
 }
 
-// held counts what the buffers of a row group or record take together: of many columns each may be within its limit.
+// held counts what the buffers of a row group or record take together: each of many columns may be within its limit.
 type held struct {
 	bytes atomic.Int64
 	most  int64
 }
 
-// begin forgets what was counted. What is freed of it later leaves as much more room for the next row group.
+// begin forgets what was counted. Buffers that are freed later give the next row group as much more room.
 func (h *held) begin() { h.bytes.Store(0) }
+
+// tooMuch is what held panics with: content that need not be damaged takes too much memory.
+type tooMuch string
 
 func (h *held) add(n int) {
 	if all := h.bytes.Add(int64(n)); n > 0 && all > h.most {
-		panic(fmt.Sprintf("its columns take more than %d bytes together, which is all that is read at once: write smaller row groups, or read fewer columns", h.most))
+		panic(tooMuch(fmt.Sprintf("its columns take more than %d bytes together, which is all that is read at once: write smaller row groups, or read fewer columns", h.most)))
 	}
 }
 
 // memoryTotal is replaced by tests of content that takes too much.
 var memoryTotal = hostmemory.Total
 
-// mostHeld is what content of the given size may take in memory at once: a quarter of it where that is more than it may unpack to in one buffer.
+// mostHeld is what content of the given size may take in memory at once: a quarter of the memory, or what one buffer may have where that is more.
 func mostHeld(size int64) int64 {
 	total, ok := memoryTotal()
 	if !ok {

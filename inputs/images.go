@@ -149,7 +149,7 @@ func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
 
 var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
 
-// isOneFile reports whether a name is that of a file in place of a folder.
+// isOneFile reports whether a name is a file's, in place of a folder's.
 func isOneFile(name string) bool {
 	st, err := os.Stat(name)
 	return err == nil && st.Mode().IsRegular()
@@ -371,14 +371,17 @@ func (s Spec) ClassNames() ([]string, error) {
 // ofFolders reports whether the rows are files in a folder for each class.
 func (s Spec) ofFolders() bool { return s.Format == "images" || s.Format == "audio" }
 
-// filesAlone reports whether no column is listed but that of the names of files.
+// filesAlone reports whether no column is listed but the names of files, which are texts and features.
 func (s Spec) filesAlone() bool {
-	return len(s.Columns) == 0 || len(s.Columns) == 1 && s.Columns[0].Name == fileColumn
+	return !slices.ContainsFunc(s.Columns, func(c ColumnSpec) bool {
+		named := c.Name == fileColumn && c.Role == Feature && (c.DType == "" || c.DType == "string")
+		return !named || len(s.Columns) > 1 || len(c.Vocabulary)+len(c.Shape) > 0 || c.Ragged || c.Default != nil
+	})
 }
 
 func (s Spec) validateImages(vs *violation.List) {
 	vs.Require(len(s.Files) == 1, "files", s.Files, "expected one folder, which has a folder of images for each class")
-	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file: images have the columns image and label, and with it the name of the file")
+	vs.Require(s.filesAlone(), "columns", len(s.Columns), "expected none but file, without other keys: images have the columns image and label, and with it the name of the file")
 	vs.Require(len(s.ImageSize) == 0 || len(s.ImageSize) == 2, "image_size", s.ImageSize, "expected [height, width]")
 	for i, n := range s.ImageSize {
 		vs.Require(n > 0 && n <= 1<<14, "image_size["+strconv.Itoa(i)+"]", n, "expected 1 to 16384")

@@ -287,6 +287,30 @@ func TestImageSpec(t *testing.T) {
 	}
 }
 
+// TestFileColumn: of the columns of a folder only the names of files may be listed, and nothing may be said of them that is not done.
+func TestFileColumn(t *testing.T) {
+	file := ColumnSpec{Name: "file"}
+	for _, format := range []string{"images", "audio"} {
+		for i, c := range []struct {
+			columns []ColumnSpec
+			ok      bool
+		}{
+			{nil, true}, {[]ColumnSpec{file}, true}, {[]ColumnSpec{{Name: "file", Kind: "categorical", DType: "string", Role: Feature}}, true},
+			{[]ColumnSpec{{Name: "image"}}, false}, {[]ColumnSpec{file, file}, false}, {[]ColumnSpec{{Name: "file", Role: Label}}, false}, {[]ColumnSpec{{Name: "file", Role: Ignore}}, false},
+			{[]ColumnSpec{{Name: "file", DType: "int64"}}, false}, {[]ColumnSpec{{Name: "file", Vocabulary: []string{"a"}}}, false}, {[]ColumnSpec{{Name: "file", Shape: []int{2}}}, false},
+			{[]ColumnSpec{{Name: "file", Ragged: true}}, false}, {[]ColumnSpec{{Name: "file", Default: "x"}}, false},
+		} {
+			for k := range c.columns {
+				c.columns[k].complete()
+			}
+			err := Spec{Format: format, Files: []string{"a"}, Delimiter: ",", Shard: "auto", BatchSize: 1, Columns: c.columns}.Validate()
+			if c.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "expected none but file") {
+				t.Errorf("%s, case %d: got %v", format, i, err)
+			}
+		}
+	}
+}
+
 func FuzzImage(f *testing.F) {
 	f.Add(pngOf(f, drawn(3, 2, 1)), true)
 	f.Add([]byte("\xff\xd8\xffgarbage"), false)

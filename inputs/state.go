@@ -166,7 +166,11 @@ func (r *stateReader) record(s *Schema) (rec arrow.Record, err error) {
 
 // recoverArrow turns a panic of the Arrow library over damaged bytes into an error.
 func recoverArrow(what string, err *error) {
-	if p := recover(); p != nil {
+	switch p := recover().(type) {
+	case nil:
+	case tooMuch:
+		*err = fmt.Errorf("%s: %s", what, p)
+	default:
 		*err = fmt.Errorf("%s: damaged Arrow data: %v", what, p)
 	}
 }

@@ -275,6 +275,10 @@ func predictsNamed(t *testing.T, config, dir string) {
 			t.Errorf("predict %s: expected %s in %s", input, want, stdout.String())
 		}
 	}
+	var stdout bytes.Buffer
+	if code := Run(t.Context(), []string{"predict", "--config", config, "--input", filepath.Join(held, "4.png"), "--set", "predict.columns=[file,image]"}, &stdout, &stdout); code != 0 || !strings.Contains(stdout.String(), `{"file":"4.png","image":[[`) {
+		t.Errorf("with the image: exit code %d: %.200s", code, stdout.String())
+	}
 	t.Setenv(asBinary, "1") // folds are processes
 	predictions := filepath.Join(t.TempDir(), "predictions.csv")
 	var stderr bytes.Buffer

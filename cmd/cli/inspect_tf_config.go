@@ -53,7 +53,7 @@ func tfConfigText(stdin io.Reader, args []string) (string, error) {
 		return os.Getenv("TF_CONFIG"), nil
 	}
 	if args[0] == "-" {
-		b, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+		b, err := atomicfile.ReadSmallFrom(stdin, "standard input")
 		return string(b), err
 	}
 	b, err := atomicfile.ReadSmall(args[0])

@@ -32,7 +32,9 @@ type passedColumns struct {
 func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 	p := &passedColumns{names: names, words: map[string][]string{}}
 	in.Columns = slices.Clone(in.Columns)
+	listed := len(in.Columns) > 0 // and no others are there
 	if namesFiles(*in, "file") {
+		listed = false
 		p.hint = ", and file, the name of each file"
 	}
 	for i, name := range names {
@@ -40,7 +42,7 @@ func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 			return nil, fmt.Errorf("predict.columns: %s is there twice", name)
 		}
 		at := slices.IndexFunc(in.Columns, func(c inputs.ColumnSpec) bool { return c.Name == name })
-		if at < 0 && (len(in.Columns) > 0 || namesFiles(*in, name)) {
+		if at < 0 && (listed || namesFiles(*in, name)) {
 			if !namesColumns(*in) && !namesFiles(*in, name) {
 				return nil, fmt.Errorf("predict.columns: no column %s among the input's: expected one of %s; one that the model does not read has role: ignore", name, columnNames(in.Columns))
 			}
@@ -63,7 +65,7 @@ func namesColumns(in inputs.Spec) bool {
 	return in.Format == "csv" && in.Header
 }
 
-// namesFiles reports whether a column is that of the names of files, which folders of images and sounds have where it is listed.
+// namesFiles reports whether a column has the names of files: folders of images and sounds have it where it is listed.
 func namesFiles(in inputs.Spec, name string) bool {
 	return name == "file" && (in.Format == "images" || in.Format == "audio")
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 	"github.com/goestimator/goestimator/tensor"
@@ -124,5 +125,22 @@ func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
 	}
 	if step(); tensor.Values[int64](vars.Value(treeVariable("state")))[trees.StateSteps] != 0 {
 		t.Error("a layer is grown from no example")
+	}
+}
+
+// TestTreesOfClasses: only the logits of classes that exclude each other depend on each other.
+func TestTreesOfClasses(t *testing.T) {
+	options := BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "x"}}, Trees: 1, MaxDepth: 1, CenterBias: true}
+	for _, c := range []struct {
+		head heads.Head
+		want bool
+	}{{heads.MultiClass(3), true}, {heads.BinaryClass(), false}, {heads.MultiLabel(3), false}, {heads.Regression(2), false}} {
+		b, err := newBoostedTrees(options, c.head, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.config.Softmax != c.want {
+			t.Errorf("%s: got %t", c.head.Name(), b.config.Softmax)
+		}
 	}
 }

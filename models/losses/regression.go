@@ -27,7 +27,7 @@ func MeanAbsoluteError(c models.Context, labels, predictions *G.Node, o Options)
 }
 
 // Quantile is the pinball loss: q·(labels - predictions) where the prediction is less than the label, else
-// (1-q)·(predictions - labels). A model of its least mean predicts the quantile q, in (0, 1), of the labels: that of 0.5 is the median.
+// (1-q)·(predictions - labels). A model with the least mean loss predicts the quantile q of the labels, in (0, 1); 0.5 is the median.
 func Quantile(c models.Context, labels, predictions *G.Node, q float64, o Options) *G.Node {
 	labels, predictions, ok := pair(c, "quantile", labels, predictions)
 	if !ok {

@@ -7,14 +7,21 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
-// maxTasks are the tasks of a cluster that a client names.
-const maxTasks = 1 << 14
+// Bounds of a cluster that a client names, which is kept with its session.
+const (
+	maxTasks   = 1 << 14
+	maxCluster = 1 << 20 // bytes of its description
+)
 
 // join returns the peers of a session's own cluster, in which the server may have another name than in its own.
 func (p *peers) join(def *for_core_protos_go_proto.ServerDef) (*peers, error) {
 	own, addresses := master.Task{Job: def.GetJobName(), Index: int(def.GetTaskIndex())}, map[master.Task]string{}
+	if n := proto.Size(def.GetCluster()); n > maxCluster {
+		return nil, status.Errorf(codes.ResourceExhausted, "the session's cluster has %d bytes, more than %d", n, maxCluster)
+	}
 	for _, job := range def.GetCluster().GetJob() {
 		if name, err := device.Parse("/job:" + job.GetName()); err != nil || name.Job == "" {
 			return nil, status.Errorf(codes.InvalidArgument, "the session's cluster: job %q: expected letters, digits and underscores", job.GetName())

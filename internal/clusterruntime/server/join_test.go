@@ -124,7 +124,8 @@ func TestClustersRefused(t *testing.T) {
 		"same names that were provided":          {cluster("worker", map[int32]string{0: worker}), codes.InvalidArgument},
 		"expected letters":                       {cluster("a/b", map[int32]string{0: worker}), codes.InvalidArgument},
 		"expected host:port":                     {cluster("a", map[int32]string{0: worker, 1: ""}), codes.InvalidArgument},
-		"more than":                              {cluster("a", many), codes.ResourceExhausted},
+		"more than 16384 tasks":                  {cluster("a", many), codes.ResourceExhausted},
+		"bytes, more than 1048576":               {cluster("a", map[int32]string{0: worker, 1: strings.Repeat("x", maxCluster)}), codes.ResourceExhausted},
 	} {
 		if _, err := r.openIn(one.def, false); status.Code(err) != one.code || !strings.Contains(err.Error(), text) {
 			t.Errorf("expected %v with %q, got %v", one.code, text, err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds of what strangers have written to a log.
+// Bounds of what is logged because of strangers.
 const (
 	errorLines = 10      // at once; later one a second
 	errorBytes = 4 << 10 // of a line

@@ -18,12 +18,17 @@ func ReadSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostSmall+1))
+	return ReadSmallFrom(f, path)
+}
+
+// ReadSmallFrom is ReadSmall of what is open, such as standard input; errors have its name.
+func ReadSmallFrom(r io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostSmall+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > mostSmall {
-		return nil, fmt.Errorf("read %s: it has more than %d bytes, expected at most that many: is it the right file?", path, mostSmall)
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, expected at most that many: is it the right file?", name, mostSmall)
 	}
 	return text, nil
 }

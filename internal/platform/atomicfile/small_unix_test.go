@@ -36,6 +36,9 @@ func TestReadSmall(t *testing.T) {
 	if _, err := atomicfile.ReadSmall("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero") {
 		t.Errorf("/dev/zero: got %v", err)
 	}
+	if _, err := atomicfile.ReadSmallFrom(strings.NewReader(strings.Repeat("x", most+1)), "standard input"); err == nil || !strings.Contains(err.Error(), "read standard input: it has more than") {
+		t.Errorf("standard input: got %v", err)
+	}
 	if _, err := atomicfile.ReadSmall(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: got %v", err)
 	}
