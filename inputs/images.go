@@ -149,6 +149,9 @@ func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
 
 var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
 
+// ImageExtensions returns the extensions of the files that ImageFolder reads, in lower case; case does not count.
+func ImageExtensions() []string { return slices.Clone(imageSuffixes) }
+
 // isOneFile reports whether a name is a file's, in place of a folder's.
 func isOneFile(name string) bool {
 	st, err := os.Stat(name)

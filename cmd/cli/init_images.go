@@ -73,14 +73,14 @@ func imagesOf(dir string) (*imageTable, error) {
 	case len(names) < 2:
 		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", t.train, names[0])
 	case len(files) < 20:
-		return nil, fmt.Errorf("%s has %d images (.png, .jpg, .jpeg, .webp, .gif, .bmp) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files))
+		return nil, fmt.Errorf("%s has %d images (%s) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files), strings.Join(inputs.ImageExtensions(), ", "))
 	}
 	return t, t.measure(files)
 }
 
 // isImage reports whether a file is an image by its name.
 func isImage(name string) bool {
-	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}, strings.ToLower(filepath.Ext(name)))
+	return slices.Contains(inputs.ImageExtensions(), strings.ToLower(filepath.Ext(name)))
 }
 
 // measure reads the headers of some images.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/platform/textvalue"
 )
 
@@ -90,7 +91,8 @@ func (p *Profile) share(column int, is func(string) bool) float64 {
 
 // isMediaName reports whether a value is the name of an image or a sound.
 func isMediaName(s string) bool {
-	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".wav", ".mp3", ".flac"}, strings.ToLower(path.Ext(s)))
+	extension := strings.ToLower(path.Ext(s))
+	return slices.Contains(inputs.ImageExtensions(), extension) || slices.Contains([]string{".wav", ".mp3", ".flac"}, extension)
 }
 
 // isList reports whether a value is a list as "a|b" or ["a", "b"] are.
