@@ -128,7 +128,7 @@ func TestFirstRunThatFailed(t *testing.T) {
 }
 
 // TestTrainingAgain: a call in a loop trains on all rows each time, a program that is started again has nothing to do, and other
-// rows than those of an input that ended are trained on from their first.
+// rows than an ended input had are trained on from their first.
 func TestTrainingAgain(t *testing.T) {
 	train := func(e *estimator.Estimator, data *toyData, opts ...estimator.TrainOption) (estimator.TrainResult, error) {
 		t.Helper()

@@ -81,7 +81,7 @@ func decodeImage(data []byte, channels int) (*picture, error) {
 	return nil, errImageKind
 }
 
-// codec decodes images of a kind into those of the standard library.
+// codec decodes images of a kind into images of the standard library.
 type codec struct {
 	kind   string
 	header func(io.Reader) (stdimage.Config, error)

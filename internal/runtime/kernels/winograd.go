@@ -115,7 +115,7 @@ func newWinogradForm[T Float](c *conv[T], s *scratch[T]) winogradForm[T] {
 	return c.formOf(all[:in], all[in:in+out], all[in+out:])
 }
 
-// pointSizes returns the elements of the points of c.rows rows of tiles, linesSize those of the lines under one.
+// pointSizes returns how many elements the points of c.rows rows of tiles have, linesSize how many the lines under one row have.
 func (c *conv[T]) pointSizes() (in, out int) {
 	tiles := c.rows * c.tileColumns()
 	return winogradPoints * pointStride[T](tiles, c.InC), winogradPoints * pointStride[T](tiles, c.OutC)

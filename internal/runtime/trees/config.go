@@ -36,7 +36,7 @@ type Config struct {
 	ColumnShare float64 `json:"column_share,omitempty"`
 	// ClassTrees says that each tree is of one output, tree t of output t mod Dim; else all share each tree.
 	ClassTrees bool `json:"class_trees,omitempty"`
-	// Softmax says that the outputs are the logits of classes of which an example has one, so that they depend on each other.
+	// Softmax says that the outputs are logits of classes, and that each example has one class, so that they depend on each other.
 	Softmax bool `json:"softmax,omitempty"`
 }
 
