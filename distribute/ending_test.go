@@ -84,6 +84,29 @@ func TestCloseEndsAll(t *testing.T) {
 	}
 }
 
+// TestCloseBeforeTheFirstStep: a task that closes without a step ends it for the others all the same, at their next step.
+func TestCloseBeforeTheFirstStep(t *testing.T) {
+	setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
+		p, err := newSeer(rc)
+		if err != nil {
+			return err
+		}
+		defer p.Close(ctx)
+		if _, err := p.Restore(ctx); err != nil || rc.IsChief() {
+			return err
+		}
+		x := distribute.Batch{{"x": tensor.New(tensor.Float32, 4, 1)}}
+		if _, err := p.train.Run(ctx, x); err != nil {
+			return err
+		}
+		_, err = p.train.Run(ctx, x)
+		if !errors.Is(err, distribute.ErrEnded) {
+			t.Errorf("got %v, expected the end", err)
+		}
+		return nil
+	})
+}
+
 // TestRefusals: what cannot be is an error that says so.
 func TestRefusals(t *testing.T) {
 	rc, err := runconfig.New()

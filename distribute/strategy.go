@@ -45,9 +45,8 @@ type Strategy struct {
 	step        int64 // the global step
 	runs        int   // of training functions
 	more        bool  // the last of these had data in some task
-	first       *Function
-	saver       *checkpoint.Saver // of the chief, once it has saved
 
+	saver       *checkpoint.Saver // of the chief, once it has saved
 	remotes     remotes
 	coordinated bool // it has a Coordinator
 	worked      bool // it has run functions for one
@@ -258,10 +257,15 @@ func (s *Strategy) end(ctx context.Context) error {
 	if s.interrupted {
 		return s.shared.Finish(ctx, false)
 	}
-	if s.lockstep() && !s.over && s.first != nil {
-		if _, err := s.first.stepper.Step(ctx, strategies.Step{Stop: strategies.Finished}); err != nil {
+	if s.lockstep() && !s.over { // also before the first step: a task may still wait for its variables
+		if _, err := s.firstToTrain().stepper.Step(ctx, strategies.Step{Stop: strategies.Finished}); err != nil {
 			return err
 		}
 	}
 	return errors.Join(s.shared.Drain(ctx, false), s.shared.Finish(ctx, true))
+}
+
+// firstToTrain is a function that trains, the same one in all tasks: a shared strategy has one.
+func (s *Strategy) firstToTrain() *Function {
+	return s.functions[slices.IndexFunc(s.functions, (*Function).trains)]
 }

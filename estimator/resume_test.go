@@ -157,9 +157,16 @@ func TestTrainingAgain(t *testing.T) {
 	res, err = train(toy(t, dir), &toyData{})
 	expect(14, res, err)
 
-	// In the midst of an input another one is refused, and MaxSteps may end exactly where the rows do.
-	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(15)); err != nil || res.GlobalStep != 15 {
-		t.Fatalf("got %+v, %v: expected step 15", res, err)
+	// MaxSteps may end exactly where the rows do, which is their end, too.
+	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(16)); err != nil || res.GlobalStep != 16 {
+		t.Fatalf("got %+v, %v: expected step 16", res, err)
+	}
+	res, err = train(toy(t, dir), &toyData{})
+	expect(19, res, err)
+
+	// In the midst of an input another one is refused.
+	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(20)); err != nil || res.GlobalStep != 20 {
+		t.Fatalf("got %+v, %v: expected step 20", res, err)
 	}
 	if _, err = train(toy(t, dir), &toyData{}); !errors.Is(err, inputs.ErrStateMismatch) {
 		t.Errorf("in the midst of another input: got %v", err)

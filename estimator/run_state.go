@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
@@ -103,8 +104,20 @@ func (t *training) noteEnd(cause error) error {
 
 // stepBehindInput is the step at which this training, of a task alone, used up its input; 0 where it did not.
 func (t *training) stepBehindInput() int64 {
-	if t.shared != nil || t.progress.reason != StopEndOfInput {
+	if t.shared != nil || !t.inputUsedUp() {
 		return 0
 	}
 	return t.progress.step
+}
+
+// inputUsedUp reports whether training has come to the end of its input. Where max_steps ended it, this takes a
+// look at what comes next. Not at what a generator has: its rows may be a channel's, which come once.
+func (t *training) inputUsedUp() bool {
+	if t.progress.reason != StopMaxSteps || inputs.Generated(t.input.ds) {
+		return t.progress.reason == StopEndOfInput
+	}
+	ctx, cancel := context.WithTimeout(t.whole, leaveTime)
+	defer cancel()
+	batches, err := t.input.next(ctx)
+	return err == nil && len(batches) == 0
 }

@@ -177,7 +177,7 @@ func readSound(name string) (*wav.Sound, error) {
 	}
 	s, err := wav.Decode(data)
 	if err != nil {
-		return nil, fileError(name, "sound cannot be decoded: %w; replace it, remove it, or set on_error to skip", err)
+		return nil, fileError(name, "sound cannot be decoded: %w", orSkip(err, "replace it, remove it, or set on_error to skip"))
 	}
 	return s, nil
 }

@@ -185,7 +185,7 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 		return nil, fmt.Errorf("%s can be read as a ragged column only: leave its shape out, or write %s", arr.DataType(), t)
 	}
 	if len(cc.out.Shape) > 0 || cc.out.Ragged {
-		return nil, &rowOfFile{first + int64(max(firstNull(arr), 0)), errors.New("value is null: filter such rows before, or set on_error: skip")}
+		return nil, &rowOfFile{first + int64(max(firstNull(arr), 0)), orSkip(errors.New("value is null"), "filter such rows before, or set on_error: skip")}
 	}
 	return cc.rewrite(mem, arr, first)
 }

@@ -74,15 +74,16 @@ func (d *Damaged) leaveOut(row *damagedRow) error {
 		}
 		d.last[row.source] = row.at
 		d.count++
+		err := WithoutSkipHint(row.err)
 		if d.first == nil {
-			d.first = row.err
+			d.first = err
 		}
 		if d.Total == nil {
-			d.log(row.err)
+			d.log(err)
 		}
 	}
 	if d.Max > 0 && d.count > d.Max {
-		return fmt.Errorf("%w: more than %d (max_errors): correct the data or raise the bound: %w", ErrTooManyDamaged, d.Max, row.err)
+		return fmt.Errorf("%w: more than %d (max_errors): correct the data or raise the bound: %w", ErrTooManyDamaged, d.Max, WithoutSkipHint(row.err))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func readImage(name string, channels int) (*picture, error) {
 	}
 	p, err := decodeImage(data, channels)
 	if err != nil {
-		return nil, fileError(name, "image cannot be decoded: %w: replace it, remove it, or set on_error to skip", err)
+		return nil, fileError(name, "image cannot be decoded: %w", orSkip(err, "replace it, remove it, or set on_error to skip"))
 	}
 	return p, nil
 }

@@ -116,7 +116,7 @@ func (r *exampleReader) next() ([]byte, error) {
 	case errors.As(err, &corrupt) && corrupt.Offset == 0 && corrupt.Err == nil && !corrupt.Data:
 		return nil, r.fail("", fmt.Errorf("this is not a TFRecord file, or it is damaged: %w", err))
 	case errors.As(err, &corrupt) && corrupt.Data:
-		return nil, r.damage("", fmt.Errorf("file is damaged: %w; get it again, or set on_error: skip", err))
+		return nil, r.damage("", fmt.Errorf("file is damaged: %w", orSkip(err, "get it again, or set on_error: skip")))
 	case errors.As(err, &corrupt):
 		return nil, r.fail("", fmt.Errorf("file is damaged or cut short: %w; get it again", err))
 	case err != nil:

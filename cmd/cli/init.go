@@ -28,7 +28,7 @@ func (a *app) initCommand() *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init {FILE --label COLUMN | DIR}",
-		Short: "write a config that trains a model of a table or of a folder of images or texts",
+		Short: "write a config that trains a model of a table or of a folder of images, sounds or texts",
 		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, or the URL of an
 object such as s3://bucket/houses.csv): separators, types, missing
 values, categories, ids. Then it tries a few models on a part that it holds out, and
@@ -37,7 +37,8 @@ edited before "goestimator train". With --label alone it infers the task: words 
 few whole numbers are classes, other numbers are predicted as numbers.
 
 Of a folder that has a folder of images for each class (or such folders named train
-and test) it writes the config of a convolutional network. Of one with a folder of
+and test) it writes the config of a convolutional network, of sounds (.wav) that of
+one over their spectrograms. Of one with a folder of
 texts (.txt) for each class it makes a table, and a config for that.`,
 		Example: `  goestimator init houses.csv --label price
   goestimator init people.parquet --label income --out people.yaml
@@ -79,7 +80,7 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	return a.initTable(ctx, path, f)
 }
 
-// initFolder writes the config of a folder of images or texts.
+// initFolder writes the config of a folder of images, sounds or texts.
 func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
 	if f.label != "" || len(f.leaveOut) > 0 {
 		return usage(fmt.Errorf("%s is a folder, whose folders are the classes: give neither --label nor --leave-out", dir))
@@ -92,6 +93,13 @@ func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
 		return err
 	}
 	if texts == nil {
+		sounds, err := soundsOf(dir)
+		if err != nil {
+			return err
+		}
+		if sounds != nil {
+			return a.initSounds(sounds, dir, f)
+		}
 		return a.initImages(dir, f)
 	}
 	path, err := a.tableOfTexts(texts, dir, f)

@@ -8,7 +8,6 @@ import (
 	_ "image/gif" // so that headers are read
 	_ "image/jpeg"
 	_ "image/png"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,11 +20,10 @@ import (
 
 // imageTable is what is known of a folder of images.
 type imageTable struct {
-	train, test   string // folders of classes; test: none where rows are to be held out
-	classes       []string
-	counts        []int // of train
-	height, width int   // what images are resized to; 0: all have one size
-	side          int   // the longer one of what the model sees
+	*classFolders
+	count         int // of images in train
+	height, width int // what images are resized to; 0: all have one size
+	side          int // the longer one of what the model sees
 	grey          bool
 }
 
@@ -37,44 +35,21 @@ const (
 
 // imagesOf looks at a folder with a folder for each class, or with such folders for training and for tests.
 func imagesOf(dir string) (*imageTable, error) {
-	t := &imageTable{train: dir}
-	names, err := inputs.ImageClasses(dir)
+	f, err := findClassFolders(dir)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(names, "train") && len(names) <= 3 {
-		t.train = filepath.Join(dir, "train")
-		for _, n := range []string{"validation", "valid", "val", "test"} {
-			if slices.Contains(names, n) {
-				t.test = filepath.Join(dir, n)
-				break
-			}
-		}
-		if names, err = inputs.ImageClasses(t.train); err != nil {
-			return nil, err
-		}
-	}
-	t.classes = names
-	var files []string
-	for _, c := range names {
-		entries, err := os.ReadDir(filepath.Join(t.train, c))
-		if err != nil {
-			return nil, err
-		}
-		n := 0
-		for _, e := range entries {
-			if isImage(e.Name()) {
-				files, n = append(files, filepath.Join(t.train, c, e.Name())), n+1
-			}
-		}
-		t.counts = append(t.counts, n)
+	files, err := f.files(isImage)
+	if err != nil {
+		return nil, err
 	}
 	switch {
-	case len(names) < 2:
-		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", t.train, names[0])
-	case len(files) < 20:
-		return nil, fmt.Errorf("%s has %d images (%s) in the folders of its classes: expected at least 20, or texts (.txt); sounds are read by format: audio (docs/data.md)", t.train, len(files), strings.Join(inputs.ImageExtensions(), ", "))
+	case len(f.classes) < 2:
+		return nil, fmt.Errorf("%s has one folder, %s: expected one for each class, and at least two classes", f.train, f.classes[0])
+	case len(files) < fewestFiles:
+		return nil, fmt.Errorf("%s has %d images (%s) in the folders of its classes: expected at least %d, or sounds (.wav) or texts (.txt)", f.train, len(files), strings.Join(inputs.ImageExtensions(), ", "), fewestFiles)
 	}
+	t := &imageTable{classFolders: f, count: len(files)}
 	return t, t.measure(files)
 }
 
@@ -123,18 +98,8 @@ func headerOf(path string) (c image.Config, err error) {
 
 // images is the number of images that there are to train on.
 func (t *imageTable) images() int {
-	n := 0
-	for _, c := range t.counts {
-		n += c
-	}
-	if t.test == "" {
-		n -= (n + heldImages - 1) / heldImages
-	}
-	return n
+	return t.trained(t.count)
 }
-
-// heldImages says that each so many-th image is held out.
-const heldImages = 10
 
 // batch and steps say how long the network is trained.
 func (t *imageTable) batch() int {
@@ -221,7 +186,7 @@ func (t *imageTable) saySource(say func(string, ...any), dir, part string) {
 	}
 	say("    on_error: skip   # damaged images are left out, with a warning")
 	if t.test == "" {
-		say("    split: {folds: %d, held_out: 0, part: %s}", heldImages, part)
+		say("    split: {folds: %d, held_out: 0, part: %s}", heldFiles, part)
 	}
 	say("    scale: 255")
 }

@@ -36,5 +36,5 @@ func unpredictable(cfg *config.Config, err error) error {
 	if !cfg.PredictInput().Skips() {
 		return err
 	}
-	return fmt.Errorf("%w; --set predict.on_error=skip leaves such rows out, so that there are fewer predictions than rows", err)
+	return fmt.Errorf("%w; --set predict.on_error=skip leaves such rows out, so that there are fewer predictions than rows", inputs.WithoutSkipHint(err))
 }

@@ -28,6 +28,12 @@ func CNN(opts ...Option) Network { return named("cnn", opts) }
 // on one image [batch, height, width, channels].
 func ResNet20(opts ...Option) Network { return named("resnet20", opts) }
 
+// SoundCNN is a CNN with filters (16, 32, 64) over the log-mel spectrogram of one sound
+// [batch, samples, channels] at so many samples a second, then a mean over time and dense layers (64).
+func SoundCNN(sampleRate int, opts ...Option) Network {
+	return named("sound_cnn", append([]Option{set("sample_rate", sampleRate)}, opts...))
+}
+
 // WithActivation sets the activation by its name: relu, tanh, ... (MLP, CNN).
 func WithActivation(name string) Option { return set("activation", name) }
 

@@ -44,6 +44,7 @@ func TestShapesAndSizes(t *testing.T) {
 		{"lstm_classifier", map[string]any{"width": 8, "units": 4, "layers": 2}, []int{5}, 1 + 4*3 + 2, 256*8 + 4*4*2*((8+4+1)+(8+4+1)) + 8*10 + 10},
 		{"autoencoder", map[string]any{"hidden_units": 8, "code": 3, "variational": true}, []int{10}, 10, 10*8 + 8 + 2*(8*3+3) + 3*8 + 8 + 8*10 + 10},
 		{"dcn", map[string]any{"hidden_units": 8, "cross_layers": 2}, []int{4}, 2*2 + 2 + 2, 2*(16+4) + 4*8 + 8 + 12*10 + 10},
+		{"sound_cnn", map[string]any{"window": 16, "mels": 8, "filters": []int{4}, "dense_units": 16}, []int{64, 2}, 6, 9*4 + 4 + 4*4*16 + 16 + 170},
 		{"gpt", map[string]any{"layers": 1, "width": 8, "heads": 2}, []int{6}, 2 + 16 + 2, 10*8 + 6*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3},
 	}
 	for _, c := range cases {
@@ -90,6 +91,7 @@ var small = []struct {
 	{"lstm_classifier", map[string]any{"width": 4, "units": 3, "layers": 2}, []int{5, 3}},
 	{"autoencoder", map[string]any{"hidden_units": 4, "code": 2, "variational": true, "activation": "tanh"}, []int{5}},
 	{"dcn", map[string]any{"hidden_units": 4, "cross_layers": 2, "activation": "tanh"}, []int{5}},
+	{"sound_cnn", map[string]any{"window": 8, "mels": 3, "filters": 2, "dense_units": 3, "activation": "tanh"}, []int{27, 2}},
 }
 
 // TestGradientsOfNetworks compares the derivative of the whole loss along a

@@ -25,7 +25,7 @@ var (
 
 var constructors = registry.New("network", map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "mobilenet_v2": mobileNetV2, "resnet20": resnet20,
 	"resnet50": resnet50, "unet": unet, "text_cnn": textCNN, "lstm_classifier": lstmClassifier, "autoencoder": autoencoder, "dcn": dcn,
-	"transformer_classifier": transformerClassifier, "gpt": gpt})
+	"transformer_classifier": transformerClassifier, "sound_cnn": soundCNN, "gpt": gpt})
 
 // Register adds a network under a new name.
 func Register(name string, f Constructor) error {

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// soundFolder writes tones of two classes, low and high, into folders: of several lengths and volumes.
+func soundFolder(t *testing.T, dir string, perClass, rate int) {
+	t.Helper()
+	for class, hertz := range map[string]float64{"low": 300, "high": 900} {
+		if err := os.MkdirAll(filepath.Join(dir, class), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range perClass {
+			le, n := binary.LittleEndian, rate/10+10*i
+			b := le.AppendUint32([]byte("RIFF\x00\x00\x00\x00WAVEfmt "), 16)
+			b = le.AppendUint32(le.AppendUint16(le.AppendUint16(b, 1), 1), uint32(rate))
+			b = le.AppendUint16(le.AppendUint16(le.AppendUint32(b, uint32(rate*2)), 2), 16)
+			b = le.AppendUint32(append(b, "data"...), uint32(2*n))
+			for s := range n {
+				tone := math.Sin(2 * math.Pi * (hertz + 5*float64(i)) * float64(s) / float64(rate))
+				b = le.AppendUint16(b, uint16(int16(3000*float64(i%10+1)*tone)))
+			}
+			if err := os.WriteFile(filepath.Join(dir, class, fmt.Sprintf("%02d.wav", i)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestInitSounds: folders of sounds give a config that trains at once and tells the classes apart, also with a folder for tests and a damaged file.
+func TestInitSounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate  int
+		test  bool
+		wants []string
+	}{
+		"held out":            {8000, false, []string{"sample_rate: 8000 ", "window: 256", "samples: 1060 ", "part: eval"}},
+		"a high rate, a test": {44100, true, []string{"sample_rate: 16000 ", "window: 512", "/test"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			train := dir
+			if c.test {
+				train = filepath.Join(dir, "train")
+				soundFolder(t, filepath.Join(dir, "test"), 5, c.rate)
+			}
+			soundFolder(t, train, 30, c.rate)
+			if err := os.WriteFile(filepath.Join(train, "low", "29.wav"), []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, config := initOf(t, dir)
+			for _, want := range c.wants {
+				if !strings.Contains(config, want) {
+					t.Errorf("expected %q in\n%s", want, config)
+				}
+			}
+			if !strings.Contains(out, "some are longer, and are cut") {
+				t.Errorf("got %s", out)
+			}
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			if code := Run(t.Context(), []string{"train", "--config", path, "--set", "train.max_steps=60", "--json"}, &stdout, &stderr); code != 0 {
+				t.Fatalf("train: exit code %d: %s", code, stderr.String())
+			}
+			if !strings.Contains(stdout.String(), `"accuracy":1,`) {
+				t.Errorf("expected accuracy 1: %s", stdout.String())
+			}
+			stdout.Reset()
+			if code := Run(t.Context(), []string{"predict", "--config", path, "--input", filepath.Join(train, "high", "03.wav")}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), `{"file":"03.wav",`) || !strings.Contains(stdout.String(), `"classes":["high"]`) {
+				t.Errorf("predict: exit code %d: %s%s", code, stdout.String(), stderr.String())
+			}
+		})
+	}
+}
+
+// TestInitSoundsRefused: folders that are no data set of sounds are refused by what they lack.
+func TestInitSoundsRefused(t *testing.T) {
+	one, few, damaged := t.TempDir(), t.TempDir(), t.TempDir()
+	soundFolder(t, one, 12, 8000)
+	if err := os.RemoveAll(filepath.Join(one, "low")); err != nil {
+		t.Fatal(err)
+	}
+	soundFolder(t, few, 9, 8000)
+	for i := range 20 {
+		path := filepath.Join(damaged, fmt.Sprint(i%2), fmt.Sprint(i, ".wav"))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, want := range map[string]string{one: "has sounds in one folder, high", few: "has 18 sounds (.wav)", damaged: "no sound of"} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("exit code %d, got %s, expected %q", code, stderr.String(), want)
+		}
+	}
+}
