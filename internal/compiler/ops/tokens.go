@@ -10,4 +10,7 @@ var (
 	// column of the result counts each one.
 	NgramCounts = define("_NgramCounts(input: T, pool: T, starts: int64, columns: int64) -> counts: float32", "T: {int32, int64, string}",
 		"least: int = 1", "most: int = 1", "skips: int = 0")
+	// RowOrder are the places of the slices along the first axis in ascending order: the first elements that differ decide, and of equal
+	// slices the earlier one comes first.
+	RowOrder = define("_RowOrder(x: T) -> order: int32")
 )

@@ -217,3 +217,14 @@ func TestNgramPoolIsKept(t *testing.T) {
 		t.Error("the tree of a pool is made anew for the same pool, or kept for another")
 	}
 }
+
+// TestRowOrder: the first elements that differ decide, NaN comes first, and equal rows stay in their order.
+func TestRowOrder(t *testing.T) {
+	s := newSession(t)
+	nan := float32(math.NaN())
+	s.expect(s.run("_RowOrder", nil, tensorOf([]float32{1, 2, 1, -1, nan, 5, 1, 2}, 4, 2)), "int32[4] 2 1 0 3")
+	s.expect(s.run("_RowOrder", nil, tensorOf([]int64{math.MaxInt64, math.MaxInt64 - 1, math.MinInt64}, 3)), "int32[3] 2 1 0")
+	s.expect(s.run("_RowOrder", nil, textVector([]string{"b", "", "\xff", "ba"})), "int32[4] 1 0 3 2")
+	s.expect(s.run("_RowOrder", nil, tensorOf([]float32{}, 3, 0)), "int32[3] 0 1 2")
+	s.refuse("at least one dimension", "_RowOrder", nil, tensorOf([]float32{1}))
+}

@@ -21,6 +21,7 @@ var uniqueOps = map[*ops.Def]maker{
 	ops.LowerBound:         bound(true),
 	ops.UpperBound:         bound(false),
 	ops.Bucketize:          bucketize,
+	ops.RowOrder:           rowOrder,
 }
 
 // keysOf returns a comparable value for each element: its bits, or the string.

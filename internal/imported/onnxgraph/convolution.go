@@ -11,6 +11,7 @@ import (
 var convolutionOperators = operators{
 	"Conv":          one(conv).but("dilated volumes with groups"),
 	"ConvTranspose": one(convTranspose).but("volumes whose sizes are open"),
+	"DeformConv":    one(deformConv).but("volumes, auto_pad"),
 }
 
 // windowed is how a window slides over the sizes of images, one number for each.

@@ -12,9 +12,8 @@ import (
 // indexOperators take elements by their places.
 var indexOperators = operators{
 	"Slice": one(slice), "Gather": one(gather), "GatherElements": one(gatherElements), "GatherND": one(gatherND),
-	"Scatter": one(scatterElements), "ScatterElements": one(scatterElements).but("reduction mul"), "ScatterND": one(scatterND).but("reduction mul"),
 	"TopK": as(topK), "OneHot": one(oneHot), "NonZero": one(nonZero), "Compress": one(compress), "ReverseSequence": one(reverseSequence),
-	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "Unique": as(unique).but("sorted strings, and slices along an axis that are sorted"), "CumSum": cumulative(ops.Cumsum), "CumProd": cumulative(ops.Cumprod),
+	"ArgMax": one(arg(ops.ArgMax)), "ArgMin": one(arg(ops.ArgMin)), "CumSum": cumulative(ops.Cumsum), "CumProd": cumulative(ops.Cumprod),
 }
 
 // slice: starts, ends, axes and steps are inputs since version 10.
@@ -140,14 +139,24 @@ func gather(x *site) *value {
 	return x.op(ops.GatherV2, nil, u, x.wrapped(x.at(1), x.size(u, axis)), x.i32(axis))
 }
 
+// within are places along an axis of a size, which a request may not name beside it.
+func (x *site) within(at, size *value) *value {
+	if at.t != nil && size.t != nil && !slices.ContainsFunc(intsOf(at.t), func(i int) bool { return i < 0 || i >= int(size.t.Int(0)) }) {
+		return at
+	}
+	return x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), size, x.i32(1)), at, x.i32(0))
+}
+
 // linear are the places of elements in the flat form of data: those of at, but along the axis where at says.
 func (x *site) linear(data, at *value, axis int) *value {
 	rank := data.rank()
 	stride := x.i32(1)
 	var sum *value
 	for i := rank - 1; i >= 0; i-- {
-		coordinate := x.narrow(at)
-		if i != axis {
+		var coordinate *value
+		if i == axis {
+			coordinate = x.within(x.narrow(at), x.size(data, i))
+		} else {
 			shape := slices.Repeat([]int{1}, rank)
 			shape[i] = -1
 			coordinate = x.reshape(x.op(ops.Range, nil, x.i32(0), x.size(at, i), x.i32(1)), shape...)
@@ -168,27 +177,6 @@ func gatherElements(x *site) *value {
 	axis := axisOf(x.int("axis", 0), rank)
 	at := x.wrapped(x.at(1), x.size(u, axis))
 	return x.op(ops.GatherV2, nil, x.reshape(u, -1), x.linear(u, at, axis), x.i32(0))
-}
-
-// scatterOps update a tensor, by the name of the reduction.
-var scatterOps = map[string]*ops.Def{"none": ops.TensorScatterUpdate, "add": ops.TensorScatterAdd, "max": ops.TensorScatterMax, "min": ops.TensorScatterMin}
-
-func (x *site) scatterOp() *ops.Def {
-	name := x.str("reduction", "none")
-	d := scatterOps[name]
-	if d == nil {
-		refuse("reduction %s", name)
-	}
-	return d
-}
-
-func scatterElements(x *site) *value {
-	u, rank := x.at(0), x.rank(0)
-	axis := axisOf(x.int("axis", 0), rank)
-	at := x.linear(u, x.wrapped(x.at(1), x.size(u, axis)), axis)
-	places := x.op(ops.ExpandDims, nil, x.reshape(at, -1), x.i32(1))
-	y := x.op(x.scatterOp(), nil, x.reshape(u, -1), places, x.reshape(x.at(2), -1))
-	return x.op(ops.Reshape, nil, y, x.shape(u))
 }
 
 // lastSize is the size of the last axis, -1 where it is not known.
@@ -227,15 +215,6 @@ func gatherND(x *site) *value {
 		parts = append(parts, x.op(ops.BroadcastTo, nil, x.reshape(step, sizes...), shape))
 	}
 	return x.op(ops.GatherNd, nil, u, x.concat(rank-1, append(parts, at)...))
-}
-
-func scatterND(x *site) *value {
-	u, at, updates := x.at(0), x.at(1), x.at(2)
-	k := lastSize(at)
-	if ranks := []int{u.rank(), at.rank(), updates.rank()}; k < 0 && slices.Min(ranks) >= 0 {
-		k = ranks[0] - (ranks[2] - (ranks[1] - 1)) // an update has the axes that an index leaves out
-	}
-	return x.op(x.scatterOp(), nil, u, x.places(u, at, k, 0), updates)
 }
 
 // topK: k is an input since version 10; the smallest are the largest of what is negative.
@@ -335,33 +314,4 @@ func cumulative(d *ops.Def) operator {
 		attrs := graph.Attrs{"exclusive": x.flag("exclusive", false), "reverse": x.flag("reverse", false)}
 		return x.op(d, attrs, x.at(0), x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	})
-}
-
-// unique are the different elements, or slices along an axis, in order or as they come first; where each comes first, where all of them
-// went, and how many there are of each.
-func unique(x *site) []*value {
-	u, sorted := x.at(0), x.flag("sorted", true)
-	axis := x.ints(0)
-	if x.attr("axis") == nil {
-		u = x.reshape(u, -1)
-	} else {
-		a := axisOf(x.int("axis", 0), x.rank(0))
-		if axis = x.ints(a); sorted && x.rank(0) > 1 {
-			refuse("slices along an axis that are sorted")
-		}
-	}
-	if sorted && u.dtype == tensor.String {
-		refuse("sorted strings")
-	}
-	all := x.ops(ops.UniqueWithCountsV2, graph.Attrs{"out_idx": tensor.Int32}, u, axis)
-	y, of, counts := x.sized(all[0], slices.Repeat([]int{-1}, u.rank())), x.sized(all[1], []int{-1}), x.sized(all[2], []int{-1})
-	n := x.size(counts, 0)
-	steps := x.op(ops.Range, nil, x.i32(0), x.size(of, 0), x.i32(1))
-	first := x.sized(x.op(ops.UnsortedSegmentMin, nil, steps, of, n), []int{-1})
-	if sorted {
-		order := x.ops(ops.TopKV2, graph.Attrs{"sorted": true}, x.negative(y), n)[1]
-		pick := func(v *value) *value { return x.op(ops.GatherV2, nil, v, order, x.i32(0)) }
-		y, first, counts, of = pick(y), pick(first), pick(counts), x.op(ops.GatherV2, nil, x.op(ops.InvertPermutation, nil, order), of, x.i32(0))
-	}
-	return []*value{y, x.cast(first, tensor.Int64), x.cast(of, tensor.Int64), x.cast(counts, tensor.Int64)}
 }

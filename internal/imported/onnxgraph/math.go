@@ -19,7 +19,7 @@ var mathOperators = operators{
 	"Div": one(divide), "Pow": one(power), "Mod": one(modulo), "BitShift": one(bitShift), "BitCast": one(bitCast).but("4 bits"), "IsInf": one(isInf), "Clip": one(clip), "Where": one(where),
 	"Cast": one(castTo).but("8-bit floats, and to 4 bits"), "CastLike": one(castLike).but("8-bit floats, and to 4 bits"),
 	"Max": folded(ops.Maximum), "Min": folded(ops.Minimum), "Sum": folded(ops.AddV2), "Mean": one(meanOf),
-	"Identity": one(identity), "Dropout": as(dropout).but("training"),
+	"Identity": one(identity),
 }
 
 // stated are the operators that definitions of ops name: those of the same inputs and meaning.
@@ -98,23 +98,6 @@ func meanOf(x *site) *value {
 		y = x.each(ops.AddV2, nil, y, x.at(i))
 	}
 	return x.each(ops.RealDiv, nil, y, x.scalar(y.dtype, float64(len(x.in))))
-}
-
-// dropout passes its input on: it is for training.
-func dropout(x *site) []*value {
-	x.attr("ratio")
-	x.attr("seed")
-	if v, ok := constantOf(optional(x, 2)); x.has(2) && (!ok || v != 0) {
-		ratio, known := constantOf(optional(x, 1))
-		if !known && x.has(1) || known && ratio != 0 || !x.has(1) {
-			refuse("training_mode")
-		}
-	}
-	y := x.at(0)
-	if len(x.n.Outputs) < 2 || x.n.Outputs[1] == "" {
-		return []*value{y}
-	}
-	return []*value{y, x.each(ops.Equal, nil, y, y)}
 }
 
 // optional returns an input, nil where it is absent.

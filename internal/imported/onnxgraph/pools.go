@@ -11,7 +11,7 @@ import (
 
 // poolOperators summarize windows of images.
 var poolOperators = operators{
-	"MaxPool":           as(maxPool).but("the indices of padded, dilated or partial windows, and of volumes; auto_pad SAME_LOWER or with dilations, of images whose sizes are open"),
+	"MaxPool":           as(maxPool).but("auto_pad SAME_LOWER, with dilations or with indices, of images whose sizes are open; dilated windows, or indices, of more than 128 elements"),
 	"AveragePool":       one(averagePool).but("auto_pad SAME_LOWER, with dilations or with count_include_pad, of images whose sizes are open"),
 	"LpPool":            one(lpPool).but("auto_pad of images whose sizes are open"),
 	"GlobalAveragePool": one(global(ops.Mean)), "GlobalMaxPool": one(global(ops.Max)), "GlobalLpPool": one(globalLpPool),
@@ -91,10 +91,10 @@ func (w windowed) partial() windowed {
 }
 
 func maxPool(x *site) []*value {
-	x.attr("storage_order")
+	columns := x.flag("storage_order", false)
 	w := x.poolWindow()
 	if len(x.n.Outputs) > 1 && x.n.Outputs[1] != "" {
-		return x.maxPoolIndices(w)
+		return x.maxPoolIndices(w, columns)
 	}
 	y := x.pooled(w, func(u *value, w windowed) *value {
 		w = w.partial()
@@ -151,14 +151,26 @@ const maxShifted = 128
 
 // shifted is a dilated pool: what d makes of images that are shifted by the places in the window, with a number around them.
 func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value {
-	if n := product(w.kernel); n > maxShifted {
-		refuse("dilated windows of %d elements: expected at most %d", n, maxShifted)
-	}
-	if w.same {
-		refuse("auto_pad with dilations, of images whose sizes are not known")
-	}
 	u = x.padLast(u, w, around)
 	var y *value
+	x.shifts(w, func(shift func(v *value) *value) {
+		if v := shift(u); y == nil {
+			y = v
+		} else {
+			y = x.op(d, nil, y, v)
+		}
+	})
+	return y
+}
+
+// shifts calls f for each place in the window, with what takes the elements there out of padded images, one for each window.
+func (x *site) shifts(w windowed, f func(shift func(v *value) *value)) {
+	if n := product(w.kernel); n > maxShifted {
+		refuse("dilated windows, or indices, of %d elements: expected at most %d", n, maxShifted)
+	}
+	if w.same {
+		refuse("auto_pad with dilations or indices, of images whose sizes are not known")
+	}
 	at := make([]int, w.n)
 	for {
 		begin, end, step := []int{0}, []int{0}, []int{1}
@@ -171,12 +183,9 @@ func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value 
 			}
 		}
 		begin, end, step = append(begin, 0), append(end, 0), append(step, 1)
-		v := x.op(ops.StridedSlice, graph.Attrs{"end_mask": mask}, u, x.ints(begin...), x.ints(end...), x.ints(step...))
-		if y == nil {
-			y = v
-		} else {
-			y = x.op(d, nil, y, v)
-		}
+		f(func(v *value) *value {
+			return x.op(ops.StridedSlice, graph.Attrs{"end_mask": mask}, v, x.ints(begin...), x.ints(end...), x.ints(step...))
+		})
 		i := w.n - 1
 		for ; i >= 0; i-- {
 			if at[i]++; at[i] < w.kernel[i] {
@@ -185,7 +194,7 @@ func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value 
 			at[i] = 0
 		}
 		if i < 0 {
-			return y
+			return
 		}
 	}
 }
@@ -199,25 +208,6 @@ func product(list []int) int {
 		n *= v
 	}
 	return n
-}
-
-// maxPoolIndices is a pool that says besides where in the input each of its elements comes from.
-func (x *site) maxPoolIndices(w windowed) []*value {
-	if w.n != 2 || w.padded() || w.ceil || !allOnes(w.dilations) || x.int("storage_order", 0) != 0 {
-		refuse("indices of other windows than whole ones without padding and dilation")
-	}
-	u := x.channelsLast(x.at(0))
-	attrs := w.attrs()
-	attrs["ksize"], attrs["include_batch_in_index"], attrs["Targmax"] = listed(w.kernel), true, tensor.Int64
-	y := x.ops(ops.MaxPoolWithArgmax, attrs, u)
-	// The index in [n, h, w, c] becomes one in [n, c, h, w].
-	at := y[1]
-	size := func(i int) *value { return x.cast(x.size(u, i), tensor.Int64) }
-	channels, area := size(3), x.each(ops.Mul, nil, size(1), size(2))
-	channel, pixel := x.op(ops.FloorMod, nil, at, channels), x.op(ops.FloorDiv, nil, at, channels)
-	image, place := x.op(ops.FloorDiv, nil, pixel, area), x.op(ops.FloorMod, nil, pixel, area)
-	index := x.op(ops.AddV2, nil, x.op(ops.Mul, nil, x.op(ops.AddV2, nil, x.op(ops.Mul, nil, image, channels), channel), area), place)
-	return []*value{x.channelsFirst(y[0]), x.channelsFirst(index)}
 }
 
 func averagePool(x *site) *value {

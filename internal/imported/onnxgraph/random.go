@@ -11,7 +11,7 @@ import (
 // randomOperators draw numbers, by TensorFlow's generator: the numbers are others than ONNX Runtime's.
 var randomOperators = operators{
 	"RandomNormal": one(randomNormal), "RandomNormalLike": one(randomNormal), "RandomUniform": one(randomUniform), "RandomUniformLike": one(randomUniform),
-	"Bernoulli": one(bernoulli), "Multinomial": one(multinomial),
+	"Bernoulli": one(bernoulli), "Multinomial": one(multinomial), "Dropout": as(dropout),
 }
 
 // seeds are the attributes of an op that draws. A node without a seed gives others in each process.
@@ -75,4 +75,34 @@ func multinomial(x *site) *value {
 	attrs["output_dtype"] = tensor.Int64
 	y := x.op(ops.Multinomial, attrs, x.cast(u, sampled(u.dtype)), x.i32(x.int("sample_size", 1)))
 	return x.cast(y, x.dtype("dtype", tensor.Int32))
+}
+
+// dropout passes its input on, unless it is told to train: then it drops elements, by the ratio, and makes the others larger. The second
+// output says which ones stay.
+func dropout(x *site) []*value {
+	u := x.at(0)
+	x.attr("ratio")
+	seed, seeded := x.attr("seed").(int)
+	training := optional(x, 2)
+	if mode, known := constantOf(training); training == nil || known && mode == 0 {
+		if len(x.n.Outputs) < 2 || x.n.Outputs[1] == "" {
+			return []*value{u}
+		}
+		return []*value{u, x.op(ops.Fill, nil, x.shape(u), constant(tensor.Scalar(true)))}
+	}
+	d := sampled(u.dtype)
+	attrs := graph.Attrs{"dtype": d}
+	if seeded {
+		attrs["seed"], attrs["seed2"] = int64(seed), int64(1) // two zeros would mean no seed
+	}
+	training = x.op(ops.Reshape, nil, training, x.ints())
+	ratio := x.scalar(d, 0.5)
+	if x.has(1) {
+		ratio = x.cast(x.op(ops.Reshape, nil, x.at(1), x.ints()), d)
+	}
+	ratio = x.op(ops.SelectV2, nil, training, ratio, x.scalar(d, 0))
+	stays := x.op(ops.GreaterEqual, nil, x.op(ops.RandomUniform, attrs, x.shape(u)), ratio)
+	scale := x.op(ops.RealDiv, nil, x.scalar(d, 1), x.op(ops.Sub, nil, x.scalar(d, 1), ratio))
+	y := x.op(ops.Mul, nil, x.cast(u, d), x.op(ops.Mul, nil, x.cast(stays, d), scale))
+	return []*value{x.cast(y, u.dtype), stays}
 }

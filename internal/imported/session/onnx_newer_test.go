@@ -197,3 +197,27 @@ func dimsLike(v *tensor.Tensor, op string, input int) (dims []onnx.Dim) {
 	}
 	return dims
 }
+
+// TestPlacesBeside: an index beside its axis is refused, also where it would be a place of another row.
+func TestPlacesBeside(t *testing.T) {
+	u, at, updates := elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3), elements([]int64{4}, 1, 1), elements([]float32{9}, 1, 1)
+	for _, c := range []struct {
+		op    string
+		attrs map[string]any
+		in    []*tensor.Tensor
+	}{
+		{"GatherElements", map[string]any{"axis": 1}, []*tensor.Tensor{u, at}},
+		{"ScatterElements", map[string]any{"axis": 1}, []*tensor.Tensor{u, at, updates}},
+		{"ScatterElements", map[string]any{"axis": 1, "reduction": "mul"}, []*tensor.Tensor{u, at, updates}},
+		{"ScatterND", map[string]any{"reduction": "mul"}, []*tensor.Tensor{u, elements([]int64{0, 4}, 1, 2), elements([]float32{9}, 1)}},
+	} {
+		node := onnx.Node{Op: c.op, Outputs: []string{"y"}, Attrs: c.attrs}
+		for i := range c.in {
+			node.Inputs = append(node.Inputs, fmt.Sprintf("x%d", i))
+		}
+		m := onnx.Model{Opsets: map[string]int{"": 18}, Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{node}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
+		if got, err := answerONNX(t, m, c.in, func(i int) []onnx.Dim { return dimsLike(c.in[i], c.op, i) }); err == nil {
+			t.Errorf("%s %v: got %v, expected an error", c.op, c.attrs, got)
+		}
+	}
+}

@@ -112,3 +112,56 @@ func TestHugeDrawsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestDropout: in training elements become 0 by the ratio, and the others larger; else all stay as they are.
+func TestDropout(t *testing.T) {
+	const n = 20000
+	in := tensor.New(tensor.Float32, n)
+	for i := range n {
+		tensor.Values[float32](in)[i] = float32(i + 1)
+	}
+	truth := func(v bool) *tensor.Tensor { return tensor.Scalar(v) }
+	for _, c := range []struct {
+		name     string
+		ratio    *tensor.Tensor
+		training *tensor.Tensor
+		seed     int
+		want     float64 // the part that is dropped
+	}{
+		{"by default", nil, truth(true), 3, 0.5},
+		{"a quarter", tensor.Scalar(float32(0.25)), truth(true), 0, 0.25},
+		{"nothing", tensor.Scalar(float32(0)), truth(true), 1, 0},
+		{"no training", tensor.Scalar(float32(0.25)), truth(false), 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			draw := func(output string, d tensor.DType) *tensor.Tensor {
+				node := onnx.Node{Op: "Dropout", Inputs: []string{"x0", "x1", "x2"}, Outputs: []string{"rest", "mask"}, Attrs: map[string]any{"seed": c.seed}}
+				if c.ratio == nil {
+					node.Inputs[1] = ""
+				}
+				last := onnx.Node{Op: "Identity", Inputs: []string{output}, Outputs: []string{"y"}}
+				m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Nodes: []onnx.Node{node, last}, Outputs: []onnx.Value{{Name: "y", DType: d, Unranked: true}}}}
+				all := []*tensor.Tensor{in, c.ratio, c.training}
+				got, err := answerONNX(t, m, all, func(i int) []onnx.Dim { return dimsLike(all[i], "", i) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			y, mask := draw("rest", tensor.Float32), draw("mask", tensor.Bool)
+			dropped := 0
+			for i := range n {
+				want := float64(i+1) / (1 - c.want)
+				if mask.Bytes[i] == 0 {
+					want, dropped = 0, dropped+1
+				}
+				if math.Abs(y.Float(i)-want) > 1e-3*want {
+					t.Fatalf("element %d: got %v, expected %v", i, y.Float(i), want)
+				}
+			}
+			if math.Abs(float64(dropped)/n-c.want) > 0.02 {
+				t.Errorf("%d of %d are dropped, expected %v", dropped, n, c.want)
+			}
+		})
+	}
+}

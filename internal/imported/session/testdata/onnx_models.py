@@ -358,7 +358,7 @@ transformer(np.float16, "transformer_half")
 # Images between their pixels, and images of open sizes.
 def open_model(name, op, feeds, inits=(), opset=17, outs=("y",), fixed=(), domain="", names=None, **attrs):
     """One operator whose inputs have open sizes, but for those in fixed."""
-    kinds = {np.dtype(a): h.np_dtype_to_tensor_dtype(np.dtype(a)) for a in ["float32", "float16", "int64", "int32", "uint8", "int8", "bool"]}
+    kinds = {np.dtype(a): h.np_dtype_to_tensor_dtype(np.dtype(a)) for a in ["float32", "float64", "float16", "int64", "int32", "uint8", "int8", "bool", "O"]}
     ins = [(k, kinds[v.dtype], list(v.shape) if k in fixed else [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
     constants = [nh.from_array(np.asarray(v), k) for k, v in inits]
     node = h.make_node(op, names or [i[0] for i in ins] + [c.name for c in constants], list(outs), domain=domain, **attrs)
@@ -491,3 +491,20 @@ for n in [1, 2, 3]:
 for order in [0, 1]:
     open_model(f"unique_{order}", "Unique", {"x": np.array([[3, 1, -2, 3], [1, 1, 0, -2]])}, outs=["y", "i", "v", "c"], sorted=order)
 open_model("unique_slices", "Unique", {"x": np.array([[3, 1], [1, 1], [3, 1]], np.float32)}, outs=["y", "i", "v", "c"], sorted=0, axis=0)
+open_model("unique_rows", "Unique", {"x": np.array([[3, 1], [1, 2], [3, 1], [1, -1]], np.float32)}, outs=["y", "i", "v", "c"], axis=0)
+open_model("unique_columns", "Unique", {"x": np.array([[3, 1, 3], [1, 2, 1]])}, outs=["y", "i", "v", "c"], axis=-1)
+open_model("unique_words", "Unique", {"x": np.array([["b", "a"], ["", "b"]], object)}, outs=["y", "i", "v", "c"])
+
+# The places of the largest elements of padded, dilated and partial windows.
+for n in [1, 2, 3]:
+    for i, a in enumerate([{"pads": [1] * 2 * n}, {"dilations": [2] * n}, {"ceil_mode": 1, "strides": [2] * n}, {"ceil_mode": 1, "strides": [2] * n, "pads": [1] * n + [0] * n, "storage_order": 1}, {"storage_order": 1}]):
+        open_model(f"pool_places_{n}_{i}", "MaxPool", {"x": rng.integers(-9, 9, (2, 3, *[6, 8, 7][:n])).astype(np.float32)}, outs=["y", "at"], kernel_shape=[3, 2, 2][:n], **a)
+open_model("pool_places_bytes", "MaxPool", {"x": rng.integers(-9, 9, (1, 2, 5, 5)).astype(np.int8)}, outs=["y", "at"], kernel_shape=[2, 2], pads=[1, 0, 0, 1])
+
+# Products of elements with those that are put to the same place.
+for t in [np.float32, np.float64, np.int64, np.int32]:
+    data = (f32(4, 3) * 5).astype(t)
+    open_model(f"scatter_products_{t.__name__}", "ScatterElements", {"x": data, "i": np.array([[0, 1, -1], [0, 0, 3]]), "u": (f32(2, 3) * 5).astype(t)}, opset=18, axis=0, reduction="mul")
+    open_model(f"scatter_slices_{t.__name__}", "ScatterND", {"x": data, "i": np.array([[1], [-1], [1]]), "u": (f32(3, 3) * 5).astype(t)}, opset=18, reduction="mul")
+    open_model(f"scatter_places_{t.__name__}", "ScatterND", {"x": data, "i": np.array([[1, 2], [-1, 0], [1, -1]]), "u": (f32(3) * 5).astype(t)}, opset=18, reduction="mul")
+open_model("scatter_nothing", "ScatterElements", {"x": f32(3, 2), "i": np.zeros((0, 2), np.int64), "u": f32(0, 2)}, opset=18, axis=0, reduction="mul")
