@@ -35,7 +35,11 @@ func (v *variant) divide() error {
 	if err := d.available(); err != nil {
 		return err
 	}
-	return d.stages()
+	if err := d.stages(); err != nil {
+		return err
+	}
+	v.ends()
+	return nil
 }
 
 // division sorts the nodes of a variant into stages.
@@ -252,18 +256,22 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			s.constants = append(s.constants, constantValue{d.p.slots[n.Out(0)], v})
 			continue
 		}
-		st := eagerStep{name: n.Name, op: n.Op, kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
+		st := eagerStep{eager.Step{Kernel: shown(n, k), In: d.p.sources[i], Keeps: d.keeps(n)}, d.fixed(n)}
 		for o := range n.Outputs {
 			at := d.p.slots[n.Out(o)]
 			if d.producer[at] < 0 {
 				at = -1
 			}
-			st.out = append(st.out, at)
+			st.Out = append(st.Out, at)
 		}
-		s.width = max(s.width, len(st.in)+len(st.out))
 		s.steps = append(s.steps, st)
 	}
 	return s, nil
+}
+
+// keeps reports whether a node may keep what goes in. In a plan that updates nothing, functions keep nothing either.
+func (d *division) keeps(n *graph.Node) bool {
+	return eager.Keeps(n) && (d.p.eagerly || len(eager.Called(n)) == 0)
 }
 
 // heavy reports whether an op is worth a program even where the sizes of its inputs are not known before they are there.
