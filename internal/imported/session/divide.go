@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxStages is how many stages a variant has before what is not worth a program becomes eager.
+// maxStages is how many stages of a variant have what is not worth a program of its own. In later ones it is eager.
 const maxStages = 8
 
 // divide makes the variant's stages.
@@ -26,9 +26,9 @@ func (v *variant) divide() error {
 	for i := range d.p.feeds {
 		d.producer[d.p.feeds[i].slot] = -1
 	}
-	d.choose(false)
+	d.choose()
 	if d.demand(); d.layers() > maxStages {
-		d.choose(true)
+		d.chooseHeavy()
 		d.demand()
 		d.layers()
 	}
@@ -54,7 +54,7 @@ type division struct {
 
 // choose says which nodes are compiled: those whose sizes are known but for the batch; of the others, those that are
 // heavy and those that follow from compiled ones, whose sizes are seen when they are to run.
-func (d *division) choose(onlyHeavy bool) {
+func (d *division) choose() {
 	v := d.v
 	for i, n := range d.p.nodes {
 		d.compiled[i] = false
@@ -72,10 +72,17 @@ func (d *division) choose(onlyHeavy bool) {
 				after = true
 			}
 		}
-		d.compiled[i] = heavy(n.Op) || !onlyHeavy && (static || after)
+		d.compiled[i] = heavy(n.Op) || static || after
 		if n.Op == "Const" || n.Op == "ReadVariableOp" || static && d.constant(n) {
 			d.compiled[i] = false // programs take these themselves
 		}
+	}
+}
+
+// chooseHeavy makes the nodes of late stages eager, but for those that are worth a program.
+func (d *division) chooseHeavy() {
+	for i, n := range d.p.nodes {
+		d.compiled[i] = d.compiled[i] && (d.level[i] < maxStages || heavy(n.Op))
 	}
 }
 
