@@ -3,6 +3,7 @@ package eager
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/tensor"
@@ -11,11 +12,11 @@ import (
 // Function is a graph that nodes call: a branch, or the condition or body of a loop. It is safe for concurrent use.
 type Function struct {
 	given []givenValue // the same in all calls
-	steps []functionStep
+	steps []Step
 	args  []int // slots
 	outs  []int
-	size  int // slots
-	width int // most inputs and outputs of a step
+	ends  []int // slots of arguments and results
+	size  int   // slots
 
 	graph *graph.Graph  // it is made of, for descriptions
 	named []*graph.Node // args
@@ -25,12 +26,6 @@ type Function struct {
 type givenValue struct {
 	at int
 	v  Value
-}
-
-// functionStep is a node: its kernel and the slots of its values.
-type functionStep struct {
-	kernel  Kernel
-	in, out []int
 }
 
 // NewFunction makes a Function of all nodes of g: args are the nodes that stand for what it is called with, and its results
@@ -75,7 +70,27 @@ func NewFunction(g *graph.Graph, args []string, result string) (*Function, error
 	for _, o := range f.end.Inputs {
 		f.outs = append(f.outs, slot(o))
 	}
+	f.findEnds()
 	return f, nil
+}
+
+// findEnds finds when values are needed no more.
+func (f *Function) findEnds() {
+	needed := make([]bool, f.size)
+	for _, g := range f.given {
+		needed[g.at] = true
+	}
+	for _, at := range slices.Concat(f.args, f.outs) {
+		if !needed[at] {
+			f.ends = append(f.ends, at)
+		}
+	}
+	for _, at := range f.outs {
+		needed[at] = true
+	}
+	for i := len(f.steps) - 1; i >= 0; i-- {
+		f.steps[i].Ends(needed)
+	}
 }
 
 func (f *Function) add(n *graph.Node, slot func(graph.Output) int) error {
@@ -87,23 +102,21 @@ func (f *Function) add(n *graph.Node, slot func(graph.Output) int) error {
 	if err != nil {
 		return err
 	}
-	s := functionStep{kernel: k}
+	s := Step{Kernel: k, Keeps: Keeps(n)}
 	for _, in := range n.Inputs {
-		s.in = append(s.in, slot(in))
+		s.In = append(s.In, slot(in))
 	}
 	for i := range n.Outputs {
-		s.out = append(s.out, slot(n.Out(i)))
+		s.Out = append(s.Out, slot(n.Out(i)))
 	}
-	f.width = max(f.width, len(s.in)+len(s.out))
 	f.steps = append(f.steps, s)
 	return nil
 }
 
 // frame is the room of a Function for calls that follow each other.
 type frame struct {
-	f      *Function
-	values []Value
-	room   []Value
+	f     *Function
+	slots *Slots
 }
 
 // frame checks that the function takes and returns so many values.
@@ -111,37 +124,33 @@ func (f *Function) frame(args, results int) (*frame, error) {
 	if len(f.args) != args || len(f.outs) != results {
 		return nil, fmt.Errorf("a function of %d arguments and %d results: expected %d and %d", len(f.args), len(f.outs), args, results)
 	}
-	r := &frame{f: f, values: make([]Value, f.size), room: make([]Value, f.width)}
+	r := &frame{f: f, slots: NewSlots(f.size)}
 	for _, g := range f.given {
-		r.values[g.at] = g.v
+		r.slots.Values[g.at] = g.v
 	}
 	return r, nil
 }
 
-// call runs the function. It ends with ctx, between nodes. out may be in.
+// call runs the function. It ends with ctx, between nodes. out may be in. What the results take is paid for, and nothing else.
 func (r *frame) call(ctx context.Context, env *Env, in, out []Value) error {
+	values := r.slots.Values
 	for i, at := range r.f.args {
-		r.values[at] = in[i]
+		values[at] = in[i]
 	}
+	r.slots.Begin(env.payer())
 	for i := range r.f.steps {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s := &r.f.steps[i]
-		from, to := r.room[:len(s.in)], r.room[len(s.in):len(s.in)+len(s.out)]
-		for k, at := range s.in {
-			from[k] = r.values[at]
-		}
-		clear(to)
-		if err := s.kernel(ctx, env, from, to); err != nil {
+		if err := r.slots.Run(ctx, env, &r.f.steps[i]); err != nil {
 			return err
-		}
-		for k, at := range s.out {
-			r.values[at] = to[k]
 		}
 	}
 	for i, at := range r.f.outs {
-		out[i] = r.values[at]
+		out[i] = values[at]
+	}
+	for _, at := range r.f.ends {
+		values[at] = Value{}
 	}
 	return nil
 }

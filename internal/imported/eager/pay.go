@@ -26,6 +26,14 @@ const leastPaid = 4 << 10
 // counted reports whether somebody pays.
 func (e *Env) counted() bool { return e != nil && e.Payer.Account != nil }
 
+// payer returns who pays.
+func (e *Env) payer() Payer {
+	if e == nil {
+		return Payer{}
+	}
+	return e.Payer
+}
+
 // Take counts n bytes that are about to be allocated. What grew, as the values of inputs or the product of their sizes say,
 // is the request's doing, all else is the model's.
 func (p Payer) Take(n int, grew bool) error {

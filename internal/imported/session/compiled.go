@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -18,6 +19,7 @@ type compiledStage struct {
 	v              *variant
 	nodes          []int      // positions in the plan
 	feeds, fetches []int      // slots
+	done           []int      // slots whose values no later stage needs
 	types          []feedType // of feeds
 	late           bool       // the size of some feed is not known before it is there
 
@@ -46,7 +48,7 @@ type special struct {
 
 func (s *compiledStage) run(ctx context.Context, r *run) error {
 	for _, at := range s.feeds {
-		if r.values[at].T == nil {
+		if r.slots.Values[at].T == nil {
 			return invalid("node %q has no tensor as its output, but other nodes read one", s.v.p.makers[at].Name)
 		}
 	}
@@ -58,25 +60,41 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	if sp.concrete || rows < 1 {
 		rows = 1
 	}
+	before := r.payer.Account.Mark()
 	p, err := sp.programs.acquire(ctx, rows, r.payer)
 	if err != nil {
 		return err
 	}
-	defer sp.programs.give(p)
+	held := r.payer.Account.Since(before)
+	defer func() {
+		sp.programs.give(p)
+		r.payer.Account.Return(held)
+	}()
 	for i, at := range s.feeds {
-		p.feeds[i] = r.values[at].T
+		p.feeds[i] = r.slots.Values[at].T
 	}
 	if err := p.program.Run(ctx, rows, p.feeds); err != nil {
 		return err
 	}
+	r.slots.Settle()
 	for i, at := range s.fetches {
 		t := p.program.Value(i)
 		if err := r.pay(t.MemoryBytes()); err != nil {
 			return err
 		}
-		r.values[at].T = t.Clone()
+		r.slots.Put(at, eager.Value{T: t.Clone()})
 	}
+	r.slots.Forget(s.done)
 	return nil
+}
+
+func (s *compiledStage) ends(needed []bool) {
+	for _, at := range s.feeds {
+		if !needed[at] {
+			needed[at] = true
+			s.done = append(s.done, at)
+		}
+	}
 }
 
 // special returns the program for what enters the stage.
@@ -132,7 +150,7 @@ func (sp *special) takes(s *compiledStage, r *run) bool {
 		return false
 	}
 	for i, at := range s.feeds {
-		if !fits(r.values[at].T, sp.types[i], max(r.batch, 1)) {
+		if !fits(r.slots.Values[at].T, sp.types[i], max(r.batch, 1)) {
 			return false
 		}
 	}
@@ -181,7 +199,7 @@ func (s *compiledStage) specialise(r *run) (*special, error) {
 				sp.types = append(sp.types, graph.Type{DType: f.dtype, Shape: f.shape})
 				continue
 			}
-			sp.types = append(sp.types, pattern(r.values[at].T, r.batch, true))
+			sp.types = append(sp.types, pattern(r.slots.Values[at].T, r.batch, true))
 		}
 		err := s.inferred(sp, r)
 		if _, ok := err.(*notCompiled); err == nil || ok {
@@ -191,7 +209,7 @@ func (s *compiledStage) specialise(r *run) (*special, error) {
 	sp := &special{concrete: true, batch: r.batch}
 	for i, at := range s.feeds {
 		typ := graph.Type{DType: s.types[i].dtype, Shape: graph.ShapeOf(s.types[i].shape.At(max(r.batch, 1))...)}
-		if t := r.values[at].T; t != nil { // there are none before the first run
+		if t := r.slots.Values[at].T; t != nil { // there are none before the first run
 			typ = pattern(t, r.batch, false)
 		}
 		sp.types = append(sp.types, typ)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxStages is how many stages a variant has before what is not worth a program becomes eager.
+// maxStages is how many stages of a variant have what is not worth a program of its own. In later ones it is eager.
 const maxStages = 8
 
 // divide makes the variant's stages.
@@ -26,16 +26,20 @@ func (v *variant) divide() error {
 	for i := range d.p.feeds {
 		d.producer[d.p.feeds[i].slot] = -1
 	}
-	d.choose(false)
+	d.choose()
 	if d.demand(); d.layers() > maxStages {
-		d.choose(true)
+		d.chooseHeavy()
 		d.demand()
 		d.layers()
 	}
 	if err := d.available(); err != nil {
 		return err
 	}
-	return d.stages()
+	if err := d.stages(); err != nil {
+		return err
+	}
+	v.ends()
+	return nil
 }
 
 // division sorts the nodes of a variant into stages.
@@ -50,7 +54,7 @@ type division struct {
 
 // choose says which nodes are compiled: those whose sizes are known but for the batch; of the others, those that are
 // heavy and those that follow from compiled ones, whose sizes are seen when they are to run.
-func (d *division) choose(onlyHeavy bool) {
+func (d *division) choose() {
 	v := d.v
 	for i, n := range d.p.nodes {
 		d.compiled[i] = false
@@ -68,10 +72,17 @@ func (d *division) choose(onlyHeavy bool) {
 				after = true
 			}
 		}
-		d.compiled[i] = heavy(n.Op) || !onlyHeavy && (static || after)
+		d.compiled[i] = heavy(n.Op) || static || after
 		if n.Op == "Const" || n.Op == "ReadVariableOp" || static && d.constant(n) {
 			d.compiled[i] = false // programs take these themselves
 		}
+	}
+}
+
+// chooseHeavy makes the nodes of late stages eager, but for those that are worth a program.
+func (d *division) chooseHeavy() {
+	for i, n := range d.p.nodes {
+		d.compiled[i] = d.compiled[i] && (d.level[i] < maxStages || heavy(n.Op))
 	}
 }
 
@@ -252,18 +263,22 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			s.constants = append(s.constants, constantValue{d.p.slots[n.Out(0)], v})
 			continue
 		}
-		st := eagerStep{name: n.Name, op: n.Op, kernel: k, in: d.p.sources[i], fixed: d.fixed(n)}
+		st := eagerStep{eager.Step{Kernel: shown(n, k), In: d.p.sources[i], Keeps: d.keeps(n)}, d.fixed(n)}
 		for o := range n.Outputs {
 			at := d.p.slots[n.Out(o)]
 			if d.producer[at] < 0 {
 				at = -1
 			}
-			st.out = append(st.out, at)
+			st.Out = append(st.Out, at)
 		}
-		s.width = max(s.width, len(st.in)+len(st.out))
 		s.steps = append(s.steps, st)
 	}
 	return s, nil
+}
+
+// keeps reports whether a node may keep what goes in. In a plan that updates nothing, functions keep nothing either.
+func (d *division) keeps(n *graph.Node) bool {
+	return eager.Keeps(n) && (d.p.eagerly || len(eager.Called(n)) == 0)
 }
 
 // heavy reports whether an op is worth a program even where the sizes of its inputs are not known before they are there.

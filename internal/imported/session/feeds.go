@@ -71,7 +71,7 @@ func (r *run) blame(err error) error {
 	}
 	for i := range r.p.feeds {
 		f := &r.p.feeds[i]
-		if t := r.values[f.slot].T; t != nil && !f.asDeclared(t) {
+		if t := r.slots.Values[f.slot].T; t != nil && !f.asDeclared(t) {
 			return invalid("input %q: expected %v %v, got %v %v: %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape, statustext.Of(err))
 		}
 	}
@@ -87,14 +87,14 @@ func (r *run) feed(feeds map[string]*tensor.Tensor) error {
 		if err := f.check(t); err != nil {
 			return err
 		}
-		r.values[f.slot] = eager.Value{T: t}
+		r.slots.Values[f.slot] = eager.Value{T: t}
 		if r.batch < 0 && f.open(t) {
 			r.batch = t.Shape[0]
 		}
 	}
 	for i := range r.p.feeds {
 		f := &r.p.feeds[i]
-		if t := r.values[f.slot].T; t.Len() == 0 && infer.Breadth(t.Shape) > maxEmpty && (r.batch != 0 || t.Shape[0] != 0) {
+		if t := r.slots.Values[f.slot].T; t.Len() == 0 && infer.Breadth(t.Shape) > maxEmpty && (r.batch != 0 || t.Shape[0] != 0) {
 			return invalid("input %q: shape %v stands for too much, although it is empty", f.name, t.Shape)
 		}
 	}

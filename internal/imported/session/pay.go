@@ -22,7 +22,7 @@ func (r *run) payerOf(ctx context.Context) eager.Payer {
 	}
 	elements := 0
 	for i := range r.p.feeds {
-		elements += r.values[r.p.feeds[i].slot].T.Len()
+		elements += r.slots.Values[r.p.feeds[i].slot].T.Len()
 	}
 	rows, elements := a.WithoutPadding(r.batch, elements)
 	sent := rows <= fewRows || a.SentBytesFor(rows*rowBytes)

@@ -31,7 +31,7 @@ type plan struct {
 	fetches []int          // slots
 	eagerly bool           // all nodes are eager: it updates variables
 	targets []*graph.Node  // run for their effects
-	values  sync.Pool      // *[]eager.Value
+	room    sync.Pool      // *eager.Slots
 	used    atomic.Int64   // the session's clock when it was run last
 
 	building sync.Mutex // one variant is made at a time; guards kernels
@@ -108,7 +108,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 		}
 	}
 	size := p.size
-	p.values.New = func() any { v := make([]eager.Value, size); return &v }
+	p.room.New = func() any { return eager.NewSlots(size) }
 	return p, nil
 }
 
@@ -270,9 +270,8 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 		return nil, err
 	}
 	defer p.s.state.release(share)
-	held := p.values.Get().(*[]eager.Value)
-	r := &run{p: p, values: *held}
-	defer func() { clear(*held); p.values.Put(held) }()
+	r := &run{p: p, slots: p.room.Get().(*eager.Slots)}
+	defer func() { r.slots.Clear(); p.room.Put(r.slots) }()
 	if err := r.feed(feeds); err != nil {
 		return nil, err
 	}
@@ -306,6 +305,7 @@ func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.slots.Begin(r.payer)
 		err = v.runStages(ctx, r)
 		if again, ok := err.(*notCompiled); ok && !p.eagerly {
 			p.force(again.nodes)
@@ -343,18 +343,18 @@ func (p *plan) close() {
 
 // run is one run of a plan.
 type run struct {
-	p      *plan
-	values []eager.Value
-	batch  int
-	payer  eager.Payer
-	kept   *dataset.Room // of passes over datasets
+	p     *plan
+	slots *eager.Slots
+	batch int
+	payer eager.Payer
+	kept  *dataset.Room // of passes over datasets
 }
 
 // results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.
 func (r *run) results(v *variant) ([]*tensor.Tensor, error) {
 	out := make([]*tensor.Tensor, len(r.p.fetches))
 	for i, at := range r.p.fetches {
-		t := r.values[at].T
+		t := r.slots.Values[at].T
 		if t == nil {
 			return nil, fmt.Errorf("fetch %d is not a tensor", i)
 		}

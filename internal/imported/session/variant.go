@@ -37,6 +37,9 @@ type variant struct {
 // stage is a part of a variant.
 type stage interface {
 	run(ctx context.Context, r *run) error
+	// ends finds the slots that nothing needs after the stage. Of the ones that later stages read, and of those that stay, needed is true;
+	// the stage adds its own.
+	ends(needed []bool)
 	close()
 }
 
@@ -107,7 +110,7 @@ func (v *variant) takes(r *run) bool {
 // sized reports whether a run's feeds have the variant's sizes.
 func (v *variant) sized(r *run) bool {
 	for i, typ := range v.feeds {
-		if !fits(r.values[r.p.feeds[i].slot].T, typ, max(r.batch, 0)) {
+		if !fits(r.slots.Values[r.p.feeds[i].slot].T, typ, max(r.batch, 0)) {
 			return false
 		}
 	}
@@ -155,7 +158,7 @@ func (p *plan) infer(r *run, concrete bool) (*variant, error) {
 	v := &variant{p: p, concrete: concrete, batch: r.batch, verified: map[int]bool{}, fresh: make([]bool, p.size)}
 	for i := range p.feeds {
 		f := &p.feeds[i]
-		v.feeds = append(v.feeds, pattern(r.values[f.slot].T, r.batch, f.open(r.values[f.slot].T) && !concrete))
+		v.feeds = append(v.feeds, pattern(r.slots.Values[f.slot].T, r.batch, f.open(r.slots.Values[f.slot].T) && !concrete))
 	}
 	if concrete {
 		at, err := v.known(r.batch, nil)
@@ -286,11 +289,33 @@ func (v *variant) runStages(ctx context.Context, r *run) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		r.slots.Settle()
 		if err := s.run(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ends finds the slots that nothing needs after each stage. Feeds stay: the run may begin anew.
+func (v *variant) ends() {
+	needed := make([]bool, v.p.size)
+	for i := range v.p.feeds {
+		needed[v.p.feeds[i].slot] = true
+	}
+	for _, at := range v.p.fetches {
+		needed[at] = true
+	}
+	for _, s := range v.stages {
+		if e, ok := s.(*eagerStage); ok {
+			for _, c := range e.constants {
+				needed[c.at] = true
+			}
+		}
+	}
+	for _, s := range slices.Backward(v.stages) {
+		s.ends(needed)
+	}
 }
 
 func (v *variant) close() {

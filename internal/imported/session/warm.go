@@ -32,7 +32,7 @@ func warm(plans []*plan) error {
 
 // warm makes the variant for one row, and its programs.
 func (p *plan) warm() error {
-	r := &run{p: p, values: make([]eager.Value, p.size), batch: -1}
+	r := &run{p: p, slots: eager.NewSlots(p.size), batch: -1}
 	for i := range p.feeds {
 		f := &p.feeds[i]
 		if f.typ.Shape.UnknownRank {
@@ -49,7 +49,7 @@ func (p *plan) warm() error {
 				return nil
 			}
 		}
-		r.values[f.slot].T = t
+		r.slots.Values[f.slot].T = t
 	}
 	v, err := p.variant(r)
 	if err != nil {

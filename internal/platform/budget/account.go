@@ -282,40 +282,6 @@ func (a *Account) giveBack(n int64, model bool) int64 {
 	return n
 }
 
-// A Mark is what an account held at some time.
-type Mark struct{ used, model int64 }
-
-// Mark returns what the account holds.
-func (a *Account) Mark() (m Mark) {
-	if a == nil {
-		return m
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return Mark{a.used, a.model}
-}
-
-// ReleaseSince releases what was reserved since the mark, except kept bytes.
-func (a *Account) ReleaseSince(to Mark, kept int) {
-	if a == nil {
-		return
-	}
-	now := a.Mark()
-	model := max(now.model-to.model, 0)
-	used := max(now.used-to.used, 0)
-	left := int64(kept)
-	fromUsed := max(used-left, 0)
-	left -= used - fromUsed
-	a.release(fromUsed, false)
-	a.release(max(model-left, 0), true)
-}
-
-// Held returns how many bytes are counted.
-func (a *Account) Held() int64 {
-	m := a.Mark()
-	return m.used + m.model
-}
-
 // Detach moves n bytes of Reserve out of the account, which may be closed earlier than they are released by calling release.
 func (a *Account) Detach(n int) (release func()) {
 	if a == nil || n <= 0 {

@@ -1,0 +1,233 @@
+package eager
+
+import (
+	"context"
+	"slices"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// Step is a node of a sequence: its kernel, and the slots of its values.
+type Step struct {
+	Kernel  Kernel
+	In, Out []int // -1: the result is dropped
+	Done    []int // slots whose values no later step needs
+	// Keeps says that what goes in may outlive its slots: in variables, tables and other resources.
+	Keeps bool
+}
+
+// Ends sets what no later step needs. Of the slots read by later ones, and of others whose values stay, needed is true; the step adds its own.
+func (s *Step) Ends(needed []bool) {
+	s.Done = nil
+	for _, at := range slices.Concat(s.Out, s.In) {
+		if at >= 0 && !needed[at] {
+			needed[at] = true
+			s.Done = append(s.Done, at)
+		}
+	}
+}
+
+// Keeps reports whether a node may keep what goes in. Nodes that call functions with effects are among these.
+func Keeps(n *graph.Node) bool {
+	d := ops.Find(n.Op)
+	return d == nil || d.State > ops.Reads
+}
+
+// Slots are the values of the nodes of a run, or of a call of a function. A value that no later step needs is forgotten, and its
+// memory given back to the account that pays.
+type Slots struct {
+	Values []Value
+
+	room    []Value // inputs and outputs of a step
+	account *budget.Account
+	paid    budget.Mark // what the account held after the last step
+	memory  []*memory   // of each slot: nil where nothing is to be given back
+}
+
+// memory is what the account gets back when nothing refers to it any more.
+type memory struct {
+	taken budget.Mark
+	refs  int       // slots, and memory that is of this too
+	of    []*memory // what values lie in besides
+}
+
+// leastTracked is the size in bytes from which on what a step took is given back. The rest is paid for until the run ends.
+const leastTracked = leastPaid
+
+// NewSlots returns n slots.
+func NewSlots(n int) *Slots { return &Slots{Values: make([]Value, n)} }
+
+// Begin makes the payer pay for what steps take from now on. Values that are there stay paid for until the run ends. Lasting accounts have
+// their own way to find what is garbage.
+func (s *Slots) Begin(p Payer) {
+	clear(s.memory)
+	s.account = p.Account
+	if p.Lasting {
+		s.account = nil
+	}
+	if s.account != nil && s.memory == nil {
+		s.memory = make([]*memory, len(s.Values))
+	}
+	s.Settle()
+}
+
+// Clear forgets all values.
+func (s *Slots) Clear() {
+	clear(s.Values)
+	clear(s.memory)
+	s.account = nil
+}
+
+// Settle leaves what was paid for since the last step to the end of the run.
+func (s *Slots) Settle() { s.paid = s.account.Mark() }
+
+// Run runs a step.
+func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
+	n := len(st.In) + len(st.Out)
+	if n > len(s.room) {
+		s.room = make([]Value, n)
+	}
+	in, out := s.room[:len(st.In)], s.room[len(st.In):n]
+	defer clear(s.room[:n])
+	for k, at := range st.In {
+		in[k] = s.Values[at]
+	}
+	if err := st.Kernel(ctx, env, in, out); err != nil {
+		return err
+	}
+	for k, at := range st.Out {
+		if at >= 0 {
+			s.Values[at] = out[k]
+		}
+	}
+	if s.account != nil {
+		s.note(st, in, out)
+	}
+	s.Forget(st.Done)
+	return nil
+}
+
+// Put sets the value of a slot, for which alone all is that was paid for since the last step.
+func (s *Slots) Put(at int, v Value) {
+	s.Values[at] = v
+	if s.account != nil {
+		s.refer(at, s.took())
+	}
+}
+
+// Forget drops values that nobody needs.
+func (s *Slots) Forget(slots []int) {
+	for _, at := range slots {
+		s.Values[at] = Value{}
+		if s.account != nil {
+			s.release(s.memory[at])
+			s.memory[at] = nil
+		}
+	}
+}
+
+// took returns what was paid for since the last step, nil where that is little.
+func (s *Slots) took() *memory {
+	taken := s.account.Since(s.paid)
+	s.Settle()
+	if taken.Bytes() < leastTracked {
+		return nil
+	}
+	return &memory{taken: taken}
+}
+
+// note finds what the results of a step lie in: what it has taken, or the memory of its inputs.
+func (s *Slots) note(st *Step, in, out []Value) {
+	if st.Keeps || holding(in) || holding(out) {
+		s.Settle()
+		for _, at := range st.In {
+			if m := s.memory[at]; m != nil {
+				m.refs++ // for good
+			}
+		}
+		return
+	}
+	own := s.took()
+	for k, at := range st.Out {
+		if at >= 0 {
+			s.refer(at, s.within(st, in, out[k].T, own))
+		}
+	}
+	if own != nil && own.refs == 0 { // nothing lies in it
+		s.release(own)
+	}
+}
+
+// within returns what a result lies in.
+func (s *Slots) within(st *Step, in []Value, t *tensor.Tensor, own *memory) *memory {
+	var of []*memory
+	for k, at := range st.In {
+		if m := s.memory[at]; m != nil && shares(in[k].T, t) && !slices.Contains(of, m) {
+			of = append(of, m)
+		}
+	}
+	switch {
+	case len(of) == 0:
+		return own
+	case own != nil:
+		of = append(of, own)
+	case len(of) == 1:
+		return of[0]
+	}
+	for _, m := range of {
+		m.refs++
+	}
+	return &memory{of: of}
+}
+
+// refer makes a slot's value lie in memory.
+func (s *Slots) refer(at int, m *memory) {
+	s.memory[at] = m
+	if m != nil {
+		m.refs++
+	}
+}
+
+// release gives memory back that one less refers to.
+func (s *Slots) release(m *memory) {
+	if m == nil {
+		return
+	}
+	if m.refs--; m.refs > 0 {
+		return
+	}
+	if m.taken.Bytes() > 0 {
+		s.account.Return(m.taken)
+		s.Settle()
+	}
+	for _, of := range m.of {
+		s.release(of)
+	}
+}
+
+// holding reports whether a value is a list or a resource in which other values may lie.
+func holding(values []Value) bool {
+	return slices.ContainsFunc(values, func(v Value) bool {
+		_, variable := v.Resource.(*Variable)
+		return v.Resource != nil && !variable
+	})
+}
+
+// shares reports whether a result may lie in the memory of an input. Strings share their bytes.
+func shares(in, out *tensor.Tensor) bool {
+	if in == nil || out == nil {
+		return false
+	}
+	if in.DType == tensor.String || out.DType == tensor.String {
+		return true
+	}
+	a, b := start(in), start(out)
+	return a < b+uintptr(cap(out.Bytes)) && b < a+uintptr(cap(in.Bytes))
+}
+
+// start is the address of a tensor's first byte.
+func start(t *tensor.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Bytes))) }

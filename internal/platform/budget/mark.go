@@ -1,0 +1,44 @@
+package budget
+
+// A Mark is what an account held at some time, or what it took since.
+type Mark struct{ used, model int64 }
+
+// Mark returns what the account holds.
+func (a *Account) Mark() (m Mark) {
+	if a == nil {
+		return m
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Mark{a.used, a.model}
+}
+
+// ReleaseSince releases what was reserved since the mark, except kept bytes.
+func (a *Account) ReleaseSince(to Mark, kept int) {
+	if a == nil {
+		return
+	}
+	since := a.Since(to)
+	left := int64(kept)
+	fromUsed := max(since.used-left, 0)
+	left -= since.used - fromUsed
+	a.Return(Mark{fromUsed, max(since.model-left, 0)})
+}
+
+// Since returns what was reserved since the mark and is still held.
+func (a *Account) Since(from Mark) Mark {
+	now := a.Mark()
+	return Mark{max(now.used-from.used, 0), max(now.model-from.model, 0)}
+}
+
+// Return releases what a Since said.
+func (a *Account) Return(m Mark) {
+	a.release(m.used, false)
+	a.release(m.model, true)
+}
+
+// Bytes is the sum.
+func (m Mark) Bytes() int64 { return m.used + m.model }
+
+// Held returns how many bytes are counted.
+func (a *Account) Held() int64 { return a.Mark().Bytes() }
