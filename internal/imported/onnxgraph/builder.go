@@ -172,49 +172,14 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// maxParts bounds the results of one node.
-const maxParts = 1 << 16
-
 // complete sets the attributes that follow from the inputs, and the types of the outputs.
 func complete(d *ops.Def, n *graph.Node, in []*value) {
-	for i, v := range in {
-		switch a := d.InputAt(i, len(in)); {
-		case a.List:
-			list, _ := n.Attrs[a.TypeAttr].([]tensor.DType)
-			n.Attrs[a.TypeAttr] = append(list, v.dtype)
-		case a.Count != "":
-			n.Attrs[a.Count] = int64(len(in) - len(d.Inputs()) + 1)
-			n.Attrs[a.TypeAttr] = v.dtype
-		case a.TypeAttr != "":
-			if had, ok := n.Attrs[a.TypeAttr].(tensor.DType); ok && had != v.dtype {
-				refuse("inputs of types %v and %v", had, v.dtype)
-			}
-			n.Attrs[a.TypeAttr] = v.dtype
-		}
+	types, err := d.Types(n.Attrs, typesOf(in))
+	if err != nil {
+		refuse("%v", err)
 	}
-	for _, o := range d.Outputs() {
-		if o.List {
-			list, _ := n.Attrs[o.TypeAttr].([]tensor.DType)
-			for _, t := range list {
-				n.Outputs = append(n.Outputs, unranked(t))
-			}
-			continue
-		}
-		t, count := o.Type, 1
-		if o.TypeAttr != "" {
-			var ok bool
-			if t, ok = n.Attrs[o.TypeAttr].(tensor.DType); !ok {
-				t = d.DefaultType(o.TypeAttr)
-			}
-		}
-		if o.Count != "" {
-			if count = n.Int(o.Count, 0); count < 0 || count > maxParts {
-				refuse("%d results of a node: expected at most %d", count, maxParts)
-			}
-		}
-		for range count {
-			n.Outputs = append(n.Outputs, unranked(t))
-		}
+	for _, t := range types {
+		n.Outputs = append(n.Outputs, unranked(t))
 	}
 }
 

@@ -111,15 +111,15 @@ func splitToSequence(x *site) *value {
 		if sizes != nil {
 			each = max(sizes[0], 1)
 		}
-		if n > 0 && (n-1)/each >= maxParts {
-			refuse("%d parts: expected at most %d", (n-1)/each+1, maxParts)
+		if n > 0 && (n-1)/each >= ops.MaxParts {
+			refuse("%d parts: expected at most %d", (n-1)/each+1, ops.MaxParts)
 		}
 		sizes = nil
 		for at := 0; at < n; at += each {
 			sizes = append(sizes, min(each, n-at))
 		}
 	}
-	if len(sizes) == 0 || len(sizes) > maxParts {
+	if len(sizes) == 0 || len(sizes) > ops.MaxParts {
 		refuse("%d parts", len(sizes))
 	}
 	parts := x.ops(ops.SplitV, graph.Attrs{"num_split": int64(len(sizes)), "Tlen": tensor.Int32}, u, x.ints(sizes...), x.i32(axis))
