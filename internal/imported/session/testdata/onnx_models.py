@@ -553,3 +553,16 @@ for axis in [0, 1]:
     lists(f"list_split_sizes_{axis}", [h.make_node("SplitToSequence", ["x", "k"], ["s"], axis=axis), h.make_node("SequenceAt", ["s", "last"], ["z"])], ["z"], {"x": f32(5, 5), "k": np.array([1, 4])})
     for keep_ in [0, 1]:
         lists(f"list_split_ones_{axis}_{keep_}", [h.make_node("SplitToSequence", ["x"], ["s"], axis=axis, keepdims=keep_), h.make_node("SequenceAt", ["s", "last"], ["z"]), h.make_node("SequenceLength", ["s"], ["k"])], ["z", "k"], {"x": f32(5, 4)})
+
+# Ranks that follow where only a request says the sizes.
+steps = [h.make_node("OneHot", ["i", "d", "ends"], ["hot"]), h.make_node("Cast", ["hot"], ["hot2"], to=T.FLOAT), h.make_node("Einsum", ["x", "hot2"], ["g"], equation="...nd,...ng->...gd"), h.make_node("MatMul", ["g", "w"], ["y"])]
+feeds = {"i": rng.integers(0, 3, (2, 5)), "x": f32(2, 5, 4), "d": np.array([3])}
+ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+save("rank_one_hot", steps, ins, [("y", T.FLOAT, None)], [nh.from_array(np.array([0, 1]), "ends"), nh.from_array(f32(4, 2), "w")], feeds=feeds)
+steps = [h.make_node("ReduceMax", ["i"], ["most"], keepdims=0), h.make_node("Unsqueeze", ["most", "zero"], ["n"]), h.make_node("Concat", ["n", "four"], ["sizes"], axis=0), h.make_node("ConstantOfShape", ["sizes"], ["zeros"]), h.make_node("Shape", ["zeros"], ["s"]),
+         h.make_node("Expand", ["x", "s"], ["wide"]), h.make_node("Reshape", ["wide", "same"], ["y"]), h.make_node("ArgMax", ["wide"], ["at"], axis=1, keepdims=0), h.make_node("Unsqueeze", ["at", "last"], ["z"])]
+feeds = {"i": rng.integers(1, 3, (2, 5)), "x": f32(1, 4)}
+ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+save("rank_expand", steps, ins, [("y", T.FLOAT, None), ("z", T.INT64, None)], [nh.from_array(np.array([v]), k) for k, v in [("zero", 0), ("four", 4), ("last", -1)]] + [nh.from_array(np.array([0, -1, 2]), "same")], feeds=feeds)
+# A pool with indices of images of a known size, as PyTorch writes it.
+save("pool_places_known", [h.make_node("MaxPool", ["x"], ["y", "at"], kernel_shape=[2, 2], strides=[2, 2])], [("x", T.FLOAT, [1, 2, 5, 6])], [("y", T.FLOAT, None), ("at", T.INT64, None)], feeds={"x": f32(1, 2, 5, 6)})
