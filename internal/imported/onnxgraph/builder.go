@@ -47,7 +47,11 @@ func (b *builder) own(v *value) *value {
 		refuse("a value of a graph within this one is used outside of it")
 	}
 	if v.seq {
-		refuse("a sequence of the graph around is used")
+		inner := &value{seq: true, list: v.list}
+		for _, item := range v.items {
+			inner.items = append(inner.items, b.own(item))
+		}
+		return b.add(inner)
 	}
 	outer := b.parent.plain(b.parent.own(v))
 	if outer.t != nil {
@@ -62,7 +66,7 @@ func (b *builder) capture(v, outer *value) *value {
 		return w
 	}
 	w := b.placeholder("captured", outer.dtype, outer.known)
-	w.four = outer.four
+	w.four, w.list = outer.four, outer.list
 	b.taken[v] = w
 	b.args, b.nodes = append(b.args, outer), append(b.nodes, w.out.Node)
 	return w

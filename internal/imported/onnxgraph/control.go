@@ -11,7 +11,7 @@ import (
 
 // controlOperators run graphs.
 func controlOperators() operators {
-	return operators{"If": as(branch), "Loop": as(loop).but("sequences that a loop carries"), "Scan": as(scan).but("before version 9")}
+	return operators{"If": as(branch), "Loop": as(loop), "Scan": as(scan).but("before version 9")}
 }
 
 // graphOf returns an attribute that is a graph.
@@ -86,10 +86,7 @@ func branch(x *site) []*value {
 	}
 	var types []tensor.DType
 	for i := range a {
-		if a[i].seq || b[i].seq {
-			refuse("a branch that makes a sequence")
-		}
-		a[i], b[i] = then.plain(then.own(a[i])), other.plain(other.own(b[i]))
+		a[i], b[i] = then.plain(then.opened(then.own(a[i]))), other.plain(other.opened(other.own(b[i])))
 		if a[i].declared() != b[i].declared() {
 			refuse("branches whose results %d are %v and %v", i, a[i].declared(), b[i].declared())
 		}
@@ -102,7 +99,7 @@ func branch(x *site) []*value {
 	test := x.op(ops.Reshape, nil, cond, x.ints())
 	out := x.ops(ops.StatelessIf, attrs, append([]*value{test}, shared...)...)
 	for i := range out {
-		out[i].known, out[i].four = x.t.either(out[i].out.String(), a[i], b[i]), a[i].four
+		out[i].known, out[i].four, out[i].list = x.t.either(out[i].out.String(), a[i], b[i]), a[i].four, a[i].list.or(b[i].list)
 	}
 	return out
 }
@@ -135,9 +132,10 @@ func loop(x *site) []*value {
 	}
 	known := []probes{first[0].known, first[0].known}
 	for i := range carried {
-		v := x.plain(x.at(i + 2))
+		v := x.plain(x.opened(x.any(i + 2)))
 		first, known = append(first, v), append(known, x.carriedAs(v, g.Inputs[i+2]))
 	}
+	first = x.lasting(g, first, known)
 	lists := len(g.Outputs) - 1 - carried
 	for _, d := range x.stackTypes(g, 1+carried, func(x *site) []*value { return x.arguments(first, known) }) {
 		first, known = append(first, x.list(d)), append(known, probes{})
@@ -148,7 +146,10 @@ func loop(x *site) []*value {
 	}
 	out := x.loop(first, known, cond, func(x *site, now []*value) []*value {
 		r := x.results(g, now[:2+carried])
-		next := append([]*value{x.op(ops.AddV2, nil, now[0], constant(tensor.Scalar(int64(1)))), x.op(ops.Reshape, nil, r[0], x.ints())}, r[1:1+carried]...)
+		next := []*value{x.op(ops.AddV2, nil, now[0], constant(tensor.Scalar(int64(1)))), x.op(ops.Reshape, nil, r[0], x.ints())}
+		for _, v := range r[1 : 1+carried] {
+			next = append(next, x.opened(x.own(v)))
+		}
 		for i := range lists {
 			made[i] = r[1+carried+i]
 			next = append(next, x.append(now[2+carried+i], made[i]))

@@ -3,7 +3,7 @@ package onnxgraph
 // families are the operators of the default domain.
 func families() []operators {
 	return []operators{mathOperators, activationOperators, convolutionOperators, poolOperators, normOperators, productOperators, shapeOperators, indexOperators, scatterOperators, distinctOperators,
-		reduceOperators, controlOperators(), recurrentOperators, resizeOperators, quantizedOperators, signalOperators, lossOperators, placingOperators, optionalOperators, boxOperators, samplingOperators, sequenceOperators, textOperators, transformerOperators, randomOperators}
+		reduceOperators, controlOperators(), recurrentOperators, resizeOperators, quantizedOperators, signalOperators, lossOperators, placingOperators, optionalOperators, boxOperators, samplingOperators, sequenceOperators(), textOperators, transformerOperators, randomOperators}
 }
 
 // mlFamilies are those of the domain of classic models.

@@ -24,7 +24,7 @@ func (x *site) arguments(of []*value, known []probes) []*value {
 	var args []*value
 	for i, v := range of {
 		a := x.placeholder("argument", v.dtype, known[i])
-		a.four = v.four
+		a.four, a.list = v.four, v.list
 		args = append(args, a)
 	}
 	return args
@@ -102,7 +102,7 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 	attrs := graph.Attrs{"cond": graph.Func{Name: test.function("cond", testArgs, []*value{more})}, "body": graph.Func{Name: step.function("body", stepArgs, next)}}
 	out := x.ops(ops.StatelessWhile, attrs, append(append([]*value{}, first...), shared...)...)
 	for i := range first {
-		out[i].known, out[i].four = known[i], first[i].four
+		out[i].known, out[i].four, out[i].list = known[i], first[i].four, first[i].list
 		for k := range out[i].known {
 			out[i].known[k].T = nil
 		}

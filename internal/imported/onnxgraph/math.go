@@ -90,7 +90,7 @@ func folded(d *ops.Def) operator {
 	})
 }
 
-func identity(x *site) *value { return x.at(0) }
+func identity(x *site) *value { return x.any(0) }
 
 func meanOf(x *site) *value {
 	y := x.at(0)

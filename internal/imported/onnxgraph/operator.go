@@ -103,8 +103,17 @@ type site struct {
 // has reports whether input i is there.
 func (x *site) has(i int) bool { return i < len(x.in) && x.in[i] != nil }
 
-// at returns input i, in whatever form.
+// at returns input i, a tensor in whatever form.
 func (x *site) at(i int) *value {
+	v := x.any(i)
+	if v.list != nil && !v.seq {
+		refuse("a sequence where a tensor is expected")
+	}
+	return v
+}
+
+// any returns input i, which may be a sequence.
+func (x *site) any(i int) *value {
 	if !x.has(i) {
 		refuse("expected an input %d", i)
 	}

@@ -9,7 +9,7 @@ var optionalOperators = operators{
 
 func optionalOf(x *site) *value {
 	x.attr("type")
-	return x.at(0)
+	return x.any(0)
 }
 
 func hasElement(x *site) *value { return constant(tensor.Scalar(x.has(0))) }

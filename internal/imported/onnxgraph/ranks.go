@@ -22,6 +22,10 @@ var ranked = map[*ops.Def]func(in []*value) int{
 	ops.MatMul:      func([]*value) int { return 2 },
 	ops.BiasAdd:     firstRank,
 	ops.SplitV:      firstRank,
+	ops.OneHot:      func(in []*value) int { return oneMore(in[0].rank()) },
+	ops.ArgMax:      oneLess,
+	ops.ArgMin:      oneLess,
+	ops.TopKV2:      firstRank,
 	ops.Split:       func(in []*value) int { return in[1].rank() },
 }
 
@@ -41,14 +45,26 @@ func reducedRank(in []*value, keep bool) int {
 	return max(rank-axes, 0)
 }
 
-// einsumRank is the number of indices of the result; an ellipsis stands for any number.
-func einsumRank(attrs graph.Attrs) int {
+// einsumRank is the number of indices of the result; an ellipsis stands for those that operands have more than letters.
+func einsumRank(attrs graph.Attrs, in []*value) int {
 	equation, _ := attrs["equation"].([]byte)
-	_, result, ok := bytes.Cut(equation, []byte("->"))
-	if !ok || bytes.ContainsRune(result, '.') {
+	operands, result, ok := bytes.Cut(bytes.ReplaceAll(equation, []byte(" "), nil), []byte("->"))
+	if !ok {
 		return -1
 	}
-	return len(result)
+	dots := []byte("...")
+	rest := len(bytes.ReplaceAll(result, dots, nil))
+	if !bytes.Contains(result, dots) {
+		return rest
+	}
+	more := 0
+	for i, o := range bytes.Split(operands, []byte(",")) {
+		if i >= len(in) || in[i].rank() < 0 {
+			return -1
+		}
+		more = max(more, in[i].rank()-len(bytes.ReplaceAll(o, dots, nil)))
+	}
+	return rest + more
 }
 
 func shapeLength(in []*value) int { return in[0].length() }
@@ -60,6 +76,14 @@ func oneMore(rank int) int {
 		return rank
 	}
 	return rank + 1
+}
+
+// oneLess is the rank without one axis.
+func oneLess(in []*value) int {
+	if rank := in[0].rank(); rank > 0 {
+		return rank - 1
+	}
+	return -1
 }
 
 // widest is the rank of values that are broadcast to one shape.
@@ -98,7 +122,11 @@ func (b *builder) noteRank(d *ops.Def, attrs graph.Attrs, in []*value, y *value)
 	case f != nil:
 		rank = f(in)
 	case d == ops.Einsum:
-		rank = einsumRank(attrs)
+		rank = einsumRank(attrs, in)
+	case d == ops.Squeeze:
+		if axes, _ := attrs["squeeze_dims"].([]int64); len(axes) > 0 && in[0].rank() >= len(axes) {
+			rank = in[0].rank() - len(axes)
+		}
 	case reductions[d]:
 		keep, _ := attrs["keep_dims"].(bool)
 		rank = reducedRank(in, keep)

@@ -49,6 +49,10 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 		}
 		return
 	}
+	if v.list != nil {
+		t.gap("output", "a sequence whose length is not known", out.Name)
+		return
+	}
 	if keys := v.keys; keys != nil {
 		scores := *v
 		scores.keys = nil

@@ -224,7 +224,7 @@ func (s *scope) resolved(n *onnx.Node) *onnx.Node {
 // note adds what the model says of a value to what is known of it.
 func (s *scope) note(name string, v *value) {
 	said, ok := s.known[name]
-	if !ok || v.seq || said.Unranked || said.Kind != "" || v.rank() >= 0 {
+	if !ok || v.seq || v.list != nil || said.Unranked || said.Kind != "" || v.rank() >= 0 {
 		return
 	}
 	for k, a := range s.t.assumed(said) {

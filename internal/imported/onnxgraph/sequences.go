@@ -8,25 +8,30 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sequenceOperators work on sequences whose lengths are known; they are gone once a model is translated.
-var sequenceOperators = operators{
-	"SequenceConstruct": one(sequenceConstruct), "SequenceEmpty": one(sequenceEmpty), "SequenceAt": one(sequenceAt).but("places that are not constant"),
-	"SequenceLength": one(sequenceLength), "SequenceInsert": one(sequenceInsert).but("places that are not constant"), "SequenceErase": one(sequenceErase).but("places that are not constant"),
-	"ConcatFromSequence": one(concatFromSequence), "SplitToSequence": one(splitToSequence).but("parts whose number is not known"),
+// sequenceOperators work on sequences. Those whose lengths are known are gone once a model is translated; the others are lists of tensors.
+func sequenceOperators() operators {
+	return operators{
+		"SequenceConstruct": one(sequenceConstruct), "SequenceEmpty": one(sequenceEmpty), "SequenceAt": one(sequenceAt), "SequenceLength": one(sequenceLength),
+		"SequenceInsert": one(sequenceInsert), "SequenceErase": one(sequenceErase), "ConcatFromSequence": one(concatFromSequence), "SplitToSequence": one(splitToSequence), "SequenceMap": as(sequenceMap),
+	}
 }
 
-// sequence returns the values of an input that is a sequence.
-func (x *site) sequence(i int) []*value {
-	if !x.has(i) || !x.in[i].seq {
-		refuse("input %d: expected a sequence of known length", i)
+// sequence returns an input that is a sequence.
+func (x *site) sequence(i int) *value {
+	v := x.any(i)
+	if !v.seq && v.list == nil {
+		refuse("input %d: expected a sequence", i)
 	}
-	return x.in[i].items
+	return v
 }
+
+// fixedPlace reports whether input i, a place in a sequence, is absent or constant.
+func (x *site) fixedPlace(i int) bool { return !x.has(i) || x.at(i).fixed() != nil }
 
 // sequenceOf is a sequence of tensors. Its items count as nodes, since each node may copy those of another one.
 func (x *site) sequenceOf(items []*value) *value {
 	for _, v := range items {
-		if v.seq || v.keys != nil {
+		if v.seq || v.list != nil || v.keys != nil {
 			refuse("a sequence of sequences or maps: expected one of tensors")
 		}
 	}
@@ -43,8 +48,9 @@ func sequenceConstruct(x *site) *value {
 }
 
 func sequenceEmpty(x *site) *value {
-	x.attr("dtype")
-	return x.sequenceOf(nil)
+	v := x.sequenceOf(nil)
+	v.list = &element{dtype: x.dtype("dtype", tensor.Float32), never: true}
+	return v
 }
 
 // place returns a constant place in a sequence of n values, def where the input is absent.
@@ -63,39 +69,56 @@ func (x *site) place(i, n, def int) int {
 }
 
 func sequenceAt(x *site) *value {
-	items := x.sequence(0)
-	at := x.place(1, len(items), 0)
-	if at >= len(items) {
-		refuse("place %d in a sequence of %d", at, len(items))
+	u := x.sequence(0)
+	if !u.seq || !x.fixedPlace(1) {
+		return x.elementAt(x.opened(u), x.at(1))
 	}
-	return items[at]
+	at := x.place(1, len(u.items), 0)
+	if at >= len(u.items) {
+		refuse("place %d in a sequence of %d", at, len(u.items))
+	}
+	return u.items[at]
 }
 
-func sequenceLength(x *site) *value { return constant(tensor.Scalar(int64(len(x.sequence(0))))) }
+func sequenceLength(x *site) *value {
+	u := x.sequence(0)
+	if !u.seq {
+		return x.cast(x.op(ops.TensorListLength, nil, u), tensor.Int64)
+	}
+	return constant(tensor.Scalar(int64(len(u.items))))
+}
 
 func sequenceInsert(x *site) *value {
-	items := x.sequence(0)
-	return x.sequenceOf(slices.Insert(slices.Clone(items), x.place(2, len(items), len(items)), x.at(1)))
+	u := x.sequence(0)
+	if !u.seq || !x.fixedPlace(2) {
+		return x.inserted(x.opened(u), x.at(1), optional(x, 2))
+	}
+	return x.sequenceOf(slices.Insert(slices.Clone(u.items), x.place(2, len(u.items), len(u.items)), x.at(1)))
 }
 
 func sequenceErase(x *site) *value {
-	items := x.sequence(0)
-	at := x.place(1, len(items), len(items)-1)
-	if at < 0 || at >= len(items) {
-		refuse("place %d in a sequence of %d", at, len(items))
+	u := x.sequence(0)
+	if !u.seq || !x.fixedPlace(1) {
+		return x.erased(x.opened(u), optional(x, 1))
 	}
-	return x.sequenceOf(slices.Delete(slices.Clone(items), at, at+1))
+	at := x.place(1, len(u.items), len(u.items)-1)
+	if at < 0 || at >= len(u.items) {
+		refuse("place %d in a sequence of %d", at, len(u.items))
+	}
+	return x.sequenceOf(slices.Delete(slices.Clone(u.items), at, at+1))
 }
 
 func concatFromSequence(x *site) *value {
-	items, axis := x.sequence(0), x.int("axis", 0)
-	if len(items) == 0 {
+	u, axis, stack := x.sequence(0), x.int("axis", 0), x.flag("new_axis", false)
+	switch {
+	case !u.seq:
+		return x.joined(u, axis, stack)
+	case len(u.items) == 0:
 		refuse("an empty sequence")
+	case stack:
+		return x.op(ops.Pack, graph.Attrs{"axis": int64(axis)}, slices.Clone(u.items)...)
 	}
-	if x.flag("new_axis", false) {
-		return x.op(ops.Pack, graph.Attrs{"axis": int64(axis)}, slices.Clone(items)...)
-	}
-	return x.concat(axis, items...)
+	return x.concat(axis, u.items...)
 }
 
 // splitToSequence cuts into parts of given sizes, of one size, or of one element, whose axis then goes.
@@ -103,8 +126,8 @@ func splitToSequence(x *site) *value {
 	u, keep := x.at(0), x.flag("keepdims", true)
 	axis := axisOf(x.int("axis", 0), x.rank(0))
 	dims := u.dims()
-	if dims[axis] < 0 {
-		refuse("the size of axis %d is not known", axis)
+	if dims[axis] < 0 || !x.fixedPlace(1) {
+		return x.splitOpen(u, optional(x, 1), axis, keep)
 	}
 	sizes, n := x.knownInts(1), dims[axis]
 	if each := 1; sizes == nil || x.at(1).rank() == 0 {

@@ -155,7 +155,21 @@ func squeeze(x *site) *value {
 		}
 		attrs["squeeze_dims"] = list
 	}
-	return x.op(ops.Squeeze, attrs, x.at(0))
+	y := x.op(ops.Squeeze, attrs, x.at(0))
+	if axes == nil && y.t == nil && openAxes(x.at(0)) > 1 { // any of them may be 1: the rank is not known
+		y.known = probes{}
+	}
+	return y
+}
+
+// openAxes is how many sizes of a value are open.
+func openAxes(v *value) (n int) {
+	for _, d := range v.dims() {
+		if d < 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func unsqueeze(x *site) *value {
@@ -254,7 +268,11 @@ func split(x *site) []*value {
 func expand(x *site) *value {
 	u, target := x.at(0), x.at(1)
 	have := x.cast(x.shape(u), target.dtype)
-	return x.op(ops.BroadcastTo, nil, u, x.op(ops.BroadcastArgs, nil, have, target))
+	y := x.op(ops.BroadcastTo, nil, u, x.op(ops.BroadcastArgs, nil, have, target))
+	if rank, n := u.rank(), target.length(); rank >= 0 && n >= 0 {
+		return x.sized(y, slices.Repeat([]int{-1}, max(rank, n)))
+	}
+	return y
 }
 
 func tile(x *site) *value { return x.op(ops.Tile, nil, x.at(0), x.at(1)) }

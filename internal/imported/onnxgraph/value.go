@@ -20,6 +20,7 @@ type value struct {
 
 	items []*value // of a sequence, whose length is known
 	seq   bool
+	list  *element       // what a list of tensors has, which is a sequence whose length is not known; nil: the value is none
 	coded *coded         // nil: it is no result of DequantizeLinear, as far as is known
 	four  tensor.DType   // Int4 or Uint4, where the model says that and the elements are of 8 bits; else Invalid
 	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none

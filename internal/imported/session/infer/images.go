@@ -12,7 +12,7 @@ import (
 // imageRules are of ops on images [N,H,W,C].
 var imageRules = map[*ops.Def]rule{
 	ops.Conv2D: windows(4, images((*window.Attrs).Conv2D)), ops.IntegerConv2D: windows(4, images((*window.Attrs).Conv2D)), ops.DepthwiseConv2dNative: windows(4, images((*window.Attrs).Depthwise)),
-	ops.MaxPool: windows(4, images(pool2D)), ops.AvgPool: windows(4, images(pool2D)),
+	ops.MaxPool: windows(4, images(pool2D)), ops.MaxPoolWithArgmax: twice(windows(4, images(pool2D))), ops.AvgPool: windows(4, images(pool2D)),
 	ops.Conv3D: windows(5, volumes((*window.Attrs).Conv3D)), ops.MaxPool3D: windows(5, volumes(pool3D)), ops.AvgPool3D: windows(5, volumes(pool3D)),
 	ops.Conv2DBackpropInput: enlarged(4, images((*window.Attrs).Conv2D)), ops.Conv3DBackpropInputV2: enlarged(5, volumes((*window.Attrs).Conv3D)),
 	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm,
@@ -40,6 +40,14 @@ func volumes(over func(a *window.Attrs, x, filter []int) (kernels.Volume, error)
 
 func pool2D(a *window.Attrs, x, _ []int) (kernels.Window, error) { return a.Pool(x) }
 func pool3D(a *window.Attrs, x, _ []int) (kernels.Volume, error) { return a.Pool3D(x) }
+
+// twice is the rule of an op whose two results have one shape.
+func twice(r rule) rule {
+	return func(s *site) ([]Value, error) {
+		all, err := r(s)
+		return append(all, all...), err
+	}
+}
 
 // windows is the rule of an op that moves windows over images of that rank, and may have a filter.
 func windows(rank int, over resultOf) rule {

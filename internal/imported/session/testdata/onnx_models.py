@@ -508,3 +508,61 @@ for t in [np.float32, np.float64, np.int64, np.int32]:
     open_model(f"scatter_slices_{t.__name__}", "ScatterND", {"x": data, "i": np.array([[1], [-1], [1]]), "u": (f32(3, 3) * 5).astype(t)}, opset=18, reduction="mul")
     open_model(f"scatter_places_{t.__name__}", "ScatterND", {"x": data, "i": np.array([[1, 2], [-1, 0], [1, -1]]), "u": (f32(3) * 5).astype(t)}, opset=18, reduction="mul")
 open_model("scatter_nothing", "ScatterElements", {"x": f32(3, 2), "i": np.zeros((0, 2), np.int64), "u": f32(0, 2)}, opset=18, axis=0, reduction="mul")
+
+
+# Sequences whose lengths only a request says.
+def lists(name, nodes, outs, feeds, opset=17):
+    ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+    inits = [nh.from_array(np.array(v), k) for k, v in [("zero", 0), ("one", 1), ("last", -1), ("yes", True), ("shape", [-1])]]
+    g = h.make_graph(nodes, name, [h.make_tensor_value_info(*i) for i in ins], [onnx.ValueInfoProto(name=o) for o in outs], inits)
+    save_graph(name, g, feeds, opset=opset)
+
+
+def info(name, kind=T.FLOAT, seq=False):
+    t = h.make_tensor_type_proto(kind, None)
+    return h.make_value_info(name, h.make_sequence_type_proto(t) if seq else t)
+
+
+def body(nodes, outs, seq=True):
+    return h.make_graph(nodes, "body", [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("c", T.BOOL, []), info("l", seq=seq)], [h.make_tensor_value_info("c2", T.BOOL, []), *outs])
+
+
+keep = h.make_node("Identity", ["c"], ["c2"])
+rows = [h.make_node("Gather", ["x", "i"], ["row"], axis=0), h.make_node("Mul", ["row", "row"], ["item"])]
+grow = body([keep, *rows, h.make_node("SequenceInsert", ["l", "item"], ["l2"])], [info("l2", seq=True)])
+front = body([keep, *rows, h.make_node("SequenceInsert", ["l", "item", "zero"], ["l2"])], [info("l2", seq=True)])
+count = [h.make_node("Shape", ["x"], ["sizes"]), h.make_node("Gather", ["sizes", "zero"], ["n"])]
+empty = h.make_node("SequenceEmpty", [], ["e"])
+x = {"x": f32(4, 3)}
+lists("list_stack", [*count, empty, h.make_node("Loop", ["n", "yes", "e"], ["s"], body=grow), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=-1, new_axis=1)], ["y"], x)
+lists("list_concat", [*count, empty, h.make_node("Loop", ["n", "yes", "e"], ["s"], body=grow), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=0), h.make_node("SequenceLength", ["s"], ["k"])], ["y", "k"], x)
+lists("list_front", [*count, empty, h.make_node("Loop", ["n", "yes", "e"], ["s"], body=front), h.make_node("SequenceErase", ["s", "one"], ["r"]), h.make_node("SequenceErase", ["r"], ["q"]), h.make_node("ConcatFromSequence", ["q"], ["y"], axis=0),
+      h.make_node("SequenceAt", ["s", "last"], ["z"]), h.make_node("SequenceInsert", ["s", "z", "last"], ["p"]), h.make_node("ConcatFromSequence", ["p"], ["w"], axis=0)], ["y", "z", "w"], x)
+# A body that reads what it has put in, of other sizes than what was there before.
+fresh = body([keep, h.make_node("SequenceAt", ["l", "last"], ["had"]), h.make_node("Concat", ["had", "had"], ["item"], axis=1), h.make_node("SequenceInsert", ["l", "item"], ["l2"])], [info("l2", seq=True)])
+lists("list_grows", [h.make_node("SequenceConstruct", ["x"], ["e"]), h.make_node("Loop", ["k", "yes", "e"], ["s"], body=fresh), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=1), h.make_node("SequenceAt", ["s", "at"], ["z"])], ["y", "z"], {**x, "k": np.array(3), "at": np.array(-2)})
+short = h.make_graph([h.make_node("SequenceConstruct", ["x"], ["a"])], "short", [], [info("a", seq=True)])
+long = h.make_graph([h.make_node("Neg", ["x"], ["m"]), h.make_node("SequenceConstruct", ["x", "m"], ["b"])], "long", [], [info("b", seq=True)])
+for c in [True, False]:
+    lists(f"list_branch_{c}", [h.make_node("If", ["c"], ["s"], then_branch=short, else_branch=long), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=1)], ["y"], {"c": np.array(c), **x})
+add = h.make_graph([h.make_node("Add", ["u", "v"], ["w"]), h.make_node("Shape", ["u"], ["t"])], "add", [info("u"), info("v")], [info("w"), info("t", T.INT64)])
+lists("list_map", [*count, empty, h.make_node("Loop", ["n", "yes", "e"], ["s"], body=grow), h.make_node("SequenceMap", ["s", "x0"], ["m", "t"], body=add), h.make_node("ConcatFromSequence", ["m"], ["y"], axis=0), h.make_node("ConcatFromSequence", ["t"], ["z"], axis=0)], ["y", "z"], {**x, "x0": f32(3)})
+lists("list_map_known", [h.make_node("SequenceConstruct", ["x", "x0"], ["s"]), h.make_node("SequenceMap", ["s", "s"], ["m", "t"], body=add), h.make_node("ConcatFromSequence", ["m"], ["y"], axis=0)], ["y"], {**x, "x0": f32(2, 3)})
+for axis in [0, 1]:
+    lists(f"list_split_{axis}", [h.make_node("SplitToSequence", ["x", "k"], ["s"], axis=axis), h.make_node("SequenceAt", ["s", "last"], ["z"]), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=axis)], ["y", "z"], {"x": f32(5, 5), "k": np.array(2)})
+    lists(f"list_split_sizes_{axis}", [h.make_node("SplitToSequence", ["x", "k"], ["s"], axis=axis), h.make_node("SequenceAt", ["s", "last"], ["z"])], ["z"], {"x": f32(5, 5), "k": np.array([1, 4])})
+    for keep_ in [0, 1]:
+        lists(f"list_split_ones_{axis}_{keep_}", [h.make_node("SplitToSequence", ["x"], ["s"], axis=axis, keepdims=keep_), h.make_node("SequenceAt", ["s", "last"], ["z"]), h.make_node("SequenceLength", ["s"], ["k"])], ["z", "k"], {"x": f32(5, 4)})
+
+# Ranks that follow where only a request says the sizes.
+steps = [h.make_node("OneHot", ["i", "d", "ends"], ["hot"]), h.make_node("Cast", ["hot"], ["hot2"], to=T.FLOAT), h.make_node("Einsum", ["x", "hot2"], ["g"], equation="...nd,...ng->...gd"), h.make_node("MatMul", ["g", "w"], ["y"])]
+feeds = {"i": rng.integers(0, 3, (2, 5)), "x": f32(2, 5, 4), "d": np.array([3])}
+ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+save("rank_one_hot", steps, ins, [("y", T.FLOAT, None)], [nh.from_array(np.array([0, 1]), "ends"), nh.from_array(f32(4, 2), "w")], feeds=feeds)
+steps = [h.make_node("ReduceMax", ["i"], ["most"], keepdims=0), h.make_node("Unsqueeze", ["most", "zero"], ["n"]), h.make_node("Concat", ["n", "four"], ["sizes"], axis=0), h.make_node("ConstantOfShape", ["sizes"], ["zeros"]), h.make_node("Shape", ["zeros"], ["s"]),
+         h.make_node("Expand", ["x", "s"], ["wide"]), h.make_node("Reshape", ["wide", "same"], ["y"]), h.make_node("ArgMax", ["wide"], ["at"], axis=1, keepdims=0), h.make_node("Unsqueeze", ["at", "last"], ["z"])]
+feeds = {"i": rng.integers(1, 3, (2, 5)), "x": f32(1, 4)}
+ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim)]) for k, v in feeds.items()]
+save("rank_expand", steps, ins, [("y", T.FLOAT, None), ("z", T.INT64, None)], [nh.from_array(np.array([v]), k) for k, v in [("zero", 0), ("four", 4), ("last", -1)]] + [nh.from_array(np.array([0, -1, 2]), "same")], feeds=feeds)
+# A pool with indices of images of a known size, as PyTorch writes it.
+save("pool_places_known", [h.make_node("MaxPool", ["x"], ["y", "at"], kernel_shape=[2, 2], strides=[2, 2])], [("x", T.FLOAT, [1, 2, 5, 6])], [("y", T.FLOAT, None), ("at", T.INT64, None)], feeds={"x": f32(1, 2, 5, 6)})
