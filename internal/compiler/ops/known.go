@@ -37,6 +37,8 @@ StatefulPartitionedCall(args: [Tin]) -> output: [Tout]
 Switch(data: T, pred: bool) -> output_false: T, output_true: T
 _SwitchN(data: T, output_index: int32) -> outputs: num_outs*T
 Unbatch(batched_tensor: T, batch_index: int64, id: int64) -> unbatched_tensor: T
+XlaCallModule(args: [Tin]) -> output: [Tout]
+XlaSharding(input: T) -> output: T
 _HostRecv() -> tensor: tensor_type
 _HostSend(tensor: T)
 _ListToArray(input: [Tin]) -> output: N*T

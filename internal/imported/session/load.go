@@ -20,6 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session/functionalize"
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
+	"github.com/goestimator/goestimator/internal/imported/stablehlograph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/device"
@@ -64,7 +65,11 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	if o.Limit <= 0 {
 		o.Limit = eager.DefaultLimit
 	}
-	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg))
+	gd, err := stablehlograph.Lower(ctx, mg.Proto.GetGraphDef())
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	flat, err := inline.Flatten(gd, roots(mg))
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/internal/imported/eager"
+	"github.com/goestimator/goestimator/internal/imported/stablehlograph"
 	"github.com/goestimator/goestimator/tensor"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -137,6 +138,12 @@ type checker struct {
 // node looks at one node, which has a form for programs or not.
 func (c *checker) node(n *graph.Node, name string, compiled bool) {
 	err := error(nil)
+	if missing := stablehlograph.Gaps(n); missing != nil {
+		for _, g := range missing {
+			c.missing[[2]string{g.Op, g.Why}] = append(c.missing[[2]string{g.Op, g.Why}], slices.Repeat([]string{name}, g.N)...)
+		}
+		return
+	}
 	switch {
 	case !serves(n.Op) && compiled: // all of the engine's ops have kernels
 		return

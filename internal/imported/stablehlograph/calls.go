@@ -1,0 +1,87 @@
+package stablehlograph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// unaryCalls are the targets of custom calls, and the names of composites, that are one op of TensorFlow.
+var unaryCalls = map[string]*ops.Def{"mhlo.erf": ops.Erf, "mhlo.erf_inv": ops.Erfinv, "chlo.erf": ops.Erf, "chlo.erf_inv": ops.Erfinv, "chlo.erfc": ops.Erfc, "chlo.lgamma": ops.Lgamma,
+	"chlo.digamma": ops.Digamma, "mhlo.tan": ops.Tan, "chlo.tan": ops.Tan, "chlo.sinh": ops.Sinh, "chlo.cosh": ops.Cosh, "mhlo.sinh": ops.Sinh, "mhlo.cosh": ops.Cosh, "chlo.asin": ops.Asin,
+	"chlo.acos": ops.Acos, "chlo.atan": ops.Atan, "chlo.asinh": ops.Asinh, "chlo.acosh": ops.Acosh, "chlo.atanh": ops.Atanh, "mhlo.asin": ops.Asin, "mhlo.acos": ops.Acos,
+	"mhlo.atan": ops.Atan, "mhlo.asinh": ops.Asinh, "mhlo.acosh": ops.Acosh, "mhlo.atanh": ops.Atanh, "chlo.bessel_i1e": ops.BesselI1e}
+
+// placements are the targets that say where something is computed, which is here.
+var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "ShapeAssertion", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding"}
+
+// customCall is a call of something outside of StableHLO.
+func customCall(x *site) []*value {
+	target, _ := x.op.Attrs["call_target_name"].(string)
+	if d := unaryCalls[target]; d != nil {
+		return []*value{x.each(d, nil, x.at(0))}
+	}
+	switch {
+	case slices.Contains(placements, target) && len(x.in) == len(x.op.Results):
+		return x.in
+	case target == "shape_assertion":
+		x.assert()
+		return nil
+	case target == "mhlo.topk":
+		attrs, _ := x.op.Attrs["mhlo.attributes"].(map[string]any)
+		k, ok := attrs["k"].(int64)
+		if largest, said := attrs["largest"].(bool); !ok || said && !largest {
+			refuse("attributes %v", attrs)
+		}
+		return x.topK(x.at(0), int(k))
+	case target == "stablehlo.dynamic_top_k":
+		k, ok := x.at(1).numbers()
+		if !ok || len(k) != 1 {
+			refuse("a number of elements that is not constant")
+		}
+		return x.topK(x.at(0), k[0])
+	case target == "ApproxTopK":
+		refuse("an approximation that differs from machine to machine")
+	}
+	refuse("the target is not known")
+	return nil
+}
+
+// assert refuses requests for which the module says so.
+func (x *site) assert() {
+	cond := x.at(0)
+	if k, ok := cond.numbers(); ok && len(k) == 1 && k[0] != 0 {
+		return
+	}
+	message, _ := x.op.Attrs["error_message"].(string)
+	if x.parent != nil {
+		refuse("an assertion in a loop or branch")
+	}
+	text, err := tensor.FromStrings([][]byte{[]byte(message)})
+	if err != nil {
+		refuse("%v", err)
+	}
+	n := x.g.Node("Assert", x.g.Graph.UniqueName("shape_assertion"), nil, graph.Attrs{"T": []tensor.DType{tensor.String}, "summarize": int64(3)},
+		x.operand(x.own(cond)), x.operand(constant(text)))
+	x.effects = append(x.effects, n)
+}
+
+// composite is an operation that a function of the module explains. Those that have an op are that.
+func composite(x *site) []*value {
+	name, _ := x.op.Attrs["name"].(string)
+	attrs, _ := x.op.Attrs["composite_attributes"].(map[string]any)
+	if d := unaryCalls[name]; d != nil && len(x.in) == 1 {
+		return []*value{x.each(d, nil, x.at(0))}
+	}
+	if k, ok := attrs["k"].(int64); ok && name == "chlo.top_k" {
+		return x.topK(x.at(0), int(k))
+	}
+	decomposition, _ := x.op.Attrs["decomposition"].(string)
+	if decomposition == "" {
+		refuse("composite %s has no decomposition", strings.TrimSpace(name))
+	}
+	return x.called(decomposition, x.in)
+}

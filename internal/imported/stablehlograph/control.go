@@ -1,0 +1,212 @@
+package stablehlograph
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// inside returns the operation's site in a graph of its own, that of a function.
+func (x *site) inside() *site {
+	b := x.t.builder(x.builder)
+	b.name = x.name
+	return &site{builder: b, op: x.op, scope: x.scope.inner(b)}
+}
+
+// arguments makes an argument for each value, of the same type.
+func (b *builder) arguments(of []*value) []*value {
+	args := make([]*value, len(of))
+	for i, v := range of {
+		args[i] = b.placeholder(v.dtype, v.dims)
+	}
+	return args
+}
+
+// share makes all graphs take what one of them captured, in one order, and returns that.
+func share(all ...*site) []*value {
+	var shared []*value
+	for _, x := range all {
+		for _, v := range x.args {
+			if placeOf(shared, v) < 0 {
+				shared = append(shared, v)
+			}
+		}
+	}
+	for _, x := range all {
+		nodes := make([]*graph.Node, len(shared))
+		for i, v := range shared {
+			at := placeOf(x.args, v)
+			if at < 0 {
+				nodes[i] = x.placeholder(v.dtype, v.dims).out.Node
+				continue
+			}
+			nodes[i] = x.nodes[at]
+		}
+		x.args, x.nodes = shared, nodes
+	}
+	return shared
+}
+
+// placeOf returns where a tensor is, -1 for nowhere.
+func placeOf(all []*value, v *value) int {
+	return slices.IndexFunc(all, func(w *value) bool { return w.identity() == v.identity() })
+}
+
+// loop runs a body while a condition holds. Both get the values as they are; the body returns them as they become.
+func (x *site) loop(first []*value, cond func(x *site, now []*value) *value, body func(x *site, now []*value) []*value) []*value {
+	for i, v := range first {
+		first[i] = x.own(x.whole(v))
+	}
+	test, step := x.inside(), x.inside()
+	testArgs, stepArgs := test.arguments(first), step.arguments(first)
+	more := test.own(test.whole(cond(test, testArgs)))
+	next := body(step, stepArgs)
+	if len(next) != len(first) {
+		refuse("a body of %d results for %d values", len(next), len(first))
+	}
+	for i, v := range next {
+		if v.dtype != first[i].dtype {
+			refuse("value %d of the loop is %v and becomes %v", i, first[i].dtype, v.dtype)
+		}
+		next[i] = step.own(step.whole(v)) // may capture
+	}
+	shared := share(test, step)
+	for _, n := range step.nodes {
+		next = append(next, &value{out: n.Out(0)})
+	}
+	attrs := graph.Attrs{"cond": graph.Func{Name: test.function("cond", testArgs, []*value{more})}, "body": graph.Func{Name: step.function("body", stepArgs, next)}}
+	dims := make([][]int, len(first))
+	for i, v := range first {
+		dims[i] = v.dims
+	}
+	return x.several(ops.StatelessWhile, dims, attrs, slices.Concat(first, shared)...)[:len(first)]
+}
+
+// while has a region that says whether to go on, and one that computes the next values.
+func while(x *site) []*value {
+	tokens := x.withoutTokens()
+	out := x.loop(slices.Clone(tokens.in), func(x *site, now []*value) *value {
+		out := x.scope.results(x.region(0), tokens.all(now))
+		if len(out) != 1 || out[0].dtype != tensor.Bool {
+			refuse("a condition that is no bool")
+		}
+		return out[0]
+	}, func(x *site, now []*value) []*value {
+		return tokens.drop(x.scope.results(x.region(1), tokens.all(now)))
+	})
+	return tokens.all(out)
+}
+
+// tokens are the places of operands that are no tensors, but say in which order things happen.
+type tokens struct {
+	in []*value
+	is []bool
+}
+
+// noToken is the value of all tokens.
+var noToken = &value{}
+
+func (x *site) withoutTokens() tokens {
+	t := tokens{}
+	for _, v := range x.in {
+		t.is = append(t.is, v == noToken)
+	}
+	t.in = t.drop(x.in)
+	return t
+}
+
+// all puts tokens into their places.
+func (t tokens) all(in []*value) (out []*value) {
+	for _, is := range t.is {
+		if is {
+			out = append(out, noToken)
+			continue
+		}
+		out = append(out, in[0])
+		in = in[1:]
+	}
+	return out
+}
+
+// drop leaves them out.
+func (t tokens) drop(in []*value) (out []*value) {
+	if len(in) != len(t.is) {
+		refuse("%d values for %d", len(in), len(t.is))
+	}
+	for i, v := range in {
+		if !t.is[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// branches runs one of several regions. The operand is a bool, and the first region for true, or the number of a region: the last one for all
+// others. Where it is known, that is all there is of it.
+func branches(x *site) []*value {
+	all := len(x.op.Regions)
+	if all == 0 {
+		refuse("no regions")
+	}
+	v := x.at(0)
+	number := v
+	if v.dtype == tensor.Bool {
+		number = x.each(ops.SelectV2, nil, v, scalar(tensor.Int32, 0), scalar(tensor.Int32, 1))
+	}
+	if k, ok := number.numbers(); ok && len(k) == 1 {
+		i := k[0]
+		if i < 0 || i >= all {
+			i = all - 1
+		}
+		return x.scope.inner(x.builder).results(x.region(i), nil)
+	}
+	var sites []*site
+	var results [][]*value
+	for i := range all {
+		b := x.inside()
+		out := b.scope.results(x.region(i), nil)
+		for k, r := range out {
+			out[k] = b.own(b.whole(r))
+		}
+		sites, results = append(sites, b), append(results, out)
+	}
+	shared := share(sites...)
+	var names []graph.Func
+	for i, b := range sites {
+		names = append(names, graph.Func{Name: b.function("branch", nil, results[i])})
+	}
+	var types []tensor.DType
+	var dims [][]int
+	for i := range x.op.Results {
+		types, dims = append(types, x.result(i).DType), append(dims, x.result(i).Dims)
+	}
+	outside := x.each(ops.LogicalOr, nil, x.each(ops.Less, nil, number, scalar(tensor.Int32, 0)), x.each(ops.GreaterEqual, nil, number, scalar(tensor.Int32, float64(all))))
+	number = x.each(ops.SelectV2, nil, outside, scalar(tensor.Int32, float64(all-1)), number)
+	return x.several(ops.StatelessCase, dims, graph.Attrs{"branches": names, "Tout": types}, append([]*value{number}, shared...)...)
+}
+
+// callFunction puts the function in the place of its call.
+func callFunction(x *site) []*value {
+	name, _ := x.op.Attrs["callee"].(string)
+	return x.called(name, x.in)
+}
+
+func (x *site) called(name string, in []*value) []*value {
+	f := x.t.functions[name]
+	if f == nil {
+		refuse("function %q is missing", name)
+	}
+	if x.t.depth++; x.t.depth > maxCalls {
+		refuse("calls of functions lie in each other: expected at most %d", maxCalls)
+	}
+	defer func() { x.t.depth-- }()
+	s := &scope{t: x.t, b: x.builder, values: map[*stablehlo.Value]*value{}, each: x.scope.each}
+	return s.results(f.Body, in)
+}
+
+func passOn(x *site) []*value { return x.in }
+
+func token(x *site) []*value { return []*value{noToken} }

@@ -1,0 +1,373 @@
+package stablehlograph
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// unary is an op of one operand.
+func unary(d *ops.Def) operation {
+	return each(func(x *site) *value { return x.each(d, nil, x.at(0)) })
+}
+
+// arithmetic is an op of two operands.
+func arithmetic(d *ops.Def) func(x *site) *value {
+	return func(x *site) *value { return x.each(d, nil, x.at(0), x.at(1)) }
+}
+
+// logical is an op of two operands, with another op for bools.
+func logical(bools, others *ops.Def) func(x *site) *value {
+	return func(x *site) *value { return x.either(bools, others, x.at(0), x.at(1)) }
+}
+
+func (x *site) either(bools, others *ops.Def, a, b *value) *value {
+	if a.dtype == tensor.Bool {
+		return x.each(bools, nil, a, b)
+	}
+	return x.each(others, nil, a, b)
+}
+
+// extreme is the larger or smaller one of two operands, NaN where one is.
+func extreme(bools, others *ops.Def) func(x *site) *value {
+	return func(x *site) *value { return x.extreme(bools, others, x.at(0), x.at(1)) }
+}
+
+func (x *site) extreme(bools, others *ops.Def, a, b *value) *value {
+	y := x.either(bools, others, a, b)
+	for _, v := range []*value{a, b} {
+		if v.dtype.Float() && !x.neverNaN(v) {
+			y = x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, v), v, y)
+		}
+	}
+	return y
+}
+
+// neverNaN reports whether a value is a constant that has no NaN.
+func (x *site) neverNaN(v *value) bool {
+	t := v.small().t
+	if t == nil || t.Len() > maxFolded {
+		return false
+	}
+	for i := range t.Len() {
+		if math.IsNaN(t.Float(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func absolute(x *site) *value {
+	switch v := x.at(0); {
+	case isComplex(v.dtype):
+		return x.each(ops.ComplexAbs, graph.Attrs{"Tout": x.result(0).DType}, v)
+	case unsigned(v.dtype):
+		return v
+	default:
+		return x.each(ops.Abs, nil, v)
+	}
+}
+
+func isFinite(x *site) *value {
+	v := x.at(0)
+	if v.dtype == tensor.BFloat16 || v.dtype == tensor.Float16 {
+		v = x.cast(v, tensor.Float32)
+	}
+	return x.each(ops.IsFinite, nil, v)
+}
+
+func negative(x *site) *value {
+	v := x.at(0)
+	if isInteger(v.dtype) {
+		return x.each(ops.Sub, nil, scalar(v.dtype, 0), v)
+	}
+	return x.each(ops.Neg, nil, v)
+}
+
+// sign is NaN for NaN.
+func sign(x *site) *value {
+	v := x.at(0)
+	if unsigned(v.dtype) {
+		return x.cast(x.each(ops.NotEqual, nil, v, scalar(v.dtype, 0)), v.dtype)
+	}
+	y := x.each(ops.Sign, nil, v)
+	if v.dtype.Float() {
+		y = x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, v, v), y, v)
+	}
+	return y
+}
+
+// roundAway rounds halves away from zero.
+func roundAway(x *site) *value {
+	v := x.at(0)
+	size := x.each(ops.Abs, nil, v)
+	low := x.each(ops.Floor, nil, size)
+	half := x.each(ops.GreaterEqual, nil, x.each(ops.Sub, nil, size, low), scalar(v.dtype, 0.5))
+	up := x.each(ops.AddV2, nil, low, x.cast(half, v.dtype))
+	y := x.each(ops.Mul, nil, x.each(ops.Sign, nil, v), up)
+	whole := x.each(ops.Equal, nil, low, size) // infinite ones too
+	return x.each(ops.SelectV2, nil, whole, v, y)
+}
+
+func cubeRoot(x *site) *value {
+	v := x.at(0)
+	root := x.each(ops.Pow, nil, x.each(ops.Abs, nil, v), scalar(v.dtype, 1.0/3))
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.Neg, nil, root), root)
+}
+
+func realPart(x *site) *value {
+	if v := x.at(0); isComplex(v.dtype) {
+		return x.each(ops.Real, graph.Attrs{"Tout": x.result(0).DType}, v)
+	}
+	return x.at(0)
+}
+
+func imaginaryPart(x *site) *value {
+	if v := x.at(0); isComplex(v.dtype) {
+		return x.each(ops.Imag, graph.Attrs{"Tout": x.result(0).DType}, v)
+	}
+	return x.each(ops.Mul, nil, x.at(0), scalar(x.at(0).dtype, 0))
+}
+
+func complexOf(x *site) *value {
+	return x.each(ops.Complex, graph.Attrs{"Tout": x.result(0).DType}, x.at(0), x.at(1))
+}
+
+func not(x *site) *value {
+	if x.at(0).dtype == tensor.Bool {
+		return x.each(ops.LogicalNot, nil, x.at(0))
+	}
+	return x.each(ops.Invert, nil, x.at(0))
+}
+
+// ones counts bits that are set.
+func ones(x *site) *value {
+	return x.cast(x.each(ops.PopulationCount, nil, x.at(0)), x.at(0).dtype)
+}
+
+// leadingZeros fills the bits below the first one that is set, and counts the others.
+func leadingZeros(x *site) *value {
+	v := x.unsigned(x.at(0))
+	n := 8 * v.dtype.Size()
+	for shift := 1; shift < n; shift *= 2 {
+		v = x.each(ops.BitwiseOr, nil, v, x.each(ops.RightShift, nil, v, scalar(v.dtype, float64(shift))))
+	}
+	set := x.cast(x.each(ops.PopulationCount, nil, v), x.at(0).dtype)
+	return x.each(ops.Sub, nil, scalar(set.dtype, float64(n)), set)
+}
+
+// unsigned are integers by their bits.
+func (x *site) unsigned(v *value) *value { return x.bits(v, integers[v.dtype.Size()][1]) }
+
+// bits are elements by their bits, of a type of the same size.
+func (x *site) bits(v *value, to tensor.DType) *value {
+	if v.dtype == to {
+		return v
+	}
+	return x.each(ops.Bitcast, graph.Attrs{"type": to}, v)
+}
+
+// divide cuts off what is behind the point of integers. A quotient by 0 is -1, all bits, as XLA has it.
+func divide(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	if !isInteger(a.dtype) {
+		return x.each(ops.RealDiv, nil, a, b)
+	}
+	safe, zero := x.divisor(b)
+	y := x.each(ops.TruncateDiv, nil, a, safe)
+	if zero == nil {
+		return y
+	}
+	minus := x.each(ops.Invert, nil, scalar(a.dtype, 0))
+	return x.each(ops.SelectV2, nil, zero, minus, y)
+}
+
+// remainder has the sign of the dividend. One by the integer 0 is the dividend.
+func remainder(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	if !isInteger(a.dtype) {
+		return x.each(ops.TruncateMod, nil, a, b)
+	}
+	safe, zero := x.divisor(b)
+	var y *value
+	if a.dtype == tensor.Uint64 {
+		y = x.each(ops.Sub, nil, a, x.each(ops.Mul, nil, x.each(ops.TruncateDiv, nil, a, safe), safe))
+	} else {
+		y = x.each(ops.TruncateMod, nil, a, safe)
+	}
+	if zero == nil {
+		return y
+	}
+	return x.each(ops.SelectV2, nil, zero, a, y)
+}
+
+// divisor is a divisor without zeros, and where it has some; nil: nowhere.
+func (x *site) divisor(b *value) (safe, zero *value) {
+	if t := b.small().t; t != nil && t.Len() == 1 && t.Int(0) != 0 {
+		return b, nil
+	}
+	zero = x.each(ops.Equal, nil, b, scalar(b.dtype, 0))
+	return x.each(ops.SelectV2, nil, zero, scalar(b.dtype, 1), b), zero
+}
+
+// power of integers: those with negative exponents are 0, but for the bases 1 and -1.
+func power(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	if !isInteger(a.dtype) {
+		return x.each(ops.Pow, nil, a, b)
+	}
+	if unsigned(a.dtype) {
+		return x.each(ops.Pow, nil, a, b)
+	}
+	zero := scalar(b.dtype, 0)
+	below := x.each(ops.Less, nil, b, zero)
+	y := x.each(ops.Pow, nil, a, x.each(ops.Maximum, nil, b, zero))
+	odd := x.each(ops.BitwiseAnd, nil, b, scalar(b.dtype, 1))
+	unit := x.each(ops.Equal, nil, x.each(ops.Abs, nil, a), scalar(a.dtype, 1))
+	sign := x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, odd, zero), scalar(a.dtype, 1), a)
+	return x.each(ops.SelectV2, nil, below, x.each(ops.SelectV2, nil, unit, sign, scalar(a.dtype, 0)), y)
+}
+
+func shiftLeft(x *site) *value {
+	return x.shifted(ops.LeftShift, x.at(0), x.at(1), scalar(x.at(0).dtype, 0))
+}
+
+// shiftLogical fills with zeros, numbers with a sign too.
+func shiftLogical(x *site) *value {
+	v := x.unsigned(x.at(0))
+	return x.bits(x.shifted(ops.RightShift, v, x.unsigned(x.at(1)), scalar(v.dtype, 0)), x.at(0).dtype)
+}
+
+// shiftArithmetic fills with the highest bit, in numbers without a sign too.
+func shiftArithmetic(x *site) *value {
+	signed := integers[x.at(0).dtype.Size()][0]
+	v, by := x.bits(x.at(0), signed), x.bits(x.at(1), signed)
+	far := x.each(ops.RightShift, nil, v, scalar(signed, float64(8*signed.Size()-1)))
+	return x.bits(x.shifted(ops.RightShift, v, by, far), x.at(0).dtype)
+}
+
+// shifted shifts, and is far where the distance is as large as there are bits.
+func (x *site) shifted(d *ops.Def, v, by, far *value) *value {
+	n := float64(8 * v.dtype.Size())
+	y := x.each(d, nil, v, by)
+	if t := by.small().t; t != nil && t.Len() == 1 && t.Float(0) >= 0 && t.Float(0) < n {
+		return y
+	}
+	distance := x.unsigned(by)
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, distance, scalar(distance.dtype, n)), y, far)
+}
+
+// comparisons are the ops of directions.
+var comparisons = map[string]*ops.Def{"EQ": ops.Equal, "NE": ops.NotEqual, "GE": ops.GreaterEqual, "GT": ops.Greater, "LE": ops.LessEqual, "LT": ops.Less}
+
+func compare(x *site) *value {
+	a, b := x.at(0), x.at(1)
+	d := comparisons[x.enum("comparison_direction")]
+	if d == nil {
+		refuse("comparison_direction %q", x.enum("comparison_direction"))
+	}
+	switch {
+	case x.enum("compare_type") == "TOTALORDER" && a.dtype.Float():
+		a, b = x.ordered(a), x.ordered(b)
+	case a.dtype == tensor.Bool && d != ops.Equal && d != ops.NotEqual:
+		a, b = x.cast(a, tensor.Int32), x.cast(b, tensor.Int32)
+	}
+	return x.each(d, nil, a, b)
+}
+
+func choose(x *site) *value { return x.each(ops.SelectV2, nil, x.at(0), x.at(1), x.at(2)) }
+
+// clamp brings an operand to a range: its operands are the least, the operand, and the largest.
+func clamp(x *site) *value {
+	least := x.extreme(ops.LogicalOr, ops.Maximum, x.at(0), x.at(1))
+	return x.extreme(ops.LogicalAnd, ops.Minimum, least, x.at(2))
+}
+
+// convert: floats outside of the range of integers become the nearest ones, NaN becomes 0.
+func convert(x *site) *value {
+	v, to := x.at(0), x.result(0).DType
+	switch {
+	case to == tensor.Bool && v.dtype != tensor.Bool:
+		return x.each(ops.NotEqual, nil, v, scalar(v.dtype, 0))
+	case isComplex(v.dtype) && !isComplex(to):
+		refuse("complex numbers to %v", to)
+	case v.dtype.Float() && isInteger(to):
+		return x.saturated(v, to)
+	}
+	return x.cast(v, to)
+}
+
+func (x *site) saturated(v *value, to tensor.DType) *value {
+	if v.dtype.Half() {
+		v = x.cast(v, tensor.Float32)
+	}
+	least, most := integerRange(to)
+	number := x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, v), scalar(v.dtype, 0), v)
+	above := x.each(ops.GreaterEqual, nil, v, scalar(v.dtype, most+1))
+	below := x.each(ops.LessEqual, nil, v, scalar(v.dtype, least))
+	outside := x.each(ops.LogicalOr, nil, above, below)
+	y := x.cast(x.each(ops.SelectV2, nil, outside, scalar(v.dtype, 0), number), to)
+	y = x.each(ops.SelectV2, nil, above, limit(to, true), y)
+	return x.each(ops.SelectV2, nil, below, limit(to, false), y)
+}
+
+// limit is the largest number of a type of integers, or the least one.
+func limit(d tensor.DType, largest bool) *value {
+	all := ^uint64(0)
+	switch {
+	case unsigned(d) && !largest:
+		all = 0
+	case !unsigned(d) && largest:
+		all = 1<<(8*d.Size()-1) - 1
+	case !unsigned(d):
+		all = 1 << (8*d.Size() - 1)
+	}
+	return bits(tensor.New(d), all)
+}
+
+// bitcast may have a dimension more or less, whose bytes are those of one element.
+func bitcast(x *site) *value {
+	v, to := x.at(0), x.result(0)
+	if v.dtype == tensor.Bool || to.DType == tensor.Bool {
+		refuse("bits of bools")
+	}
+	if v.dtype == to.DType {
+		return v
+	}
+	if v.dtype.Size() == to.DType.Size() {
+		return x.bits(v, to.DType)
+	}
+	return x.node(ops.Bitcast, to.Dims, graph.Attrs{"type": to.DType}, v)
+}
+
+// reducePrecision rounds to another type of floats and back.
+func reducePrecision(x *site) *value {
+	v := x.at(0)
+	switch e, m := x.int("exponent_bits"), x.int("mantissa_bits"); {
+	case e == 8 && m == 7:
+		return x.cast(x.cast(v, tensor.BFloat16), v.dtype)
+	case e == 5 && m == 10:
+		return x.cast(x.cast(v, tensor.Float16), v.dtype)
+	case e == 8 && m == 23:
+		return x.cast(x.cast(v, tensor.Float32), v.dtype)
+	case e == 11 && m == 52 && v.dtype == tensor.Float64:
+		return v
+	default:
+		refuse("%d bits of exponent and %d of mantissa", e, m)
+	}
+	return nil
+}
+
+// ordered are floats as integers of the same order: -NaN, -Inf, ..., -0, 0, ..., Inf, NaN.
+func (x *site) ordered(v *value) *value {
+	signed := integers[v.dtype.Size()][0]
+	b := x.bits(v, signed)
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, b, scalar(signed, 0)), x.each(ops.BitwiseXor, nil, b, limit(signed, true)), b)
+}
+
+// mapped computes a region of numbers for all elements.
+func mapped(x *site) []*value {
+	return x.apply(x.region(0), x.in...)
+}

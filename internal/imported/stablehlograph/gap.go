@@ -1,0 +1,60 @@
+package stablehlograph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+)
+
+// Gap is an operation of StableHLO, or a part of one, that is not translated.
+type Gap struct {
+	Op  string
+	Why string
+	N   int // how many operations of the module need it
+}
+
+// refusal is what the translation of an operation ends with where it cannot go on.
+type refusal struct{ why string }
+
+// refuse ends the translation of the present operation.
+func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args...)}) }
+
+// gaps counts what is missing of a module.
+type gaps map[Gap]int
+
+func (g gaps) add(op, why string) { g[Gap{Op: op, Why: why}]++ }
+
+// gapsAttr is the attribute in which a node keeps what is missing of its module.
+const gapsAttr = "_stablehlo_gaps"
+
+// list is what is missing as an attribute: texts of three lines.
+func (g gaps) list() *attr_value_go_proto.AttrValue {
+	list := &attr_value_go_proto.AttrValue_ListValue{}
+	for k, n := range g {
+		list.S = append(list.S, fmt.Appendf(nil, "%s\n%d\n%s", k.Op, n, k.Why))
+	}
+	return &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_List{List: list}}
+}
+
+// Gaps returns what is missing of the module of a node that Lower has left as it is, nil for other nodes.
+func Gaps(n *graph.Node) (all []Gap) {
+	list, ok := n.Attrs[gapsAttr].([][]byte)
+	if n.Op != callModule || !ok {
+		return nil
+	}
+	for _, text := range list {
+		parts := strings.SplitN(string(text), "\n", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		g := Gap{Op: parts[0], Why: parts[2]}
+		fmt.Sscan(parts[1], &g.N)
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b Gap) int { return cmp.Or(strings.Compare(a.Op, b.Op), strings.Compare(a.Why, b.Why)) })
+	return all
+}

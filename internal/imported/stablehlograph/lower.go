@@ -1,0 +1,208 @@
+package stablehlograph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+type (
+	nodeDef   = node_def_go_proto.NodeDef
+	attrValue = attr_value_go_proto.AttrValue
+)
+
+// The ops that are replaced.
+const (
+	callModule = "XlaCallModule"
+	sharding   = "XlaSharding" // says where a tensor is, which is here
+)
+
+// Lower replaces the modules of a graph and of its functions by calls of functions that it adds. gd stays as it is, and is returned where
+// there are none. A module that is not translated whole stays, with what is missing: see [Gaps]. The error is ctx's, once it is done.
+func Lower(ctx context.Context, gd *graph_go_proto.GraphDef) (*graph_go_proto.GraphDef, error) {
+	l := &lowering{ctx: ctx, made: map[string]*attrValue{}, names: map[string]bool{}, missing: map[string]*attrValue{}}
+	used := hasModules(gd.GetNode())
+	for _, f := range gd.GetLibrary().GetFunction() {
+		l.names[f.GetSignature().GetName()] = true
+		used = used || hasModules(f.GetNodeDef())
+	}
+	if !used {
+		return gd, nil
+	}
+	out := &graph_go_proto.GraphDef{Node: l.nodes(gd.GetNode()), Versions: gd.GetVersions(), Library: &function_go_proto.FunctionDefLibrary{Gradient: gd.GetLibrary().GetGradient()}}
+	for _, f := range gd.GetLibrary().GetFunction() {
+		if hasModules(f.GetNodeDef()) {
+			f = &function_go_proto.FunctionDef{Signature: f.Signature, Attr: f.Attr, ArgAttr: f.ArgAttr, ResourceArgUniqueId: f.ResourceArgUniqueId, NodeDef: l.nodes(f.NodeDef),
+				Ret: f.Ret, ControlRet: f.ControlRet}
+		}
+		out.Library.Function = append(out.Library.Function, f)
+	}
+	out.Library.Function = append(out.Library.Function, l.library...)
+	return out, ctx.Err()
+}
+
+func hasModules(nodes []*nodeDef) bool {
+	return slices.ContainsFunc(nodes, func(n *nodeDef) bool { return n.GetOp() == callModule || n.GetOp() == sharding })
+}
+
+// lowering is the state of one graph.
+type lowering struct {
+	ctx     context.Context
+	made    map[string]*attrValue // functions, by the nodes that they replace
+	missing map[string]*attrValue
+	names   map[string]bool
+	library []*function_go_proto.FunctionDef
+}
+
+// nodes replaces modules among nodes.
+func (l *lowering) nodes(all []*nodeDef) []*nodeDef {
+	out := slices.Clone(all)
+	for i, n := range out {
+		switch n.GetOp() {
+		case sharding:
+			out[i] = &nodeDef{Name: n.Name, Op: "Identity", Device: n.Device, Input: n.Input, Attr: map[string]*attrValue{"T": n.Attr["T"]}}
+		case callModule:
+			out[i] = l.node(n)
+		}
+	}
+	return out
+}
+
+// node makes a call of a node with a module.
+func (l *lowering) node(n *nodeDef) *nodeDef {
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(&nodeDef{Attr: n.Attr})
+	if err != nil {
+		return n
+	}
+	id := string(key)
+	if l.made[id] == nil && l.missing[id] == nil {
+		name, gaps := l.translate(n)
+		if gaps != nil {
+			l.missing[id] = gaps.list()
+		} else {
+			l.made[id] = &attrValue{Value: &attr_value_go_proto.AttrValue_Func{Func: &attr_value_go_proto.NameAttrList{Name: name}}}
+		}
+	}
+	if g := l.missing[id]; g != nil {
+		return &nodeDef{Name: n.Name, Op: n.Op, Device: n.Device, Input: n.Input, Attr: map[string]*attrValue{"Tin": n.Attr["Tin"], "Tout": n.Attr["Tout"], gapsAttr: g}}
+	}
+	return &nodeDef{Name: n.Name, Op: "StatefulPartitionedCall", Device: n.Device, Input: n.Input, Attr: map[string]*attrValue{"f": l.made[id], "Tin": n.Attr["Tin"], "Tout": n.Attr["Tout"]}}
+}
+
+// translate makes functions of a node's module, and returns the name of the first one, or what is missing.
+func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
+	for i := 0; name == "" || l.names[name]; i++ {
+		name = fmt.Sprintf("stablehlo_%d", i)
+	}
+	l.names[name] = true
+	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated}
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case refusal:
+			t.gaps.add("module", why.why)
+			name, missing = "", t.gaps
+		default:
+			panic(why)
+		}
+	}()
+	m, err := stablehlo.Read(n.Attr["module"].GetS())
+	if err != nil {
+		refuse("%v", err)
+	}
+	for _, f := range m.Functions {
+		t.functions[f.Name] = f
+	}
+	t.main(n, name)
+	if len(t.gaps) > 0 {
+		return "", t.gaps
+	}
+	l.library = append(l.library, t.library...)
+	return name, nil
+}
+
+// main translates the function that the node calls.
+func (t *translation) main(n *nodeDef, name string) {
+	f := t.functions["main"]
+	if f == nil {
+		refuse("the module has no function main")
+	}
+	b := t.builder(nil)
+	args := t.moduleArguments(b, n, f)
+	s := &scope{t: t, b: b, values: map[*stablehlo.Value]*value{}}
+	all := make([]*value, 0, len(f.Body.Args))
+	var fed []*value
+	for _, a := range args {
+		if a.t == nil && a != noToken {
+			fed = append(fed, a)
+		}
+		all = append(all, a)
+	}
+	results := s.run(f.Body, all)
+	if results == nil {
+		return // what is missing is noted
+	}
+	var out []*value
+	for _, r := range results {
+		if r != noToken {
+			out = append(out, r)
+		}
+	}
+	types := n.Attr["Tout"].GetList().GetType()
+	if len(types) != len(out) {
+		refuse("%d results: expected %d", len(out), len(types))
+	}
+	for i, r := range out {
+		if tensor.DType(types[i]) != r.dtype {
+			refuse("result %d is %v: expected %v", i, r.dtype, tensor.DType(types[i]))
+		}
+	}
+	made := b.function("main", fed, out)
+	for _, f := range t.library {
+		if f.Signature.Name == made {
+			f.Signature.Name = name
+		}
+	}
+}
+
+// moduleArguments are the arguments of main: the number of the platform where there are several, and what the node is called with.
+func (t *translation) moduleArguments(b *builder, n *nodeDef, f *stablehlo.Function) (args []*value) {
+	platforms := n.Attr["platforms"].GetList().GetS()
+	checked := !slices.ContainsFunc(n.Attr["disabled_checks"].GetList().GetS(), func(s []byte) bool { return string(s) == "platform" })
+	host := slices.IndexFunc(platforms, func(p []byte) bool { return string(p) == "CPU" })
+	if len(platforms) > 0 && host < 0 && checked {
+		refuse("the module is for %q: expected CPU among them", platforms)
+	}
+	if len(n.Attr["dim_args_spec"].GetList().GetS()) > 0 {
+		refuse("dim_args_spec: the form of before JAX 0.4.20")
+	}
+	if len(platforms) > 1 {
+		args = append(args, scalar(tensor.Int32, float64(max(host, 0))))
+	}
+	types := n.Attr["Tin"].GetList().GetType()
+	for _, a := range f.Body.Args[min(len(args), len(f.Body.Args)):] {
+		switch {
+		case a.Type.Kind == stablehlo.Token:
+			args = append(args, noToken)
+			continue
+		case len(types) == 0:
+			refuse("main has more arguments than the node: %d", len(f.Body.Args))
+		case a.Type.Kind != stablehlo.Tensor || tensor.DType(types[0]) != a.Type.DType || a.Type.DType == tensor.Invalid:
+			refuse("argument %d of main is %s: expected %v", len(args), a.Type.Name, tensor.DType(types[0]))
+		}
+		args = append(args, b.placeholder(a.Type.DType, a.Type.Dims))
+		types = types[1:]
+	}
+	if len(types) > 0 {
+		refuse("main has %d arguments: expected %d more", len(f.Body.Args), len(types))
+	}
+	return args
+}

@@ -1,0 +1,56 @@
+package stablehlograph
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// scalar is a number of the type.
+func scalar(d tensor.DType, v float64) *value {
+	t := tensor.New(d)
+	switch d {
+	case tensor.Float64:
+		return bits(t, math.Float64bits(v))
+	case tensor.Float32:
+		return bits(t, uint64(math.Float32bits(float32(v))))
+	case tensor.Float16:
+		return bits(t, uint64(tensor.Float16Bits(float32(v))))
+	case tensor.BFloat16:
+		return bits(t, uint64(tensor.BFloat16Bits(float32(v))))
+	case tensor.Complex64:
+		return bits(t, uint64(math.Float32bits(float32(v))))
+	case tensor.Complex128:
+		return bits(t, math.Float64bits(v))
+	}
+	return bits(t, uint64(int64(v)))
+}
+
+// bits is a scalar whose first bytes are those of an integer.
+func bits(t *tensor.Tensor, v uint64) *value {
+	var whole [8]byte
+	binary.LittleEndian.PutUint64(whole[:], v)
+	copy(t.Bytes, whole[:])
+	return constant(t)
+}
+
+// integers are the types of integers by their sizes: those with a sign and those without.
+var integers = map[int][2]tensor.DType{1: {tensor.Int8, tensor.Uint8}, 2: {tensor.Int16, tensor.Uint16}, 4: {tensor.Int32, tensor.Uint32}, 8: {tensor.Int64, tensor.Uint64}}
+
+// isInteger reports whether d is a type of integers, and unsigned whether one without a sign.
+func isInteger(d tensor.DType) bool { return d == integers[d.Size()][0] || unsigned(d) }
+
+func unsigned(d tensor.DType) bool { return d != tensor.Invalid && d == integers[d.Size()][1] }
+
+// isComplex reports whether d is a type of complex numbers.
+func isComplex(d tensor.DType) bool { return d == tensor.Complex64 || d == tensor.Complex128 }
+
+// integerRange are the least and the largest number of a type of integers, as floats.
+func integerRange(d tensor.DType) (least, most float64) {
+	n := 8 * d.Size()
+	if unsigned(d) {
+		return 0, math.Ldexp(1, n) - 1
+	}
+	return -math.Ldexp(1, n-1), math.Ldexp(1, n-1) - 1
+}

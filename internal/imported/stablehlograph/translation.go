@@ -1,0 +1,241 @@
+package stablehlograph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/format/graphdef"
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+)
+
+// Bounds of what calls and unrolled windows may make of a module.
+const (
+	maxCalls      = 64
+	maxTranslated = 1 << 17
+	maxMade       = 1 << 20
+)
+
+// translation is the state of one module.
+type translation struct {
+	ctx       context.Context
+	functions map[string]*stablehlo.Function
+	library   []*function_go_proto.FunctionDef
+	prefix    string // of the names of functions
+	gaps      gaps
+	depth     int // of calls that lie in each other
+	budget    int // operations that may still be translated
+	made      int // nodes, with their inputs and results
+}
+
+// scope are the values that the operations of a region see.
+type scope struct {
+	t      *translation
+	b      *builder
+	values map[*stablehlo.Value]*value // nil: one that could not be made
+	parent *scope
+	each   bool // the region is of numbers, and is computed for all elements at once
+}
+
+// inner is a scope of a region, in the graph b.
+func (s *scope) inner(b *builder) *scope {
+	return &scope{t: s.t, b: b, values: map[*stablehlo.Value]*value{}, parent: s, each: s.each}
+}
+
+// find returns the value of an operand; nil, true for one that could not be made, which is noted.
+func (s *scope) find(v *stablehlo.Value) (*value, bool) {
+	for at := s; at != nil; at = at.parent {
+		if w, ok := at.values[v]; ok {
+			return w, true
+		}
+	}
+	return nil, false
+}
+
+// site is an operation that is being translated.
+type site struct {
+	*builder
+	op    *stablehlo.Op
+	in    []*value
+	scope *scope
+}
+
+// run translates a region whose arguments are given, and returns its results; nil where one is missing, which is noted.
+func (s *scope) run(r *stablehlo.Region, args []*value) []*value {
+	if len(r.Args) != len(args) {
+		refuse("a region of %d arguments for %d values", len(r.Args), len(args))
+	}
+	for i, a := range r.Args {
+		s.values[a] = args[i]
+	}
+	for _, op := range r.Ops {
+		if op.Name != "return" {
+			s.translate(op)
+			continue
+		}
+		out := make([]*value, len(op.Operands))
+		for i, v := range op.Operands {
+			if out[i], _ = s.find(v); out[i] == nil {
+				return nil
+			}
+		}
+		return out
+	}
+	refuse("a region without return")
+	return nil
+}
+
+// results is run where nothing may be missing.
+func (s *scope) results(r *stablehlo.Region, args []*value) []*value {
+	out := s.run(r, args)
+	if out == nil {
+		panic(errNoted)
+	}
+	return out
+}
+
+// errNoted says that an operation cannot be translated for reasons that are noted already.
+var errNoted = errors.New("")
+
+// translate translates an operation; what cannot be is noted.
+func (s *scope) translate(op *stablehlo.Op) {
+	if s.t.budget--; s.t.budget < 0 {
+		refuse("more than %d operations, those of functions counted where they are called", maxTranslated)
+	}
+	for _, r := range op.Results {
+		s.values[r] = nil
+	}
+	var in []*value
+	for _, o := range op.Operands {
+		v, ok := s.find(o)
+		if !ok {
+			refuse("an operand of %s is of another region", op.Name)
+		}
+		if v == nil {
+			return // what is missing is noted
+		}
+		in = append(in, v)
+	}
+	out, err := s.try(&site{builder: s.b, op: op, in: in, scope: s})
+	if err == errNoted {
+		return
+	}
+	if err != nil {
+		s.t.gaps.add(operationName(op), err.Error())
+		return
+	}
+	for i, r := range op.Results {
+		v := *out[i]
+		if !s.each {
+			v.dims = merged(v.dims, r.Type.Dims)
+		}
+		s.values[r] = &v
+	}
+}
+
+// merged are sizes that are known from either side.
+func merged(a, b []int) []int {
+	if len(a) != len(b) {
+		return b
+	}
+	out := make([]int, len(a))
+	for i := range a {
+		if out[i] = b[i]; b[i] < 0 {
+			out[i] = a[i]
+		}
+	}
+	return out
+}
+
+// operationName is the name of an operation in messages: that of a custom call with its target.
+func operationName(op *stablehlo.Op) string {
+	switch target, _ := op.Attrs["call_target_name"].(string); {
+	case op.Dialect != "vhlo":
+		return op.Dialect + "." + op.Name
+	case target != "":
+		return "stablehlo." + op.Name + " " + target
+	}
+	return "stablehlo." + op.Name
+}
+
+// try translates an operation; the error says why that is not possible.
+func (s *scope) try(x *site) (out []*value, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			out, err = nil, errors.New(r.why)
+		case runtime.Error, string: // of index, or of a negative count: attributes come from strangers
+			out, err = nil, errors.New("operands or attributes that do not fit the operation")
+		case error:
+			if r != errNoted {
+				panic(r)
+			}
+			out, err = nil, r
+		default:
+			panic(r)
+		}
+	}()
+	if x.op.Dialect != "vhlo" {
+		refuse("the operation is of another dialect")
+	}
+	o, ok := operations[x.op.Name]
+	switch {
+	case !ok:
+		refuse("the operation is not translated")
+	case s.each && !o.each:
+		refuse("the operation is not translated in a region of numbers")
+	}
+	for _, r := range x.op.Results {
+		if r.Type.Kind == stablehlo.Tensor && r.Type.DType == tensor.Invalid {
+			refuse("element type %s", r.Type.Name)
+		}
+	}
+	x.name = x.op.Name
+	if out = o.do(x); len(out) != len(x.op.Results) {
+		refuse("%d results: expected %d", len(x.op.Results), len(out))
+	}
+	for i, r := range x.op.Results {
+		if r.Type.Kind == stablehlo.Tensor && r.Type.DType != out[i].dtype {
+			refuse("result %d is %v: expected %v", i, out[i].dtype, r.Type.DType)
+		}
+		if !s.each && r.Type.Kind == stablehlo.Tensor && len(out[i].dims) != len(r.Type.Dims) {
+			refuse("result %d is of rank %d: expected %d", i, len(out[i].dims), len(r.Type.Dims))
+		}
+	}
+	return out, nil
+}
+
+// function makes a function of the builder's graph, of its explicit arguments and then what it captured, and returns its name.
+func (b *builder) function(kind string, args, results []*value) string {
+	var out []graph.Output
+	for _, r := range results {
+		out = append(out, b.operand(b.own(b.whole(r))))
+	}
+	end := b.g.Node("NoOp", "end", nil, nil, out...)
+	if err := b.g.Err(); err != nil {
+		refuse("%v", err)
+	}
+	nodes := make([]*graph.Node, 0, len(args)+len(b.nodes))
+	for _, a := range args {
+		nodes = append(nodes, a.out.Node)
+	}
+	nodes = append(nodes, b.nodes...)
+	pruned := graph.Prune(b.g.Graph, slices.Concat([]*graph.Node{end}, nodes, b.effects)...)
+	f := graphdef.Function{Name: fmt.Sprintf("%s_%s_%d", b.t.prefix, kind, len(b.t.library)), Ends: []*graph.Node{pruned.Node(end.Name)}}
+	for _, n := range nodes {
+		f.Args = append(f.Args, pruned.Node(n.Name))
+	}
+	def, err := graphdef.ToFunctionDef(pruned, f)
+	if err != nil {
+		refuse("%v", err)
+	}
+	def.Signature.IsStateful = len(b.effects) > 0
+	b.t.library = append(b.t.library, def)
+	return f.Name
+}

@@ -1,0 +1,246 @@
+"""Writes programs that JAX exports, with inputs and what JAX answers, for the tests of internal/imported/stablehlograph.
+
+    python stablehlo_cases.py FILE.tar.bz2
+
+NAME.npz in it holds: module, the bytes; in_0, in_1, ... and out_0, out_1, ...; where sizes are open, more_in_0, ... and more_out_0, ... of
+other sizes.
+"""
+import io
+import sys
+import tarfile
+import zipfile
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+try:
+    from jax import export as exporting
+
+    def export(f, args, shapes):
+        return exporting.export(jax.jit(f))(*shapes)
+
+    def symbolic(args, specs):
+        scope = exporting.SymbolicScope()
+        return [jax.ShapeDtypeStruct(exporting.symbolic_shape(s, scope=scope), a.dtype) for a, s in zip(args, specs)]
+except ImportError:
+    from jax.experimental.export import export as exporting
+
+    def export(f, args, shapes):
+        return exporting.export(f)(*shapes)
+
+    def symbolic(args, specs):
+        return exporting.args_specs(args, list(specs))
+
+
+RNG = np.random.default_rng(1)
+INF, NAN = np.inf, np.nan
+EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 1e-8, -1e-8, 3.7, -3.7, 1e10, INF, -INF, NAN], np.float32)
+INTS = np.array([0, 1, -1, 2, -2, 7, -7, 100, 2**31 - 1, -(2**31)], np.int32)
+
+
+def f32(*shape):
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+CASES = {}
+
+
+def case(name, f, *args, poly=None, more=None):
+    CASES[name] = (f, args, poly, more)
+
+
+# Elementwise.
+for name in ["abs", "ceil", "cos", "exp", "expm1", "floor", "isfinite", "log", "log1p", "negative", "rint", "sign", "sin", "sqrt", "tan", "tanh", "cbrt", "isnan", "square", "arcsin", "arccos", "arctan",
+             "sinh", "cosh", "arcsinh", "arccosh", "arctanh"]:
+    case("unary_" + name, getattr(jnp, name), EDGES)
+for name in ["logistic", "rsqrt", "erf", "erfc", "erf_inv", "lgamma", "digamma"]:
+    case("lax_" + name, getattr(lax, name), EDGES[:13])
+case("round_away", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), EDGES)
+case("int_unary", lambda x: (jnp.abs(x), -x, jnp.sign(x), ~x, lax.population_count(x), lax.clz(x)), INTS)
+case("uint_unary", lambda x: (-x, jnp.sign(x), ~x, lax.population_count(x), lax.clz(x)), INTS.astype(np.uint32))
+A, B = [g.ravel() for g in np.meshgrid(EDGES, EDGES)]
+for name in ["add", "subtract", "multiply", "divide", "maximum", "minimum", "arctan2", "remainder", "fmod"]:
+    case("float_" + name, getattr(jnp, name), A, B)
+case("float_pow", lambda x, y: lax.pow(x, y), np.abs(A), B)
+case("float_compare", lambda x, y: (x < y, x <= y, x > y, x >= y, x == y, x != y), A, B)
+I, J = [g.ravel() for g in np.meshgrid(INTS, INTS)]
+case("int_binary", lambda x, y: (x + y, x - y, x * y, lax.div(x, y), lax.rem(x, y), jnp.maximum(x, y), jnp.minimum(x, y), x & y, x | y, x ^ y), I, J)
+case("int_floor", lambda x, y: (x // y, x % y), I, np.where(J == 0, 3, J))
+case("int_compare", lambda x, y: (x < y, x <= y, x > y, x >= y, x == y, x != y), I, J)
+U, V = I.astype(np.uint32), J.astype(np.uint32)
+case("uint_binary", lambda x, y: (x + y, x - y, x * y, lax.div(x, y), lax.rem(x, y), jnp.maximum(x, y), jnp.minimum(x, y), x & y, x | y, x ^ y, x < y, x >= y), U, V)
+S = np.arange(-1, 36, dtype=np.int32)
+for t in [np.int32, np.uint32, np.uint8, np.int8, np.int16]:
+    xs = np.full(S.shape, -5).astype(t)
+    case("shifts_" + t.__name__, lambda x, s: (lax.shift_left(x, s), lax.shift_right_logical(x, s), lax.shift_right_arithmetic(x, s)), xs, S.astype(t))
+case("small_ints", lambda x, y: (x + y, x * y, x - y, jnp.maximum(x, y), x < y, lax.div(x, y)), np.arange(-128, 128).astype(np.int8), np.full(256, 7, np.int8))
+case("small_uints", lambda x, y: (x + y, x * y, x - y, jnp.maximum(x, y), x < y, lax.div(x, y)), np.arange(256).astype(np.uint8), np.full(256, 7, np.uint8))
+case("bools", lambda x, y: (x & y, x | y, x ^ y, ~x, x == y, x < y, jnp.where(x, 1.0, 2.0)), np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool))
+for t in [jnp.int32, jnp.uint8, jnp.int8, jnp.bool_, jnp.uint32, jnp.float16]:
+    case("convert_" + t.__name__.strip("_"), lambda x, t=t: x.astype(t).astype(jnp.float32) if t == jnp.float16 else x.astype(t), EDGES)
+case("convert_ints", lambda x: (x.astype(jnp.float32), x.astype(jnp.int8), x.astype(jnp.uint32), x.astype(bool), x.astype(jnp.uint8)), INTS)
+case("bfloat16", lambda x, w: jax.nn.relu((x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16)) + 1).astype(jnp.float32), f32(3, 4), f32(4, 5))
+case("float16", lambda x, w: jnp.tanh(x.astype(jnp.float16) @ w.astype(jnp.float16) * 0.1).astype(jnp.float32), f32(3, 4), f32(4, 5))
+case("complex", lambda x, y: (jnp.real(lax.complex(x, y) * lax.complex(y, x)), jnp.imag(jnp.conj(lax.complex(x, y))), jnp.abs(lax.complex(x, y))), f32(5), f32(5))
+case("bitcast", lambda x: (lax.bitcast_convert_type(x, jnp.int32), lax.bitcast_convert_type(x, jnp.uint8)), EDGES)
+case("clamp", lambda x: (jnp.clip(x, -1, 2), lax.clamp(0.5, x, 0.2)), EDGES)
+case("reduce_precision", lambda x: lax.reduce_precision(x, 8, 7), f32(10))
+
+# Shapes.
+case("shapes", lambda x: (x.reshape(6, 4), x.transpose(2, 0, 1), x[:, ::-1], x[:, 1:, ::2], jnp.concatenate([x, x], 1), jnp.pad(x, ((1, 0), (0, 2), (1, 1))), jnp.flip(x, (0, 2)), jnp.tile(x, (2, 1, 1))),
+     f32(2, 3, 4))
+case("pads", lambda x: (lax.pad(x, 9.0, [(1, 2, 1), (0, 0, 3)]), lax.pad(x, 9.0, [(-1, 2, 1), (0, -1, 2)]), lax.pad(x, 9.0, [(-1, -1, 0), (2, -3, 0)])), f32(3, 4))
+case("iotas", lambda x: (jnp.arange(5) + x, lax.broadcasted_iota(jnp.float32, (2, 3), 1), lax.broadcasted_iota(jnp.uint8, (2, 3), 0), jnp.eye(3), jnp.tri(4)), np.int32(3))
+case("broadcasts", lambda x, y: (x[:, None] + y[None, :], jnp.broadcast_to(x, (4, 3)), jnp.ones((2, 2)), jnp.outer(x, y), jnp.stack([x, x], 1), lax.broadcast_in_dim(x, (3, 2), (0,))), f32(3), f32(2))
+case("empty", lambda x: (jnp.sum(x), jnp.concatenate([x, jnp.ones((2, 3))]), x * 2, x.T), f32(0, 3))
+case("dynamic_slices", lambda x, i: (lax.dynamic_slice(x, (i, i), (2, 3)), lax.dynamic_update_slice(x, jnp.zeros((2, 2)), (i, i + 1)), lax.dynamic_index_in_dim(x, i, 1)), f32(4, 5), np.int32(2))
+for i in [-100, -3, -1, 0, 3, 4, 100]:
+    case("dynamic_slices_%d" % i, lambda x, i: (lax.dynamic_slice(x, (i, i), (2, 3)), lax.dynamic_update_slice(x, jnp.zeros((2, 2)), (i, i))), f32(4, 5), np.int32(i))
+case("dynamic_slice_unsigned", lambda x, i: lax.dynamic_slice(x, (i,), (2,)), f32(6), np.uint32(2**32 - 1))
+
+# Products.
+case("dots", lambda x, y, z: (x @ y, jnp.dot(x, z), x.T @ x, jnp.einsum("ij,kj->ik", x, x), jnp.einsum("ij,ij->", x, x), jnp.vdot(z, z), jnp.tensordot(x, y, 1)), f32(3, 4), f32(4, 5), f32(4))
+case("batched_dots", lambda x, y: (jnp.einsum("bhqd,bhkd->bhqk", x, y), jnp.einsum("bhqd,bkhd->bqhk", x, y.transpose(0, 2, 1, 3)), jnp.matmul(x, y.swapaxes(-1, -2))), f32(2, 3, 4, 5), f32(2, 3, 6, 5))
+case("int_dots", lambda x, y: (x @ y, lax.dot(x.astype(jnp.int8), y.astype(jnp.int8), preferred_element_type=jnp.int32)), np.arange(12, dtype=np.int32).reshape(3, 4), np.arange(8, dtype=np.int32).reshape(4, 2))
+
+
+def conv(x, w, **k):
+    return lax.conv_general_dilated(x, w, k.pop("strides", (1, 1)), k.pop("padding", "SAME"), dimension_numbers=k.pop("dims", ("NHWC", "HWIO", "NHWC")), **k)
+
+
+case("convs", lambda x, w: (conv(x, w), conv(x, w, strides=(2, 2)), conv(x, w, padding="VALID"), conv(x, w, rhs_dilation=(2, 2)), conv(x, w, lhs_dilation=(2, 2), padding=((1, 1), (2, 1))), conv(x, w, padding=((2, 0), (1, 3))),
+                                conv(x, w, padding=((-1, 0), (0, -1)))), f32(2, 7, 8, 4), f32(3, 3, 4, 6))
+case("conv_nchw", lambda x, w: conv(x, w, dims=("NCHW", "OIHW", "NCHW")), f32(2, 3, 7, 8), f32(5, 3, 3, 2))
+case("conv_groups", lambda x, w, d: (conv(x, w, feature_group_count=2), conv(x, d, feature_group_count=4), conv(x, d, feature_group_count=4, strides=(2, 1))), f32(2, 6, 6, 4), f32(3, 3, 2, 6), f32(3, 3, 1, 8))
+case("conv_1d", lambda x, w: (lax.conv_general_dilated(x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")), lax.conv_general_dilated(x, w, (2,), "VALID", dimension_numbers=("NWC", "WIO", "NWC"))),
+     f32(2, 9, 3), f32(3, 3, 4))
+case("conv_3d", lambda x, w: lax.conv_general_dilated(x, w, (1, 2, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")), f32(1, 4, 5, 6, 2), f32(2, 3, 2, 2, 3))
+case("conv_transpose", lambda x, w: (lax.conv_transpose(x, w, (2, 2), "SAME"), lax.conv_transpose(x, w, (2, 2), "VALID", transpose_kernel=True)), f32(2, 4, 5, 3), f32(3, 3, 3, 3))
+
+# Reductions and windows.
+case("reductions", lambda x: (x.sum(), x.sum(1), x.mean((0, 2)), x.max(0), x.min((1, 2)), x.prod(2), jnp.any(x > 1, 1), jnp.all(x > -1, 0), x.var(1), jnp.linalg.norm(x)), f32(2, 3, 4))
+case("reductions_edges", lambda x: (x.max(), x.min(), x.sum(), jnp.nanmax(x), x.max(initial=5.0)), EDGES)
+case("reductions_ints", lambda x: (x.sum(), x.max(), x.min(), x.prod(), (x > 0).sum()), INTS)
+case("reductions_uints", lambda x: (x.sum(), x.max(), x.min()), INTS.astype(np.uint32))
+case("reduction_of_its_own", lambda x: lax.reduce(x, 1.0, lambda a, b: a * 0.5 + b, (0,)), f32(4, 3))
+case("bitwise_reductions", lambda x: (lax.reduce(x, jnp.int32(0), lax.bitwise_xor, (0,)), lax.reduce(x, jnp.int32(-1), lax.bitwise_and, (0,)), lax.reduce(x, jnp.int32(0), lax.bitwise_or, (1,))), INTS.reshape(2, 5))
+case("arg", lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 1), jnp.argmax(x), jnp.argmin(x, 0)), RNG.integers(-2, 3, (4, 6)).astype(np.float32))
+case("arg_edges", lambda x: (jnp.argmax(x), jnp.argmin(x), jnp.argmax(x[:-1]), jnp.argmin(x[:-1]), jnp.argmax(x[:2]), jnp.argmin(x[:2])), EDGES)
+case("arg_ints", lambda x: (jnp.argmax(x), jnp.argmin(x)), np.array([3, 7, 7, -2, -2], np.int32))
+case("cumulative", lambda x: (jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cummin(x, 1), lax.cumsum(x, 1, reverse=True), lax.cumlogsumexp(x, 1)), f32(3, 7))
+
+
+def window(x, op, init, dims, strides, pad="VALID", **k):
+    return lax.reduce_window(x, init, op, dims, strides, pad, **k)
+
+
+case("pools", lambda x: (window(x, lax.max, -jnp.inf, (1, 2, 2, 1), (1, 2, 2, 1)), window(x, lax.add, 0.0, (1, 3, 2, 1), (1, 2, 1, 1), "SAME"), window(x, lax.max, -jnp.inf, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"),
+                              window(x, lax.min, jnp.inf, (1, 2, 2, 1), (1, 1, 1, 1)), window(x, lax.mul, 1.0, (1, 2, 1, 1), (1, 1, 1, 1)), window(x, lax.add, 0.0, (1, 2, 2, 1), (1, 1, 1, 1), window_dilation=(1, 2, 2, 1))),
+     f32(2, 7, 6, 3))
+case("windows", lambda x: (window(x, lax.add, 0.0, (3,), (1,), [(2, 0)]), window(x, lax.add, 0.0, (8,), (1,), [(7, 0)]), window(x, lax.mul, 1.0, (8,), (1,), [(0, 7)]), window(x, lax.max, -jnp.inf, (4,), (3,), "SAME")), f32(8))
+
+# Order.
+case("sorts", lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1), jnp.sort(x, 0), -jnp.sort(-x)), RNG.integers(-3, 4, (4, 6)).astype(np.float32))
+case("sort_edges", lambda x: (jnp.sort(x), jnp.argsort(x)), EDGES)
+case("sort_kinds", lambda x: (jnp.sort(x), jnp.sort(x.astype(jnp.uint32)), jnp.sort(x > 0), jnp.argsort(x.astype(jnp.int8))), INTS)
+case("lexsort", lambda x, y: (jnp.lexsort((x, y)), *lax.sort((x, y, jnp.arange(12)), num_keys=2)), RNG.integers(0, 3, 12).astype(np.float32), RNG.integers(0, 3, 12).astype(np.int32))
+case("top_k", lambda x: lax.top_k(x, 3), RNG.integers(-3, 4, (4, 6)).astype(np.float32))
+case("top_k_ints", lambda x: lax.top_k(x, 3), RNG.integers(-3, 4, (4, 6)).astype(np.int32))
+case("unique_like", lambda x: (jnp.searchsorted(jnp.sort(x), jnp.array([0.0, 0.5, 9.0])), jnp.median(x), jnp.percentile(x, 30.0)), f32(9))
+
+# Indices.
+IDX = np.array([0, 3, -1, -5, 2, 100, -100], np.int32)
+case("takes", lambda x, i: (x[i], jnp.take(x, i, axis=1), jnp.take(x, i, axis=0, mode="clip"), jnp.take(x, i, axis=0, mode="wrap"), jnp.take(x, i, axis=0, mode="fill"), x.at[i].get(mode="promise_in_bounds") if False else x[i]), f32(5, 4), IDX)
+case("gathers", lambda x, i, j: (x[i, j], x[:, i], x[i][:, j], x[i, :, j], jnp.take_along_axis(x, x.argsort(1), 1), x[jnp.newaxis, i]), f32(5, 4, 3), IDX, IDX[::-1].copy())
+case("batched_gathers", lambda x, i: (jax.vmap(lambda r, k: r[k])(x, i), jax.vmap(lambda r, k: lax.dynamic_slice(r, (k, 0), (2, 3)))(x, i), jnp.take_along_axis(x[:, :, 0], i[:, None], 1)), f32(4, 5, 3), np.array([0, 3, 4, -9], np.int32))
+case("scatters", lambda x, i, u: (x.at[i].set(u), x.at[i].add(u), x.at[i].max(u), x.at[i].min(u), x.at[i].multiply(u), x.at[:, 1].set(7.0), x.at[1:3].add(2.0), x.at[i, 0].add(1.0)), f32(5, 4), np.array([0, 3, -1, 2, 100, -100], np.int32), f32(6, 4))
+case("scatter_windows", lambda x, i: (x.at[i, 1:3].set(5.0), jax.vmap(lambda r, k: lax.dynamic_update_slice(r, jnp.ones((2,)), (k,)))(x, i), jax.vmap(lambda r, k: r.at[k].add(1.0))(x, i)), f32(4, 6), np.array([0, 3, 2, 9], np.int32))
+case("scatter_ints", lambda x, i: (jnp.zeros(6, jnp.int32).at[i].add(x), jnp.bincount(i, length=6), jnp.zeros(6, bool).at[i].set(True)), np.arange(7, dtype=np.int32), np.array([0, 5, 5, 2, 2, 2, 9], np.int32))
+case("segments", lambda x, i: (jax.ops.segment_sum(x, i, 4), jax.ops.segment_max(x, i, 4), jax.nn.one_hot(i, 5)), f32(6, 2), np.array([0, 2, 2, 3, 0, -1], np.int32))
+case("embedding", lambda t, i: t[i], f32(7, 3), np.array([[0, 6], [3, 3]], np.int32))
+
+# Control.
+case("fori", lambda x: lax.fori_loop(0, 5, lambda i, c: c * 0.5 + i, x), f32(3))
+case("while", lambda x: lax.while_loop(lambda c: c[0] < 10, lambda c: (c[0] + 1, c[1] * 1.1), (jnp.int32(0), x)), f32(3))
+W = f32(4, 4)
+case("scan", lambda x: lax.scan(lambda c, r: (jnp.tanh(c @ W + r), c.sum()), jnp.zeros(4), x), f32(5, 4))
+case("cond", lambda x, p: lax.cond(p > 0, lambda x: x * 2, lambda x: x - W[0], x), f32(4), np.int32(1))
+case("cond_other", lambda x, p: lax.cond(p > 0, lambda x: x * 2, lambda x: x - W[0], x), f32(4), np.int32(0))
+for k in [-1, 0, 2, 5]:
+    case("switch_%d" % k, lambda x, i: lax.switch(i, [lambda x: x + 1, lambda x: x * 2, lambda x: x.at[0].set(9.0)], x), f32(4), np.int32(k))
+    case("raw_case_%d" % k, lambda x, i: lax.switch(i, [lambda x: x + 1, lambda x: x * 2], x), f32(4), np.int32(k))
+case("map", lambda x: lax.map(lambda r: jnp.sort(r)[:2], x), f32(3, 4))
+case("associative_scan", lambda x: lax.associative_scan(jnp.add, x, axis=0), f32(6, 2))
+
+# Random numbers: threefry is arithmetic.
+case("random", lambda k: (jax.random.normal(k, (5,)), jax.random.uniform(k, (2, 3)), jax.random.bernoulli(k, 0.3, (8,)), jax.random.randint(k, (6,), 0, 10), jax.random.permutation(k, 7),
+                               jax.random.split(k, 3), jax.random.fold_in(k, 5), jax.random.gumbel(k, (3,)), jax.random.categorical(k, jnp.zeros((4, 5))), jax.random.truncated_normal(k, -1, 1, (3,))), np.array([0, 42], np.uint32))
+
+# Transforms.
+case("ffts", lambda x: (jnp.abs(jnp.fft.fft(x)), jnp.abs(jnp.fft.rfft(x)), jnp.fft.irfft(jnp.fft.rfft(x)), jnp.abs(jnp.fft.fft2(x)), jnp.real(jnp.fft.ifft(jnp.fft.fft(x)))), f32(4, 8))
+
+# Parts of networks.
+case("softmaxes", lambda x: (jax.nn.softmax(x), jax.nn.log_softmax(x), jax.nn.gelu(x), jax.nn.gelu(x, approximate=False), jax.nn.silu(x), jax.nn.elu(x), jax.nn.softplus(x), jax.nn.relu6(x), jax.nn.logsumexp(x),
+                                  jax.nn.leaky_relu(x), jax.nn.hard_swish(x), jax.nn.selu(x), jax.nn.glu(x), jax.nn.standardize(x)), f32(3, 4))
+
+
+def attention(x, w):
+    q, k, v = jnp.split(x @ w, 3, -1)
+    heads = lambda t: t.reshape(*t.shape[:-1], 2, -1)
+    s = jnp.einsum("bqhd,bkhd->bhqk", heads(q), heads(k)) / jnp.sqrt(jnp.float32(4))
+    s = jnp.where(jnp.tril(jnp.ones(s.shape[-2:], bool)), s, -1e9)
+    y = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(s), heads(v)).reshape(x.shape)
+    y = y + x
+    m = y.mean(-1, keepdims=True)
+    return (y - m) * lax.rsqrt(y.var(-1, keepdims=True) + 1e-6)
+
+
+case("attention", attention, f32(2, 5, 8), f32(8, 24))
+case("open_attention", attention, f32(2, 5, 8), f32(8, 24), poly=["b, 5, 8", "8, 24"], more=[f32(3, 5, 8), f32(8, 24)])
+case("open_attention_lengths", attention, f32(2, 5, 8), f32(8, 24), poly=["b, t, 8", "8, 24"], more=[f32(3, 7, 8), f32(8, 24)])
+case("open_mlp", lambda x, w: jax.nn.softmax(jax.nn.relu(x @ w + 1.0)), f32(2, 4), f32(4, 5), poly=["b, 4", "4, 5"], more=[f32(7, 4), f32(4, 5)])
+case("open_shapes", lambda x: (x.reshape(-1, 6), x.reshape(x.shape[0], -1), x.mean(0), jnp.arange(x.shape[0]) * 2, x[:, 1:], jnp.concatenate([x, x], 0), jnp.pad(x, ((1, 1), (0, 0), (0, 0))), jnp.flip(x, 0),
+                                    jnp.broadcast_to(x[:1], x.shape), x[1:], x[::2], jnp.tile(x, (2, 1, 1)), x.T), f32(2, 3, 4), poly=["b, 3, 4"], more=[f32(5, 3, 4)])
+case("open_convs", lambda x, w: (conv(x, w), conv(x, w, strides=(2, 2)), window(x, lax.max, -jnp.inf, (1, 2, 2, 1), (1, 2, 2, 1)), window(x, lax.add, 0.0, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")), f32(2, 7, 8, 4), f32(3, 3, 4, 6),
+     poly=["b, 7, 8, 4", "3, 3, 4, 6"], more=[f32(3, 7, 8, 4), f32(3, 3, 4, 6)])
+case("open_gathers", lambda x, i: (x[jnp.arange(x.shape[0]), i], jnp.take_along_axis(x, i[:, None], 1), x.at[jnp.arange(x.shape[0]), i].set(0.0), jax.nn.one_hot(i, 4), jnp.take(x, i, axis=0, mode="clip"), x[i]), f32(2, 4), np.array([1, 3], np.int32),
+     poly=["b, 4", "b"], more=[f32(5, 4), np.array([0, 3, 2, 9, -1], np.int32)])
+case("open_order", lambda x: (jnp.sort(x), jnp.argmax(x, 1), jnp.argsort(x, 0), jnp.cumsum(x, 1), x.max(0)), f32(2, 4), poly=["b, 4"], more=[f32(5, 4)])
+case("open_top_k", lambda x: lax.top_k(x, 2), f32(2, 4), poly=["b, 4"], more=[f32(5, 4)])
+case("open_scan", lambda x: lax.scan(lambda c, r: (jnp.tanh(c @ W + r), c), jnp.zeros((x.shape[0], 4)), x.transpose(1, 0, 2)), f32(2, 5, 4), poly=["b, 5, 4"], more=[f32(3, 5, 4)])
+case("open_sum_of_sizes", lambda x, y: jnp.concatenate([x, y]).sum(1), f32(2, 4), f32(3, 4), poly=["a, 4", "b, 4"], more=[f32(1, 4), f32(1, 4)])
+
+
+def recorded(f, args, poly, more):
+    """Returns the arrays of a case."""
+    args = [np.asarray(a) for a in args]
+    e = export(f, args, symbolic(args, poly) if poly else args)
+    out = {"module": np.frombuffer(bytes(e.mlir_module_serialized), np.uint8)}
+    for prefix, these in [("", args), ("more_", more)]:
+        if not these:
+            continue
+        for i, k in enumerate(e.module_kept_var_idx):
+            out["%sin_%d" % (prefix, i)] = np.asarray(these[k])
+        for i, o in enumerate(jax.tree_util.tree_leaves(jax.jit(f)(*these))):
+            out["%sout_%d" % (prefix, i)] = np.asarray(o)
+    return out
+
+
+def main(path):
+    with tarfile.open(path, "w:bz2", format=tarfile.USTAR_FORMAT) as archive:
+        for name in sorted(CASES):
+            file = io.BytesIO()
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as z:
+                for key, value in recorded(*CASES[name]).items():
+                    array = io.BytesIO()
+                    np.save(array, value)
+                    z.writestr(zipfile.ZipInfo(key + ".npy"), array.getvalue())
+            info = tarfile.TarInfo(name + ".npz")
+            info.size = len(file.getvalue())
+            archive.addfile(info, io.BytesIO(file.getvalue()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
