@@ -52,6 +52,28 @@ func TestClusterOtherJob(t *testing.T) {
 	}
 }
 
+// TestClusterOtherOrder: a worker that lists the parameter servers in another order, or fewer of them, is refused and says why; the job continues.
+func TestClusterOtherOrder(t *testing.T) {
+	r := newRig(t, "chief-0 worker-0 worker-1 ps-0 ps-1", set(asynchronous, "train.max_steps=1500")...)
+	r.start("chief-0", "worker-0", "ps-0", "ps-1")
+	r.reach("chief-0", 40)
+	servers := r.cluster["ps"]
+	for _, other := range [][]string{{servers[1], servers[0]}, servers[:1]} {
+		r.cluster["ps"] = other
+		r.start("worker-1")
+		r.exit("worker-1", 2)
+		if last := lastLine(r.tasks["worker-1"].all()); !strings.Contains(last, "the same cluster in TF_CONFIG") {
+			t.Errorf("the last line does not say what to do: %s", last)
+		}
+	}
+	r.cluster["ps"] = servers
+	r.start("worker-1")
+	r.ended("chief-0", 1500, 1502)
+	for _, name := range []string{"worker-0", "worker-1", "ps-0", "ps-1"} {
+		r.exit(name, 0)
+	}
+}
+
 // TestClusterOtherJobInRing: a worker configured with another job's chief.
 func TestClusterOtherJobInRing(t *testing.T) {
 	whole(t)

@@ -73,7 +73,11 @@ func (t *training) seek(position []byte) error {
 		// No batch of that input was trained on, or all were.
 		return t.input.rewind(t.whole, nil)
 	case errors.Is(err, inputs.ErrStateMismatch):
-		return fmt.Errorf("%w, or train in another model_dir, where a warm start keeps the weights: checkpoint %s goes on in the midst of the input that it was made with", err, t.checkpoints.prefix)
+		from := "the job"
+		if t.checkpoints.prefix != "" {
+			from = "checkpoint " + t.checkpoints.prefix
+		}
+		return fmt.Errorf("%w, or train in another model_dir, where a warm start keeps the weights: %s goes on in the midst of the input that it was made with", err, from)
 	case err != nil && position != nil:
 		return fmt.Errorf("checkpoint %s: input position: %w", t.checkpoints.prefix, err)
 	default:

@@ -41,7 +41,7 @@ func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*F
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := n.withDeadline(n.identify(ctx))
+	ctx, cancel := n.withDeadline(n.identify(ctx, to))
 	defer cancel()
 	o, err := newOutgoing(req, n.config.MaxMessageBytes)
 	if err != nil {
@@ -72,7 +72,7 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 	if err != nil {
 		return nil, err
 	}
-	ctx, w, err := p.enter(n.identify(ctx))
+	ctx, w, err := p.enter(n.identify(ctx, to))
 	if err != nil {
 		return nil, p.failure(context.Background(), short(method), err)
 	}

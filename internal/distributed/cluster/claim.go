@@ -115,7 +115,7 @@ func (n *Node) CheckOwn(ctx context.Context) error {
 		return err
 	}
 	answer := new(Frame)
-	err = p.conn.Invoke(n.identify(ctx), "/"+ownService+"/Check", o, answer, grpc.CallContentSubtype(codecName))
+	err = p.conn.Invoke(n.identify(ctx, p.task), "/"+ownService+"/Check", o, answer, grpc.CallContentSubtype(codecName))
 	answer.Release()
 	if status.Code(err) != takenCode {
 		return nil

@@ -46,7 +46,7 @@ func rawConn(t *testing.T, from, to *Node) *grpc.ClientConn {
 func TestMalformedMessagesAreErrorsOfTheirCall(t *testing.T) {
 	from, to := sockets(t, nil, echo())
 	conn := rawConn(t, from, to)
-	ctx := from.identify(testContext(t))
+	ctx := from.identify(testContext(t), ps0)
 	for _, b := range [][]byte{{}, []byte("GEF"), []byte("GEF\x01\xff\xff\xff\xff"), []byte("GEF\x09\x00\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 1000)} {
 		if err := conn.Invoke(ctx, "/test.Echo/Echo", b, new(int), grpc.ForceCodecV2(rawCodec{})); status.Code(err) != codes.Internal {
 			t.Errorf("%q: got %v", b, err)
@@ -121,7 +121,7 @@ func TestDamageDoesNotFillTheLog(t *testing.T) {
 func TestCallWithoutAMessage(t *testing.T) {
 	from, to := sockets(t, nil, echo())
 	conn := rawConn(t, from, to)
-	s, err := conn.NewStream(from.identify(testContext(t)), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Echo/Echo", grpc.ForceCodecV2(rawCodec{}))
+	s, err := conn.NewStream(from.identify(testContext(t), ps0), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Echo/Echo", grpc.ForceCodecV2(rawCodec{}))
 	if err != nil {
 		t.Fatal(err)
 	}

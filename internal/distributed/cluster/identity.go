@@ -18,16 +18,17 @@ import (
 // What every call carries.
 const (
 	taskKey        = "goestimator-task"
+	calledKey      = "goestimator-called" // the task that the caller takes this one for
 	incarnationKey = "goestimator-incarnation"
 	jobKey         = "goestimator-job"
 	tokenKey       = "authorization"
 	bearer         = "Bearer "
 )
 
-// identify adds who calls, and the token, to what goes with a call.
-func (n *Node) identify(ctx context.Context) context.Context {
+// identify adds who calls whom, and the token, to what goes with a call.
+func (n *Node) identify(ctx context.Context, called Task) context.Context {
 	job, _ := n.heldBy()
-	kv := []string{taskKey, n.config.Task.String(), incarnationKey, strconv.FormatUint(n.incarnation, 16), jobKey, job.String()}
+	kv := []string{taskKey, n.config.Task.String(), calledKey, called.String(), incarnationKey, strconv.FormatUint(n.incarnation, 16), jobKey, job.String()}
 	if t := n.config.Security.Token; t != "" {
 		kv = append(kv, tokenKey, bearer+t)
 	}
@@ -68,6 +69,9 @@ func (n *Node) admit(ctx context.Context, _ string) error {
 	if err := n.checkJob(caller, header); err != nil {
 		return err
 	}
+	if err := n.checkCalled(caller, header); err != nil {
+		return err
+	}
 	if _, held := n.heldBy(); n.config.AnyJob && !held {
 		return nil // callers may be of several jobs
 	}
@@ -94,6 +98,16 @@ func (n *Node) unknown(_ any, s grpc.ServerStream) error {
 		return status.Errorf(codes.Unimplemented, "unknown service %s", service)
 	}
 	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
+}
+
+// checkCalled refuses callers that take this task for another one of the job: their cluster lists the addresses in another order. A
+// standing server has the place that its job gives it.
+func (n *Node) checkCalled(caller Task, header metadata.MD) error {
+	called := first(header, calledKey)
+	if n.config.AnyJob || called == "" || called == n.config.Task.String() {
+		return nil
+	}
+	return status.Errorf(codes.PermissionDenied, "this is %v, its caller %v takes it for %.64q: give all tasks of a job the same cluster in TF_CONFIG, with the addresses in the same order", n.config.Task, caller, called)
 }
 
 // checkToken compares what a caller shows with the token that is wanted.

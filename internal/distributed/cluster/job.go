@@ -113,7 +113,7 @@ func (j JobID) admits(caller JobID, own uint64) bool {
 func (j JobID) Same(other JobID) bool { return j.admits(other, 0) }
 
 // sameJob is what to do about tasks that are taken for others'.
-const sameJob = "give all tasks of a job the same run.job_id (GOESTIMATOR_RUN_JOB_ID)"
+const sameJob = "give all tasks of a job the same cluster in TF_CONFIG, or the same run.job_id (GOESTIMATOR_RUN_JOB_ID)"
 
 // differs says for people how a caller's job differs from that of a task.
 func (j JobID) differs(task, caller Task, theirs JobID) string {

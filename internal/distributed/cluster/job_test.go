@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -140,9 +141,21 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestTakenForAnotherTask: a caller whose cluster lists addresses in another order is refused before anything is done for it.
+func TestTakenForAnotherTask(t *testing.T) {
+	from, to := sockets(t, nil, echo())
+	conn := rawConn(t, from, to)
+	for called, refused := range map[Task]bool{ps0: false, {Job: runconfig.PS, Index: 1}: true, worker0: true} {
+		err := conn.Invoke(from.identify(testContext(t), called), "/test.Echo/Echo", []byte("x"), new(int), grpc.ForceCodecV2(rawCodec{}))
+		if got := status.Code(err) == codes.PermissionDenied && strings.Contains(err.Error(), "this is /job:ps/task:0, its caller"); got != refused {
+			t.Errorf("called as %v: %v", called, err)
+		}
+	}
+}
+
 // incoming is the context of a handler that a node has called.
 func incoming(t *testing.T, from *Node) context.Context {
 	t.Helper()
-	md, _ := metadata.FromOutgoingContext(from.identify(t.Context()))
+	md, _ := metadata.FromOutgoingContext(from.identify(t.Context(), ps0))
 	return metadata.NewIncomingContext(t.Context(), md)
 }
