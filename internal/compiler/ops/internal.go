@@ -45,3 +45,7 @@ var (
 		"Ta: {int8, uint8}", "Tb: {int8, uint8}", "Tout: {int8, uint8, int32, float32} = int32",
 		"strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "dilations: list(int) = [1, 1, 1, 1]").heavy()
 )
+
+// Divides is an attribute of ResizeBilinear: the place of a pixel is a quotient by the scale, as in ONNX Runtime, whose float32 differs from
+// TensorFlow's product.
+const Divides = "_divides"

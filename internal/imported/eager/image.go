@@ -71,6 +71,7 @@ func normalize[T float](c call, eps float64) error {
 type scaling struct {
 	in, out         int
 	corners, halves bool
+	divides         bool // rounds as ONNX Runtime does, which divides by the scale: TensorFlow multiplies by its inverse
 }
 
 // at returns where pixel i of the output lies.
@@ -79,10 +80,19 @@ func (r scaling) at(i int) float32 {
 	if r.corners && r.out > 1 {
 		scale = float32(r.in-1) / float32(r.out-1)
 	}
-	if r.halves {
-		return (float32(i)+0.5)*scale - 0.5
+	if r.divides {
+		scale = float32(r.out) / float32(r.in)
 	}
-	return float32(i) * scale
+	switch {
+	case r.halves && r.divides:
+		return (float32(i)+0.5)/scale - 0.5
+	case r.halves:
+		return (float32(i)+0.5)*scale - 0.5
+	case r.divides:
+		return float32(i) / scale
+	default:
+		return float32(i) * scale
+	}
 }
 
 // nearest returns the input's pixel of pixel i of the output.
@@ -111,7 +121,8 @@ func resizing(c call, s *site) (h, w scaling, err error) {
 	if corners && halves {
 		return h, w, fmt.Errorf("If half_pixel_centers is True, align_corners must be False.")
 	}
-	return scaling{x[1], size[0], corners, halves}, scaling{x[2], size[1], corners, halves}, nil
+	divides := s.boolean(ops.Divides, false)
+	return scaling{x[1], size[0], corners, halves, divides}, scaling{x[2], size[1], corners, halves, divides}, nil
 }
 
 func resizeNearest(s *site) (kernel, error) {

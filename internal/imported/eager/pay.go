@@ -37,10 +37,14 @@ func (e *Env) payer() Payer {
 // Take counts n bytes that are about to be allocated. What grew, as the values of inputs or the product of their sizes say,
 // is the request's doing, all else is the model's.
 func (p Payer) Take(n int, grew bool) error {
-	if p.models(grew) {
+	switch {
+	case p.Rows && p.Fixed && !p.Lasting:
+		return p.Account.ReserveFixed(n)
+	case p.models(grew):
 		return p.Account.ReserveModel(n)
+	default:
+		return p.Account.Reserve(n)
 	}
-	return p.Account.Reserve(n)
 }
 
 // Fits reports whether Take would do now, without refusing anything.

@@ -15,7 +15,7 @@ func enlarged(s *site, g *tensor.Tensor, height, width int) (h, w scaling, err e
 	if len(g.Shape) != 4 || g.Len() == 0 || height < 1 || width < 1 {
 		return h, w, fmt.Errorf("expected gradients [n,h,w,c] with pixels and channels, and images with pixels, got shape %v and [%d,%d]", g.Shape, height, width)
 	}
-	return scaling{height, g.Shape[1], corners, halves}, scaling{width, g.Shape[2], corners, halves}, nil
+	return scaling{in: height, out: g.Shape[1], corners: corners, halves: halves}, scaling{in: width, out: g.Shape[2], corners: corners, halves: halves}, nil
 }
 
 // resizeNearestGrad adds each pixel's gradient to the pixel that it showed.

@@ -217,17 +217,28 @@ func holding(values []Value) bool {
 	})
 }
 
-// shares reports whether a result may lie in the memory of an input. Strings share their bytes.
+// shares reports whether a result may lie in the memory of an input. That of texts is not looked for in texts.
 func shares(in, out *tensor.Tensor) bool {
-	if in == nil || out == nil {
+	switch {
+	case in == nil || out == nil:
 		return false
-	}
-	if in.DType == tensor.String || out.DType == tensor.String {
+	case in.DType == tensor.String && out.DType == tensor.String:
 		return true
 	}
-	a, b := start(in), start(out)
-	return a < b+uintptr(cap(out.Bytes)) && b < a+uintptr(cap(in.Bytes))
+	within := func(a []byte) bool { return anyOf(out, func(b []byte) bool { return overlap(a, b) }) }
+	return anyOf(in, within)
 }
 
-// start is the address of a tensor's first byte.
-func start(t *tensor.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Bytes))) }
+// anyOf reports whether something is true of one of the pieces of memory that a tensor has.
+func anyOf(t *tensor.Tensor, is func(piece []byte) bool) bool {
+	if t.DType == tensor.String {
+		return slices.ContainsFunc(t.Strings, is)
+	}
+	return is(t.Bytes)
+}
+
+// overlap reports whether two pieces of memory do. What lies behind a piece may belong to it.
+func overlap(a, b []byte) bool {
+	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return x < y+uintptr(cap(b)) && y < x+uintptr(cap(a))
+}

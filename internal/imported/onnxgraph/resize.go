@@ -279,9 +279,9 @@ func (x *site) resizedImages(u *value, all []resizing, at []int) *value {
 		switch {
 		case r.repeats():
 		case r.mode == "linear" && exact && !r.antialias && (r.coordinates == "half_pixel" || r.coordinates == "pytorch_half_pixel" && (r.whole() || r.out > 1)):
-			d, attrs = ops.ResizeBilinear, graph.Attrs{"half_pixel_centers": true}
+			d, attrs = ops.ResizeBilinear, graph.Attrs{"half_pixel_centers": true, ops.Divides: true}
 		case r.mode == "linear" && exact && !r.antialias && r.coordinates == "asymmetric":
-			d = ops.ResizeBilinear
+			d, attrs = ops.ResizeBilinear, graph.Attrs{ops.Divides: true}
 		case r.mode == "linear" && r.in >= 0 && !r.antialias && r.coordinates == "align_corners" && r.out > 1:
 			d, attrs = ops.ResizeBilinear, graph.Attrs{"align_corners": true}
 		default:

@@ -61,7 +61,9 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 		rows = 1
 	}
 	before := r.payer.Account.Mark()
-	p, err := sp.programs.acquire(ctx, rows, r.payer)
+	payer := r.payer
+	payer.Fixed = !s.late
+	p, err := sp.programs.acquire(ctx, rows, payer)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	r.slots.Settle()
 	for i, at := range s.fetches {
 		t := p.program.Value(i)
-		if err := r.pay(t.MemoryBytes()); err != nil {
+		if err := payer.Take(t.MemoryBytes(), false); err != nil {
 			return err
 		}
 		r.slots.Put(at, eager.Value{T: t.Clone()})

@@ -195,6 +195,30 @@ func TestResizedIntegers(t *testing.T) {
 	}
 }
 
+// TestResizedPlaces: where the pixels of an image lie is rounded as ONNX Runtime rounds it, whose values these are.
+func TestResizedPlaces(t *testing.T) {
+	x := tensor.New(tensor.Float32, 1, 1, 1, 160)
+	for i := range 160 {
+		tensor.Values[float32](x)[i] = float32(i % 2)
+	}
+	const low, high = 0.399993896484375, 0.600006103515625
+	for mode, c := range map[string]struct {
+		at   []int64
+		want []float32
+	}{
+		"half_pixel": {[]int64{704, 709, 744, 764}, []float32{low, high, low, low}},
+		"asymmetric": {[]int64{707, 742, 762, 767}, []float32{high, low, low, high}},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Initializers: []onnx.Initializer{{Name: "s", Tensor: elements([]float32{1, 1, 5, 5}, 4)}, {Name: "at", Tensor: elements(c.at, 4)}},
+				Nodes: []onnx.Node{{Op: "Resize", Inputs: []string{"x0", "", "s"}, Outputs: []string{"all"}, Attrs: map[string]any{"mode": "linear", "coordinate_transformation_mode": mode}},
+					{Op: "Gather", Inputs: []string{"all", "at"}, Outputs: []string{"some"}, Attrs: map[string]any{"axis": 3}}, {Op: "ReduceMax", Inputs: []string{"some"}, Outputs: []string{"y"}, Attrs: map[string]any{"axes": []int{2}}}},
+				Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
+			runONNX(t, m, []*tensor.Tensor{x}, func(i int) []onnx.Dim { return dimsLike(x, "", i) }, elements(c.want, 1, 1, 1, 4))
+		})
+	}
+}
+
 // TestRanksThatFollow: a request alone says which axes a Squeeze leaves; the equation of an Einsum says the rank of its result.
 func TestRanksThatFollow(t *testing.T) {
 	m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{

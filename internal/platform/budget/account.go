@@ -19,6 +19,8 @@ type Account struct {
 	others   int64 // bytes sized by the requests, held by other accounts
 	used     int64 // sized by the requests
 	model    int64 // of the model, for rows that were sent
+	fixed    int64 // of these, what no value sizes
+	most     int64 // that fixed was at any time
 	reserved int64 // of the Server, for both
 	closed   bool
 	refused  *Error
@@ -135,6 +137,19 @@ func (a *Account) Reserve(n int) error { return a.reserve(int64(n), false) }
 // bound it.
 func (a *Account) ReserveModel(n int) error { return a.reserve(int64(n), true) }
 
+// ReserveFixed is ReserveModel of memory that no value of a request sizes. What values make large may be as much again, at any later time.
+func (a *Account) ReserveFixed(n int) error {
+	err := a.reserve(int64(n), true)
+	if a == nil || err != nil || n <= 0 {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fixed += int64(n)
+	a.most = max(a.most, a.fixed)
+	return nil
+}
+
 // ReserveArray is Reserve of count values of size bytes each.
 func (a *Account) ReserveArray(count, size int) error {
 	if size > 0 && count > math.MaxInt64/2/size {
@@ -192,13 +207,13 @@ func (a *Account) tryReserve(n int64, model bool) error {
 	return nil
 }
 
-// allowed is the limit that follows from the size of the requests.
+// allowed is the limit that follows from the size of the requests, and what the model took for them whatever their values.
 func (a *Account) allowed() int64 {
 	if a.s.limits.Request > 0 {
 		return a.limit()
 	}
 	n := Base*a.requests + Factor*min(a.received-a.inflated, math.MaxInt64/2/Factor) + a.inflated + Expansion*a.expand
-	return min(n, a.s.limits.Server)
+	return min(n, a.s.limits.Server-a.most) + a.most
 }
 
 // limit is what the requests may hold, independent of their size.
@@ -271,6 +286,7 @@ func (a *Account) giveBack(n int64, model bool) int64 {
 	if model {
 		n = min(n, a.model)
 		a.model -= n
+		a.fixed = min(a.fixed, a.model)
 	} else {
 		n = min(n, a.used)
 		a.used -= n
@@ -320,6 +336,7 @@ func (a *Account) withdraw(n int64) int64 {
 	model := min(n, a.model)
 	used := min(n-model, a.used)
 	a.model -= model
+	a.fixed = min(a.fixed, a.model)
 	a.used -= used
 	a.reserved -= model + used
 	return model + used
@@ -350,7 +367,7 @@ func (a *Account) Close() {
 	a.closed = true
 	a.s.garbage.Add(a.used + a.model)
 	a.s.release(a.reserved)
-	a.used, a.model, a.reserved = 0, 0, 0
+	a.used, a.model, a.fixed, a.reserved = 0, 0, 0, 0
 	a.s.scheduleFree()
 }
 

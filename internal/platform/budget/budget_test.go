@@ -490,3 +490,51 @@ func TestUnpacked(t *testing.T) {
 	var none *Account
 	none.Unpacked(1)
 }
+
+// TestReserveFixed: values may make large what the model takes at once whatever they are, and no more; also later, and with others.
+func TestReserveFixed(t *testing.T) {
+	const most = 1 << 20
+	for name, c := range map[string]struct {
+		limits Limits
+		take   func(a *Account) error
+		more   int64
+	}{
+		"nothing":         {Limits{Server: 1 << 30}, func(*Account) error { return nil }, 0},
+		"a piece":         {Limits{Server: 1 << 30}, func(a *Account) error { return a.ReserveFixed(most) }, most},
+		"two pieces":      {Limits{Server: 1 << 30}, func(a *Account) error { return errors.Join(a.ReserveFixed(most), a.ReserveFixed(1)) }, most + 1},
+		"the model":       {Limits{Server: 1 << 30}, func(a *Account) error { return a.ReserveModel(most) }, 0},
+		"the server":      {Limits{Server: Base + 2*most}, func(a *Account) error { return a.ReserveFixed(most) }, 0},
+		"the request":     {Limits{Server: 1 << 30, Request: Base + most}, func(a *Account) error { return a.ReserveFixed(most) }, 0},
+		"one after other": {Limits{Server: 1 << 30}, func(a *Account) error { return errors.Join(twice(a, Mark{}), twice(a, a.Mark())) }, most},
+		"kept":            {Limits{Server: 1 << 30}, func(a *Account) error { err := a.ReserveFixed(most); a.ReleaseSince(Mark{}, most); return err }, most},
+	} {
+		s := NewServer(c.limits)
+		a := s.Open()
+		if err := c.take(a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		want := Base + c.more
+		if name == "the server" { // what the model holds is not there
+			want = Base + most
+		}
+		if !a.Fits(int(want)) || a.Fits(int(want)+1) {
+			t.Errorf("%s: expected that %d bytes fit, and no more", name, want)
+		}
+		a.Close()
+		if s.Used() != 0 {
+			t.Errorf("%s: %d bytes are still counted", name, s.Used())
+		}
+		s.Close()
+	}
+}
+
+// twice takes a piece and gives it back, two times.
+func twice(a *Account, m Mark) error {
+	for range 2 {
+		if err := a.ReserveFixed(1 << 20); err != nil {
+			return err
+		}
+		a.Return(a.Since(m))
+	}
+	return nil
+}

@@ -1,7 +1,10 @@
 package budget
 
 // A Mark is what an account held at some time, or what it took since.
-type Mark struct{ used, model int64 }
+type Mark struct {
+	used, model int64
+	fixed       int64 // of model
+}
 
 // Mark returns what the account holds.
 func (a *Account) Mark() (m Mark) {
@@ -10,31 +13,34 @@ func (a *Account) Mark() (m Mark) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Mark{a.used, a.model}
-}
-
-// ReleaseSince releases what was reserved since the mark, except kept bytes.
-func (a *Account) ReleaseSince(to Mark, kept int) {
-	if a == nil {
-		return
-	}
-	since := a.Since(to)
-	left := int64(kept)
-	fromUsed := max(since.used-left, 0)
-	left -= since.used - fromUsed
-	a.Return(Mark{fromUsed, max(since.model-left, 0)})
+	return Mark{a.used, a.model, a.fixed}
 }
 
 // Since returns what was reserved since the mark and is still held.
 func (a *Account) Since(from Mark) Mark {
 	now := a.Mark()
-	return Mark{max(now.used-from.used, 0), max(now.model-from.model, 0)}
+	return Mark{max(now.used-from.used, 0), max(now.model-from.model, 0), max(now.fixed-from.fixed, 0)}
 }
 
 // Return releases what a Since said.
 func (a *Account) Return(m Mark) {
+	if a == nil {
+		return
+	}
 	a.release(m.used, false)
 	a.release(m.model, true)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fixed = min(max(a.fixed-m.fixed, 0), a.model)
+}
+
+// ReleaseSince releases what was reserved since the mark, except kept bytes.
+func (a *Account) ReleaseSince(to Mark, kept int) {
+	left := a.Since(to)
+	keep := int64(kept)
+	used := max(left.used-keep, 0)
+	keep -= left.used - used
+	a.Return(Mark{used, max(left.model-keep, 0), left.fixed})
 }
 
 // Bytes is the sum.
