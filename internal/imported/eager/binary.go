@@ -3,6 +3,7 @@ package eager
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -23,6 +24,8 @@ func binaryTable() map[*ops.Def]maker {
 		ops.LessEqual:    plain(ordering(1)),
 		ops.Greater:      plain(ordering(2)),
 		ops.GreaterEqual: plain(ordering(3)),
+
+		ops.ApproximateEqual: nearness,
 	}
 	for _, op := range []*ops.Def{ops.Add, ops.AddV2, ops.Sub, ops.Mul, ops.Maximum, ops.Minimum, ops.SquaredDifference, ops.Div, ops.FloorDiv, ops.TruncateDiv, ops.FloorMod, ops.Mod, ops.TruncateMod, ops.Pow} {
 		all[op] = plain(arithmetic(op))
@@ -221,6 +224,32 @@ func ordered[T number](which int) kernel {
 		pairs(func(a, b T) bool { return a < b }), pairs(func(a, b T) bool { return a <= b }),
 		pairs(func(a, b T) bool { return a > b }), pairs(func(a, b T) bool { return a >= b }),
 	}[which]
+}
+
+// nearness reports whether two elements differ by no more than a tolerance, which is of their type.
+func nearness(s *site) (kernel, error) {
+	tolerance, ok := s.node.Attrs["tolerance"].(float32)
+	if !ok {
+		tolerance = 1e-5
+	}
+	k := numbers(atMost[float32](tolerance), atMost[float64](tolerance), atMost[int8](tolerance), atMost[int16](tolerance), atMost[int32](tolerance),
+		atMost[int64](tolerance), atMost[uint8](tolerance), atMost[uint16](tolerance), atMost[uint32](tolerance), atMost[uint64](tolerance)).on(0)
+	return func(c call) error {
+		if a, b := c.t(0).Shape, c.t(1).Shape; !slices.Equal(a, b) {
+			return fmt.Errorf("x and y must be of the same shape. x shape: %v. y shape: %v", a, b)
+		}
+		return k(c)
+	}, nil
+}
+
+func atMost[T number](tolerance float32) kernel {
+	return called(func(a, b T) bool {
+		d := a - b
+		if d < 0 {
+			d = -d
+		}
+		return d <= T(tolerance)
+	})
 }
 
 // equality returns Equal or NotEqual; without incompatible_shape_error, shapes

@@ -49,7 +49,7 @@ func families() []map[*ops.Def]maker {
 		datasetOps, datasetMapOps, datasetStateOps, datasetFileOps, iteratorOps, multiDeviceOps, trainingOps,
 		summaryOps, summaryWriterOps,
 		readerOps, fileOps, csvOps, fusedOps, complexOps, fourierOps, audioOps, ctcOps, unicodeOps, ngramOps, countsOps, specialOps,
-		codecOps, resizeOps, boxOps, colourOps, fakeQuantOps, quantizeDequantizeOps, quantizedOps, forestOps, boostedOps, decompositionOps, spectralOps, warpOps, cellOps, clusterOps, inplaceOps, approxOps, tridiagonalOps, isotonicOps, tokenOps, samplingOps, bandedOps, xlaOps, textOps}
+		codecOps, resizeOps, boxOps, colourOps, fakeQuantOps, quantizeDequantizeOps, quantizedOps, forestOps, boostedOps, decompositionOps, spectralOps, warpOps, cellOps, clusterOps, inplaceOps, approxOps, tridiagonalOps, isotonicOps, tokenOps, samplingOps, bandedOps, xlaOps, textOps, protoOps}
 }
 
 // registry is all families in one.

@@ -10,6 +10,7 @@ import (
 // packedOperators are of ONNX Runtime: weights of 2, 4 or 8 bits, several to a byte, with a scale for each block, as language models have them.
 var packedOperators = operators{
 	"MatMulNBits":          one(matMulNBits).but("weights, scales and zero points that are not constant, and g_idx"),
+	"MatMulBnb4":           one(matMulBnb4).but("weights and scales that are not constant"),
 	"GatherBlockQuantized": one(gatherBlocks).but("data and zero points that are not constant, where they are packed"),
 }
 
@@ -79,6 +80,35 @@ func matMulNBits(x *site) *value {
 		y = x.op(ops.AddV2, nil, y, x.cast(x.at(5), tensor.Float32))
 	}
 	return x.cast(y, u.dtype)
+}
+
+// codeNumbers are the numbers that codes of 4 bits stand for in models of bitsandbytes, by quant_type: floats of 4 bits, and normal floats.
+var codeNumbers = [2][16]float32{
+	{0, 5.208333333e-03, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, 0, -5.208333333e-03, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25},
+	{-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
+		0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1},
+}
+
+// matMulBnb4 is a product with a matrix [N, K] of codes, the first one of a byte in its upper half, with a scale for each block of all of them.
+func matMulBnb4(x *site) *value {
+	rows, size, block, kind := x.int("N", 0), x.int("K", 0), x.blocksOf(0), x.int("quant_type", 0)
+	x.attr("training_mode")
+	packed, scales := x.constantAt(1), x.constantAt(2)
+	if kind < 0 || kind > 1 || !x.flag("transB", true) {
+		refuse("quant_type %d, or a matrix that is not transposed", kind)
+	}
+	if rows < 1 || rows > maxPlaces || size < 1 || size > maxPlaces || packed.DType != tensor.Uint8 || packed.Len() != (rows*size+1)/2 || !scales.DType.Float() || scales.Len() != (rows*size+block-1)/block {
+		refuse("weights %v%v and scales %v for %d rows of %d elements in blocks of %d", packed.DType, packed.Shape, scales.Shape, rows, size, block)
+	}
+	x.t.pay(4 * rows * size)
+	w := tensor.New(tensor.Float32, size, rows)
+	all := tensor.Values[float32](w)
+	for i := range rows * size {
+		code := packed.Bytes[i/2] >> (4 * (1 - i%2)) & 15
+		all[i%size*rows+i/size] = codeNumbers[kind][code] * float32(scales.Float(i/block))
+	}
+	u := x.at(0)
+	return x.cast(x.product(x.cast(u, tensor.Float32), constant(w)), u.dtype)
 }
 
 // zeroPoints returns the zero point of a block of a row: of input i, whose rows are packed or numbers, or without that the middle.

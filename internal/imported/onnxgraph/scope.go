@@ -59,7 +59,7 @@ var errNoted = errors.New("")
 // absent is an optional input of a function that its caller leaves out.
 var absent = &value{}
 
-var errNoValue = errors.New("no node before makes it, and it is neither an input nor an initializer")
+var errNoValue = errors.New("no other node makes it, and it is neither an input nor an initializer")
 
 // find returns the value of a name, nil where it could not be made.
 func (s *scope) find(name string) (*value, error) {
@@ -71,8 +71,9 @@ func (s *scope) find(name string) (*value, error) {
 	return nil, fmt.Errorf("value %q: %w", name, errNoValue)
 }
 
-// run translates nodes in their order; what cannot be translated is noted.
+// run translates nodes, each after those that it needs; what cannot be translated is noted.
 func (s *scope) run(nodes []onnx.Node) {
+	nodes = inOrder(nodes)
 	for i := range nodes {
 		s.node(&nodes[i])
 	}

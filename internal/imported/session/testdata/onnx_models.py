@@ -566,3 +566,8 @@ ins = [(k, h.np_dtype_to_tensor_dtype(v.dtype), [f"{k}{i}" for i in range(v.ndim
 save("rank_expand", steps, ins, [("y", T.FLOAT, None), ("z", T.INT64, None)], [nh.from_array(np.array([v]), k) for k, v in [("zero", 0), ("four", 4), ("last", -1)]] + [nh.from_array(np.array([0, -1, 2]), "same")], feeds=feeds)
 # A pool with indices of images of a known size, as PyTorch writes it.
 save("pool_places_known", [h.make_node("MaxPool", ["x"], ["y", "at"], kernel_shape=[2, 2], strides=[2, 2])], [("x", T.FLOAT, [1, 2, 5, 6])], [("y", T.FLOAT, None), ("at", T.INT64, None)], feeds={"x": f32(1, 2, 5, 6)})
+# Nodes that come before those that make their inputs, as ONNX Runtime's converter to float16 leaves them.
+save("order_behind", [h.make_node("Abs", ["whole"], ["r"]), h.make_node("Cast", ["r"], ["y"], to=T.FLOAT), h.make_node("Cast", ["x"], ["whole"], to=T.INT32)], [("x", T.FLOAT, [4])], [("y", T.FLOAT, None)], feeds={"x": f32(4)})
+for kind in [0, 1]:
+    for size, rows in [(64, 8), (40, 6)]:
+        transformer(f"ms_bnb_{kind}_{size}", "MatMulBnb4", {"a": f32(2, 3, size)}, [("w", rng.integers(0, 256, size * rows // 2).astype(np.uint8)), ("ws", np.abs(f32((size * rows + 15) // 16)))], K=size, N=rows, quant_type=kind, block_size=16)
