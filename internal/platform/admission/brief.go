@@ -31,7 +31,7 @@ const smallDeparture = time.Minute
 func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil
-	now := &perConnection{limit: b.MaxCalls}
+	now := &perConnection{limit: int64(b.MaxCalls)}
 	for _, m := range desc.Methods {
 		handle := m.Handler
 		m.Handler = func(srv any, ctx context.Context, _ func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {

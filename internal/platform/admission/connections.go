@@ -4,19 +4,22 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
-// perConnection counts the calls that go on, by connection.
+// perConnection counts the calls that go on, by connection. Connections do not wait for each other: one lock for all, which a goroutine may hold
+// that the garbage collector keeps waiting, would let calls pile up that somebody opens without end.
 type perConnection struct {
-	limit int // 0: any number
-
-	mu    sync.Mutex
-	calls map[net.Addr]int // by gRPC's address of the connection, one per connection
+	limit int64    // 0: any number
+	calls sync.Map // *atomic.Int64 by gRPC's address of the connection, one per connection; dropped where it is -1
 }
+
+// dropped is the count of a connection without calls, which is not counted by any more.
+const dropped = -1
 
 // begin counts a call until its end.
 func (c *perConnection) begin(ctx context.Context) (end func(), err error) {
@@ -24,22 +27,30 @@ func (c *perConnection) begin(ctx context.Context) (end func(), err error) {
 	if c.limit == 0 || !ok {
 		return func() {}, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.calls[from.Addr] == c.limit {
-		return nil, status.Errorf(codes.ResourceExhausted, "the connection has %d such calls going on already", c.limit)
+	for {
+		count := c.countOf(from.Addr)
+		switch now := count.Load(); {
+		case now == dropped:
+			c.calls.CompareAndDelete(from.Addr, count)
+		case now >= c.limit:
+			return nil, status.Errorf(codes.ResourceExhausted, "the connection has %d such calls going on already", c.limit)
+		case count.CompareAndSwap(now, now+1):
+			return func() { c.end(from.Addr, count) }, nil
+		}
 	}
-	if c.calls == nil {
-		c.calls = map[net.Addr]int{}
-	}
-	c.calls[from.Addr]++
-	return func() { c.end(from.Addr) }, nil
 }
 
-func (c *perConnection) end(from net.Addr) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.calls[from]--; c.calls[from] == 0 {
-		delete(c.calls, from)
+// countOf is the count of a connection.
+func (c *perConnection) countOf(from net.Addr) *atomic.Int64 {
+	count, ok := c.calls.Load(from)
+	if !ok {
+		count, _ = c.calls.LoadOrStore(from, new(atomic.Int64))
+	}
+	return count.(*atomic.Int64)
+}
+
+func (c *perConnection) end(from net.Addr, count *atomic.Int64) {
+	if count.Add(-1) == 0 && count.CompareAndSwap(0, dropped) {
+		c.calls.CompareAndDelete(from, count)
 	}
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,8 @@ type Place struct {
 	raw   net.Conn
 	from  origin
 	below *Place // of the connection below, where that has one in other Places
+
+	oneByOne bool // of HTTP/1: it has a goroutine, which answers its requests in turn
 
 	heard atomic.Bool  // something came since it was last looked at
 	uses  atomic.Int64 // calls, or other uses, that go on
@@ -75,6 +78,28 @@ func (p *Place) hear() {
 		p.heard.Store(true)
 	}
 }
+
+// received notes that n bytes have come, and holds them back while the process or the client has too much to do. In a process that does not get
+// through with it the connection is closed, unless it has had a call: calls may wait for what the others bring.
+func (p *Place) received(n int) error {
+	p.hear()
+	p.writes.read(n)
+	if p.oneByOne {
+		return nil
+	}
+	pace := &p.of.pace
+	if p.had.Load() {
+		pace.pass(&pace.known, p.of.Open)
+		return nil
+	}
+	if pace.pass(&pace.fresh, p.of.Open) {
+		return nil
+	}
+	p.cut("there are more calls than can be ended: connections that have had none are closed")
+	return errCrowded
+}
+
+var errCrowded = errors.New("there are too many calls")
 
 // know moves a place to the connections that had a call.
 func (p *Places) know(place *Place) {
@@ -154,6 +179,7 @@ type placeKey struct{}
 // ConnContext is that of an http.Server whose listener has places.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if p := ConnPlace(c); p != nil {
+		p.oneByOne = true // nobody reads yet
 		return context.WithValue(ctx, placeKey{}, p)
 	}
 	return ctx
@@ -196,8 +222,9 @@ func (c *tcpConn) RemoteAddr() net.Addr { return c.remote }
 // Read implements net.Conn.
 func (c *tcpConn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
-	c.remote.place.hear()
-	c.remote.place.writes.read(n)
+	if crowded := c.remote.place.received(n); crowded != nil {
+		return 0, crowded
+	}
 	return n, err
 }
 
@@ -231,8 +258,9 @@ func (c *conn) RemoteAddr() net.Addr { return c.remote }
 // Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.remote.place.hear()
-	c.remote.place.writes.read(n)
+	if crowded := c.remote.place.received(n); crowded != nil {
+		return 0, crowded
+	}
 	return n, err
 }
 

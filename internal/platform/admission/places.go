@@ -17,6 +17,7 @@ type Places struct {
 	log         *slog.Logger // nil: nothing is logged
 	fair        time.Duration
 	takeLimit   time.Duration
+	pace        pace
 
 	mu      sync.Mutex
 	open    int
@@ -44,7 +45,7 @@ func NewPlaces(most int, log *slog.Logger) *Places {
 	if files := openFiles(); files > 0 {
 		most = int(min(int64(most), max(files/2, 1)))
 	}
-	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fair: fairMoment, takeLimit: takeLimit, fresh: newQueue(), known: newQueue()}
+	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fair: fairMoment, takeLimit: takeLimit, pace: newPace(), fresh: newQueue(), known: newQueue()}
 }
 
 // Open returns how many connections there are.
