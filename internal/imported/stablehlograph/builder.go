@@ -193,8 +193,8 @@ func (b *builder) own(v *value) *value {
 	return w
 }
 
-// placeholder adds an argument.
-func (b *builder) placeholder(d tensor.DType, dims []int) *value {
+// shapeOf is a shape whose open sizes may be anything.
+func shapeOf(dims []int) graph.Shape {
 	shape := graph.Shape{Dims: make([]graph.Dim, len(dims))}
 	for i, n := range dims {
 		shape.Dims[i] = graph.Unknown
@@ -202,8 +202,13 @@ func (b *builder) placeholder(d tensor.DType, dims []int) *value {
 			shape.Dims[i] = graph.Fixed(n)
 		}
 	}
+	return shape
+}
+
+// placeholder adds an argument.
+func (b *builder) placeholder(d tensor.DType, dims []int) *value {
 	v := &value{dtype: d, dims: dims}
-	v.out = b.g.Placeholder(b.g.Graph.UniqueName("argument"), graph.Type{DType: d, Shape: shape})
+	v.out = b.g.Placeholder(b.g.Graph.UniqueName("argument"), graph.Type{DType: d, Shape: shapeOf(dims)})
 	b.made[v.out.Node] = true
 	return v
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/stablehlo"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -143,6 +145,7 @@ func (t *translation) main(n *nodeDef, name string) {
 	for _, a := range args {
 		if a.t == nil && a != noToken {
 			fed = append(fed, a)
+			a = b.node(ops.EnsureShape, a.dims, graph.Attrs{"shape": shapeOf(a.dims)}, a) // also of variables, whose sizes may be anything
 		}
 		all = append(all, a)
 	}
