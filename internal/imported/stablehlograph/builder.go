@@ -74,6 +74,9 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 		refuse("%s", reason(err))
 	}
 	if all := fold(b.t.ctx, d, n, in); all != nil {
+		for _, v := range all {
+			b.t.pay(v.t.MemoryBytes())
+		}
 		return all
 	}
 	for _, v := range in {
@@ -234,6 +237,7 @@ func (b *builder) operand(v *value) graph.Output {
 	if o, ok := b.constants[v.t]; ok {
 		return o
 	}
+	b.t.pay(v.t.MemoryBytes())
 	o := b.g.Const(b.g.Graph.UniqueName("constant"), v.t)
 	b.constants[v.t] = o
 	return o

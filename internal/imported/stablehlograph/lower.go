@@ -3,6 +3,7 @@ package stablehlograph
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -105,12 +106,16 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		name = fmt.Sprintf("stablehlo_%d", i)
 	}
 	l.names[name] = true
-	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated}
+	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated,
+		room: minRoom + 4*len(n.Attr["module"].GetS()), tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
 		case refusal:
 			t.gaps.add("module", why.why)
+			name, missing = "", t.gaps
+		case runtime.Error, string: // modules come from strangers
+			t.gaps.add("module", "operands or attributes that do not fit the operations")
 			name, missing = "", t.gaps
 		default:
 			panic(why)
