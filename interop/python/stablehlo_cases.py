@@ -1,6 +1,7 @@
 """Writes programs that JAX exports, with inputs and what JAX answers, for the tests of internal/imported/stablehlograph.
 
-    python stablehlo_cases.py FILE.tar.bz2
+    python stablehlo_cases.py FILE.tar.bz2             # what is served
+    python stablehlo_cases.py FILE.tar.bz2 refused     # and what is not
 
 NAME.npz in it holds: module, the bytes; in_0, in_1, ... and out_0, out_1, ...; where sizes are open, more_in_0, ... and more_out_0, ... of
 other sizes.
@@ -174,6 +175,16 @@ for k in [-1, 0, 2, 5]:
 case("map", lambda x: lax.map(lambda r: jnp.sort(r)[:2], x), f32(3, 4))
 case("associative_scan", lambda x: lax.associative_scan(jnp.add, x, axis=0), f32(6, 2))
 
+case("images", lambda x: (jax.image.resize(x, (2, 9, 5, 3), "bilinear"), jax.image.resize(x, (2, 3, 3, 3), "nearest"), jax.image.resize(x, (2, 8, 8, 3), "cubic")), f32(2, 6, 6, 3))
+case("lookups", lambda x: (jnp.interp(x, jnp.arange(5.0), jnp.arange(5.0) ** 2), jnp.digitize(x, jnp.array([0.0, 1.0])), jnp.histogram(x, bins=4, range=(-2, 2))[0], jnp.where(x > 0, size=3, fill_value=-1)[0], jnp.nonzero(x > 0, size=4)[0]), f32(9))
+case("polynomials", lambda x: (jnp.polyval(jnp.array([1.0, 2.0, 3.0]), x), jnp.cross(x[:3], x[3:6]), jnp.trapezoid(x) if hasattr(jnp, "trapezoid") else x.sum(), jnp.convolve(x, x[:3]), jnp.diff(x), jnp.roll(x, 2), jnp.kron(x[:2], x[2:4])), f32(9))
+case("open_arithmetic", lambda x: (x.reshape(-1), x[: x.shape[0] // 2 * 2].reshape(-1, 2, 3).sum(1), jnp.arange(2 * x.shape[0] + 1), jnp.concatenate([x, jnp.zeros((x.shape[0] + 1, 3))]), x / x.shape[0]), f32(4, 3), poly=["2*b, 3"], more=[f32(10, 3)])
+case("open_images", lambda x: (jax.image.resize(x, (x.shape[0], 9, 5, 3), "bilinear"), x.mean((1, 2)), x.reshape(x.shape[0], -1) @ W[:2].reshape(-1, 1)[:8].repeat(x.shape[1] * x.shape[2] * 3 // 8, 0)), f32(2, 4, 4, 3), poly=["b, 4, 4, 3"], more=[f32(3, 4, 4, 3)])
+case("open_random", lambda x, k: x + jax.random.normal(k, x.shape), f32(2, 4), np.array([0, 7], np.uint32), poly=["b, 4", "2"], more=[f32(5, 4), np.array([1, 7], np.uint32)])
+case("open_cond", lambda x, p: lax.cond(p > 0, lambda x: jnp.sort(x), lambda x: x - 1, x), f32(2, 4), np.int32(1), poly=["b, 4", ""], more=[f32(3, 4), np.int32(0)])
+case("nested_loops", lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, 2, lambda j, d: d @ W * 0.3 + i + j, c), x), f32(2, 4))
+case("wide_scan", lambda x: lax.scan(lambda c, r: ((c[0] + r.sum(), c[1].at[jnp.int32(c[0]) % 4].add(1.0)), {"a": r[::-1], "b": c[0] > 0}), (jnp.float32(0), jnp.zeros(4)), x, reverse=True), f32(5, 3))
+
 # Random numbers: threefry is arithmetic.
 case("random", lambda k: (jax.random.normal(k, (5,)), jax.random.uniform(k, (2, 3)), jax.random.bernoulli(k, 0.3, (8,)), jax.random.randint(k, (6,), 0, 10), jax.random.permutation(k, 7),
                                jax.random.split(k, 3), jax.random.fold_in(k, 5), jax.random.gumbel(k, (3,)), jax.random.categorical(k, jnp.zeros((4, 5))), jax.random.truncated_normal(k, -1, 1, (3,))), np.array([0, 42], np.uint32))
@@ -213,6 +224,15 @@ case("open_scan", lambda x: lax.scan(lambda c, r: (jnp.tanh(c @ W + r), c), jnp.
 case("open_sum_of_sizes", lambda x, y: jnp.concatenate([x, y]).sum(1), f32(2, 4), f32(3, 4), poly=["a, 4", "b, 4"], more=[f32(1, 4), f32(1, 4)])
 
 
+# What is refused.
+REFUSED = {
+    "bits": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.arange(4, dtype=np.uint32),), None, None),
+    "two": (lambda k, x: (jnp.linalg.qr(x)[1], lax.rng_bit_generator(k, (3,))[1]), (np.arange(4, dtype=np.uint32), f32(3, 3)), None, None),
+    "scatter": (lambda x, i: lax.scatter_apply(x, i[:, None], lambda v: v * 2 + 1, lax.ScatterDimensionNumbers((), (0,), (0,))), (f32(5), np.array([1, 3], np.int32)), None, None),
+    "float8": (lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), (f32(3),), None, None),
+}
+
+
 def recorded(f, args, poly, more):
     """Returns the arrays of a case."""
     args = [np.asarray(a) for a in args]
@@ -228,12 +248,13 @@ def recorded(f, args, poly, more):
     return out
 
 
-def main(path):
+def main(path, kind="served"):
+    cases = {"served": CASES, "refused": REFUSED}[kind]
     with tarfile.open(path, "w:bz2", format=tarfile.USTAR_FORMAT) as archive:
-        for name in sorted(CASES):
+        for name in sorted(cases):
             file = io.BytesIO()
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as z:
-                for key, value in recorded(*CASES[name]).items():
+                for key, value in recorded(*cases[name]).items():
                     array = io.BytesIO()
                     np.save(array, value)
                     z.writestr(zipfile.ZipInfo(key + ".npy"), array.getvalue())
@@ -243,4 +264,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

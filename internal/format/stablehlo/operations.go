@@ -48,9 +48,15 @@ func (r *reader) region(c *cursor, s *scope) *Region {
 	default:
 		damaged("a region of %d blocks: expected one", n)
 	}
-	next, size := len(s.values), c.count()
-	inner := &scope{append(s.values[:next:next], make([]*Value, size)...)}
-	return r.block(c, inner, &next)
+	first, size := len(s.values), c.count()
+	if r.room -= size; r.room < 0 { // each value takes a byte
+		damaged("more values than bytes")
+	}
+	s.values = append(s.values, make([]*Value, size)...)
+	next := first
+	b := r.block(c, s, &next)
+	s.values = s.values[:first]
+	return b
 }
 
 // block reads arguments and operations. next is where the values of the region that are not defined begin.

@@ -46,6 +46,7 @@ type reader struct {
 	types      entries
 	properties [][]byte
 	depth      int
+	room       int // values that regions may still have
 }
 
 // opName is the name of an operation.
@@ -70,7 +71,7 @@ func Read(data []byte) (m *Module, err error) {
 		damaged("expected MLIR bytecode")
 	}
 	c := &cursor{data[len(magic):]}
-	r := &reader{version: c.varint()}
+	r := &reader{version: c.varint(), room: len(data)}
 	if r.version > maxVersion {
 		damaged("bytecode of version %d: expected at most %d", r.version, maxVersion)
 	}

@@ -73,6 +73,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
+	dropIdle(flat)
 	callees, err := inline.Callees(flat)
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)

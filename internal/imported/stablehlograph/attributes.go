@@ -25,7 +25,7 @@ func (x *site) result(i int) stablehlo.Type {
 func (x *site) ints(name string) []int {
 	switch v := x.op.Attrs[name].(type) {
 	case *stablehlo.Constant:
-		all, ok := constant(tensorOf(v)).numbers()
+		all, ok := constant(x.t.tensor(v)).numbers()
 		if !ok {
 			refuse("attribute %s: expected integers", name)
 		}
@@ -80,7 +80,17 @@ func (x *site) enum(name string) string {
 // maxConstant bounds the elements of a splat that is attributes or indices.
 const maxConstant = 1 << 16
 
-// tensorOf makes a tensor of a constant, whose splat is small.
+// tensor makes a tensor of a constant, whose splat is small; each but once.
+func (t *translation) tensor(k *stablehlo.Constant) *tensor.Tensor {
+	if made := t.tensors[k]; made != nil {
+		return made
+	}
+	made := tensorOf(k)
+	t.pay(made.MemoryBytes())
+	t.tensors[k] = made
+	return made
+}
+
 func tensorOf(k *stablehlo.Constant) *tensor.Tensor {
 	if k.Type.DType == tensor.Invalid {
 		refuse("element type %s", k.Type.Name)

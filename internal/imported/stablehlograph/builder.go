@@ -74,6 +74,9 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 		refuse("%s", reason(err))
 	}
 	if all := fold(b.t.ctx, d, n, in); all != nil {
+		for _, v := range all {
+			b.t.pay(v.t.MemoryBytes())
+		}
 		return all
 	}
 	for _, v := range in {
@@ -193,8 +196,8 @@ func (b *builder) own(v *value) *value {
 	return w
 }
 
-// placeholder adds an argument.
-func (b *builder) placeholder(d tensor.DType, dims []int) *value {
+// shapeOf is a shape whose open sizes may be anything.
+func shapeOf(dims []int) graph.Shape {
 	shape := graph.Shape{Dims: make([]graph.Dim, len(dims))}
 	for i, n := range dims {
 		shape.Dims[i] = graph.Unknown
@@ -202,8 +205,13 @@ func (b *builder) placeholder(d tensor.DType, dims []int) *value {
 			shape.Dims[i] = graph.Fixed(n)
 		}
 	}
+	return shape
+}
+
+// placeholder adds an argument.
+func (b *builder) placeholder(d tensor.DType, dims []int) *value {
 	v := &value{dtype: d, dims: dims}
-	v.out = b.g.Placeholder(b.g.Graph.UniqueName("argument"), graph.Type{DType: d, Shape: shape})
+	v.out = b.g.Placeholder(b.g.Graph.UniqueName("argument"), graph.Type{DType: d, Shape: shapeOf(dims)})
 	b.made[v.out.Node] = true
 	return v
 }
@@ -229,6 +237,7 @@ func (b *builder) operand(v *value) graph.Output {
 	if o, ok := b.constants[v.t]; ok {
 		return o
 	}
+	b.t.pay(v.t.MemoryBytes())
 	o := b.g.Const(b.g.Graph.UniqueName("constant"), v.t)
 	b.constants[v.t] = o
 	return o

@@ -1,8 +1,6 @@
 package stablehlograph
 
 import (
-	"math"
-
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -20,43 +18,12 @@ func arithmetic(d *ops.Def) func(x *site) *value {
 
 // logical is an op of two operands, with another op for bools.
 func logical(bools, others *ops.Def) func(x *site) *value {
-	return func(x *site) *value { return x.either(bools, others, x.at(0), x.at(1)) }
-}
-
-func (x *site) either(bools, others *ops.Def, a, b *value) *value {
-	if a.dtype == tensor.Bool {
-		return x.each(bools, nil, a, b)
-	}
-	return x.each(others, nil, a, b)
-}
-
-// extreme is the larger or smaller one of two operands, NaN where one is.
-func extreme(bools, others *ops.Def) func(x *site) *value {
-	return func(x *site) *value { return x.extreme(bools, others, x.at(0), x.at(1)) }
-}
-
-func (x *site) extreme(bools, others *ops.Def, a, b *value) *value {
-	y := x.either(bools, others, a, b)
-	for _, v := range []*value{a, b} {
-		if v.dtype.Float() && !x.neverNaN(v) {
-			y = x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, v), v, y)
+	return func(x *site) *value {
+		if x.at(0).dtype == tensor.Bool {
+			return x.each(bools, nil, x.at(0), x.at(1))
 		}
+		return x.each(others, nil, x.at(0), x.at(1))
 	}
-	return y
-}
-
-// neverNaN reports whether a value is a constant that has no NaN.
-func (x *site) neverNaN(v *value) bool {
-	t := v.small().t
-	if t == nil || t.Len() > maxFolded {
-		return false
-	}
-	for i := range t.Len() {
-		if math.IsNaN(t.Float(i)) {
-			return false
-		}
-	}
-	return true
 }
 
 func absolute(x *site) *value {
@@ -281,8 +248,8 @@ func choose(x *site) *value { return x.each(ops.SelectV2, nil, x.at(0), x.at(1),
 
 // clamp brings an operand to a range: its operands are the least, the operand, and the largest.
 func clamp(x *site) *value {
-	least := x.extreme(ops.LogicalOr, ops.Maximum, x.at(0), x.at(1))
-	return x.extreme(ops.LogicalAnd, ops.Minimum, least, x.at(2))
+	least := x.each(ops.Maximum, nil, x.at(0), x.at(1))
+	return x.each(ops.Minimum, nil, least, x.at(2))
 }
 
 // convert: floats outside of the range of integers become the nearest ones, NaN becomes 0.

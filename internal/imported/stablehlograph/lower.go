@@ -3,8 +3,11 @@ package stablehlograph
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/stablehlo"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -103,12 +106,16 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		name = fmt.Sprintf("stablehlo_%d", i)
 	}
 	l.names[name] = true
-	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated}
+	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated,
+		room: minRoom + 4*len(n.Attr["module"].GetS()), tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
 		case refusal:
 			t.gaps.add("module", why.why)
+			name, missing = "", t.gaps
+		case runtime.Error, string: // modules come from strangers
+			t.gaps.add("module", "operands or attributes that do not fit the operations")
 			name, missing = "", t.gaps
 		default:
 			panic(why)
@@ -143,6 +150,7 @@ func (t *translation) main(n *nodeDef, name string) {
 	for _, a := range args {
 		if a.t == nil && a != noToken {
 			fed = append(fed, a)
+			a = b.node(ops.EnsureShape, a.dims, graph.Attrs{"shape": shapeOf(a.dims)}, a) // also of variables, whose sizes may be anything
 		}
 		all = append(all, a)
 	}

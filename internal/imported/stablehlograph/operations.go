@@ -38,7 +38,7 @@ func init() { // functions in the table refer to it
 		"bitcast_convert": one(bitcast), "reduce_precision": each(reducePrecision),
 
 		"add": each(logical(ops.LogicalOr, ops.AddV2)), "subtract": each(arithmetic(ops.Sub)), "multiply": each(logical(ops.LogicalAnd, ops.Mul)), "divide": each(divide), "remainder": each(remainder),
-		"maximum": each(extreme(ops.LogicalOr, ops.Maximum)), "minimum": each(extreme(ops.LogicalAnd, ops.Minimum)), "power": each(power), "atan2": each(arithmetic(ops.Atan2)),
+		"maximum": each(logical(ops.LogicalOr, ops.Maximum)), "minimum": each(logical(ops.LogicalAnd, ops.Minimum)), "power": each(power), "atan2": each(arithmetic(ops.Atan2)),
 		"and": each(logical(ops.LogicalAnd, ops.BitwiseAnd)), "or": each(logical(ops.LogicalOr, ops.BitwiseOr)), "xor": each(logical(ops.NotEqual, ops.BitwiseXor)),
 		"shift_left": each(shiftLeft), "shift_right_logical": each(shiftLogical), "shift_right_arithmetic": each(shiftArithmetic),
 		"complex": each(complexOf), "compare": each(compare), "select": each(choose), "clamp": each(clamp), "map": {do: mapped},

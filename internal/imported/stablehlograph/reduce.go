@@ -65,19 +65,12 @@ func (x *site) reduced(kind string, v, init *value, axes []int) *value {
 		work = x.cast(v, tensor.Float32)
 	}
 	y := x.cast(x.node(d, dims, graph.Attrs{"keep_dims": false}, work, ints(axes...)), v.dtype)
-	if v.dtype.Float() && (d == ops.Max || d == ops.Min) {
-		nan := x.node(ops.Any, dims, graph.Attrs{"keep_dims": false}, x.each(ops.IsNan, nil, work), ints(axes...))
-		y = x.each(ops.SelectV2, nil, nan, scalar(v.dtype, math.NaN()), y)
-	}
 	if neutral(kind, init) {
 		return y
 	}
 	c := combiners[kind]
 	if v.dtype == tensor.Bool {
 		c = map[*ops.Def]*ops.Def{ops.All: ops.LogicalAnd, ops.Any: ops.LogicalOr}[d]
-	}
-	if d == ops.Max || d == ops.Min {
-		return x.extreme(c, c, y, init)
 	}
 	return x.each(c, nil, y, init)
 }

@@ -16,7 +16,7 @@ func constantOperation(x *site) *value {
 		refuse("attribute value: expected a constant")
 	}
 	if !k.Splat || len(k.Type.Dims) == 0 {
-		return constant(tensorOf(k))
+		return constant(x.t.tensor(k))
 	}
 	one := *k
 	one.Type.Dims = nil

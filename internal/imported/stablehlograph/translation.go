@@ -19,7 +19,15 @@ const (
 	maxCalls      = 64
 	maxTranslated = 1 << 17
 	maxMade       = 1 << 20
+	minRoom       = 256 << 20 // bytes of constants that may be made, beside those of the module
 )
+
+// pay refuses a module of which more bytes of constants would be made than there may be.
+func (t *translation) pay(bytes int) {
+	if t.room -= bytes; t.room < 0 {
+		refuse("the module becomes more constants than there may be: many times its size")
+	}
+}
 
 // translation is the state of one module.
 type translation struct {
@@ -31,6 +39,8 @@ type translation struct {
 	depth     int // of calls that lie in each other
 	budget    int // operations that may still be translated
 	made      int // nodes, with their inputs and results
+	room      int // bytes of constants that may still be made
+	tensors   map[*stablehlo.Constant]*tensor.Tensor
 }
 
 // scope are the values that the operations of a region see.

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
 // elementRules are of ops that work element by element, beside those whose definitions state the rule.
-var elementRules = map[*ops.Def]rule{ops.IdentityN: each, ops.Select: selectShape, ops.SelectV2: selectV2, ops.LookupTableFind: lookup, ops.LookupTableFindV2: lookup,
+var elementRules = map[*ops.Def]rule{ops.IdentityN: each, ops.Select: selectShape, ops.SelectV2: selectV2, ops.EnsureShape: ensured, ops.LookupTableFind: lookup, ops.LookupTableFindV2: lookup,
 	ops.StringJoin: join}
 
 // stated are the rules that definitions name.
@@ -21,10 +22,29 @@ func same(s *site) ([]Value, error) {
 	}
 	v := Value{Known: true, Shape: x}
 	switch s.n.Op {
-	case "Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst", "EnsureShape":
+	case "Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst":
 		v.T = s.in[0].T
 	}
 	return []Value{v}, nil
+}
+
+// ensured: where nothing is known of the input, the shape is the one that the op demands.
+func ensured(s *site) ([]Value, error) {
+	if s.in[0].Known {
+		return s.in[:1], nil
+	}
+	want, ok := s.n.Attrs["shape"].(graph.Shape)
+	if !ok || want.UnknownRank {
+		return nil, errUnknown
+	}
+	sizes := make([]int, want.Rank())
+	for i, d := range want.Dims {
+		if !d.Static() {
+			return nil, errUnknown
+		}
+		sizes[i] = d.Const
+	}
+	return one(sizes...)
 }
 
 func each(s *site) ([]Value, error) { return slices.Clone(s.in), nil }
