@@ -26,9 +26,12 @@ var functions = map[string]map[string]func(a []term) term{
 		return wholeNumber(func(c []NamedTensor, i int) int64 { return int64(len(a[0].text(c, i))) })
 	}},
 	"number": {
-		"t": func(a []term) term { return written(a[0], ".") },
+		"t": func(a []term) term { return written(a[0], ".", "") },
 		"tt": func(a []term) term {
-			return number64(func(c []NamedTensor, i int) float64 { return written(a[0], a[1].text(c, i)).num(c, i) })
+			return number64(func(c []NamedTensor, i int) float64 { return written(a[0], a[1].text(c, i), "").num(c, i) })
+		},
+		"ttt": func(a []term) term {
+			return number64(func(c []NamedTensor, i int) float64 { return written(a[0], a[1].text(c, i), a[2].text(c, i)).num(c, i) })
 		},
 	},
 	"lower": {"t": func(a []term) term {
@@ -72,9 +75,9 @@ func ofTexts(f func(x, y string) bool) map[string]func([]term) term {
 	}}
 }
 
-// written is the number that a text is written as, with a decimal mark.
-func written(x term, decimal string) term {
-	r := textvalue.Reading{Part: textvalue.Number, Decimal: decimal}
+// written is the number that a text is written as, with a decimal mark, converted into a unit.
+func written(x term, decimal, unit string) term {
+	r := textvalue.Reading{Part: textvalue.Number, Decimal: decimal, Unit: unit}
 	return number64(func(c []NamedTensor, i int) float64 { return r.Parse([]byte(x.text(c, i))) })
 }
 

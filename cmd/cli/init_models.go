@@ -256,6 +256,9 @@ func readKeys(r textvalue.Reading) string {
 	if r.Decimal != "" {
 		s += fmt.Sprintf(", decimal: %q", r.Decimal)
 	}
+	if r.Unit != "" {
+		s += ", unit: " + r.Unit
+	}
 	return s
 }
 

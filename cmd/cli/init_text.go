@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -188,8 +189,11 @@ func (d *draft) sayTransforms(say func(string, ...any), indent string) {
 		return
 	}
 	expression := fmt.Sprintf("number(col(%q))", c.Name)
-	if c.Reading.Decimal != "" {
-		expression = fmt.Sprintf("number(col(%q), %q)", c.Name, c.Reading.Decimal)
+	switch decimal := cmp.Or(c.Reading.Decimal, "."); {
+	case c.Reading.Unit != "":
+		expression = fmt.Sprintf("number(col(%q), %q, %q)", c.Name, decimal, c.Reading.Unit)
+	case decimal == ",":
+		expression = fmt.Sprintf("number(col(%q), %q)", c.Name, decimal)
 	}
 	say("%stransforms:\n%s  - {kind: compute, column: %s, expression: %s}", indent, indent, yamlText(c.Name), quotedYAML(expression))
 }

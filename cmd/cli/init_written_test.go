@@ -71,6 +71,27 @@ func TestInitMonthNames(t *testing.T) {
 	}
 }
 
+// TestInitConverted: columns and labels of several units are read in one.
+func TestInitConverted(t *testing.T) {
+	table := tableFile(t, "weight,value", 200, func(r int) string {
+		return fmt.Sprintf("%s,%s", []string{fmt.Sprint(r*11%90, " kg"), fmt.Sprint(r*1100%9000, " g")}[r%2], []string{fmt.Sprintf("€%d.5K", r*7%100), fmt.Sprintf("€%dM", r%9)}[r%2])
+	})
+	_, config := initOf(t, table, "--label", "value", "--no-search")
+	for _, want := range []string{"key: weight, read: number, unit: kg", `expression: "number(col(\"value\"), \".\", \"one\")"`, "label_mean: 2"} {
+		if !strings.Contains(config, want) {
+			t.Errorf("expected %q in\n%s", want, config)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"train", "--config", path}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+}
+
 // TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
 // the label is not there.
 func TestInitWritten(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // fields are the types of columns, as the documents list them, and the keys of a Spec
 // that count for each, but for name and type.
 var fields = []struct{ typ, keys string }{
-	{"numeric", "key shape read date_order decimal default defaults missing normalize allow_nan sequence"},
+	{"numeric", "key shape read date_order decimal unit default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
 	{"words", "key punctuation buckets vocabulary adapt size min_count oov_buckets"},

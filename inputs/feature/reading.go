@@ -15,13 +15,15 @@ type Reading struct {
 	Order string
 	// Decimal is the mark before the fraction of a number, "." or ",". Empty: ".".
 	Decimal string
+	// Unit is what a number is converted into by the unit behind it: one (1.2K, 3M), kg, m, l, day, MB or MHz. Empty: units are not read.
+	Unit string
 }
 
 // String is like month dmy.
 func (r Reading) String() string { return r.value().String() }
 
 func (r Reading) value() textvalue.Reading {
-	return textvalue.Reading{Part: textvalue.Part(r.Part), Order: textvalue.Order(r.Order), Decimal: r.Decimal}
+	return textvalue.Reading{Part: textvalue.Part(r.Part), Order: textvalue.Order(r.Order), Decimal: r.Decimal, Unit: r.Unit}
 }
 
 // check reports what is wrong with the reading of a feature of so many numbers.
@@ -30,7 +32,7 @@ func (r Reading) check(size int) error {
 	case r == Reading{}:
 		return nil
 	case r.Part == "":
-		return fmt.Errorf("date_order and decimal say nothing without read: give it, or leave them out")
+		return fmt.Errorf("date_order, decimal and unit say nothing without read: give it, or leave them out")
 	case size != 1:
 		return fmt.Errorf("read: expected one text an example, got the shape of %d", size)
 	}
@@ -52,7 +54,9 @@ func (r Reading) numbers(c *cells, into []float32) ([]float32, error) {
 }
 
 // reading is what the declaration reads texts as.
-func (s Spec) reading() Reading { return Reading{Part: s.Read, Order: s.DateOrder, Decimal: s.Decimal} }
+func (s Spec) reading() Reading {
+	return Reading{Part: s.Read, Order: s.DateOrder, Decimal: s.Decimal, Unit: s.Unit}
+}
 
 // readOf is the key of what a column reads of a feature.
 type readOf struct {

@@ -15,7 +15,7 @@ import (
 // error. What a column takes from data instead of the declaration (adapt, quantiles,
 // missing) is computed of the training data by [Adapt] and kept in checkpoints:
 //
-//	numeric            key, shape, read (date_order, decimal), default or defaults or missing, normalize, allow_nan, sequence
+//	numeric            key, shape, read (date_order, decimal, unit), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
 //	words              key, punctuation, buckets, or vocabulary or adapt (size, min_count), oov_buckets
@@ -52,6 +52,8 @@ type Spec struct {
 	DateOrder string `yaml:"date_order,omitempty" json:"date_order"`
 	// read number: the mark before the fraction, "." or ",". Empty: ".".
 	Decimal string `yaml:"decimal,omitempty" json:"decimal"`
+	// read number: what it is converted into by the unit behind it: one (1.2K and 3M are 1200 and 3000000), kg, m, l, day, MB or MHz. Another unit is NaN, none is this one. Empty: the unit says nothing.
+	Unit string `yaml:"unit,omitempty" json:"unit"`
 	// The values of an example are the steps of a sequence.
 	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`
 	// NaN passes, instead of being an error.

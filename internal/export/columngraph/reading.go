@@ -14,7 +14,7 @@ import (
 func (e *emitter) read(x graph.Output, r feature.Reading) graph.Output {
 	e = e.under(r.String())
 	if r.Part == string(textvalue.Number) {
-		return e.readNumber(x, textvalue.FormOf(r.Decimal))
+		return e.readNumber(x, textvalue.FormOf(r.Decimal), r.Unit)
 	}
 	return e.readDate(x, r)
 }
@@ -26,7 +26,7 @@ func (e *emitter) under(name string) *emitter {
 	return &to
 }
 
-func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm) graph.Output {
+func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm, unit string) graph.Output {
 	known := e.matches(x, f.Pattern)
 	digits := e.groupText("digits", x, known, f.Pattern, `\1\2\3`)
 	digits = e.replaced("minus", digits, f.Minus, "-", false)
@@ -34,7 +34,24 @@ func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm) graph.Outpu
 	if f.Decimal != "." {
 		digits = e.replaced("point", digits, f.Decimal, ".", true)
 	}
-	return e.orNaN(known, e.op("StringToNumber", "number", graph.Type{DType: tensor.Float64, Shape: x.Shape()}, graph.Attrs{"out_type": tensor.Float64}, digits))
+	number := e.op("StringToNumber", "number", graph.Type{DType: tensor.Float64, Shape: x.Shape()}, graph.Attrs{"out_type": tensor.Float64}, digits)
+	if unit == "" {
+		return e.orNaN(known, number)
+	}
+	return e.orNaN(known, e.binary("Mul", "converted", number, e.factor(e.groupText("behind", x, known, f.WithUnit, `\4`), unit)))
+}
+
+// factor is what numbers are multiplied by, by the texts behind them: NaN of units that cannot be converted.
+func (e *emitter) factor(behind graph.Output, unit string) graph.Output {
+	is := func(name, pattern string) graph.Output {
+		return e.op("StaticRegexFullMatch", name+"/is", graph.Type{DType: tensor.Bool, Shape: behind.Shape()}, graph.Attrs{"pattern": []byte(pattern)}, behind)
+	}
+	factor := e.constant("no_factor", tensor.Scalar(math.NaN()), nil)
+	for i, s := range textvalue.ScalesOf(unit) {
+		name := fmt.Sprintf("unit_%d", i)
+		factor = e.selected(name, is(name, s.Pattern), e.constant(name+"/factor", tensor.Scalar(s.Factor), nil), factor)
+	}
+	return e.selected("no_unit", is("no_unit", textvalue.NoUnit), e.constant("no_unit/factor", tensor.Scalar(1.0), nil), factor)
 }
 
 // matches is whether texts match a pattern as a whole.

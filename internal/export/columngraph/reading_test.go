@@ -27,6 +27,10 @@ func TestEmittedReadings(t *testing.T) {
 	}
 	add(feature.Reading{Part: "number"})
 	add(feature.Reading{Part: "number", Decimal: ","})
+	for _, unit := range textvalue.UnitNames() {
+		add(feature.Reading{Part: "number", Unit: unit})
+	}
+	add(feature.Reading{Part: "number", Decimal: ",", Unit: "kg"})
 	for _, p := range textvalue.Parts()[1:] {
 		for _, o := range []string{"", "dmy", "mdy"} {
 			add(feature.Reading{Part: p, Order: o})
@@ -55,6 +59,7 @@ func checkReading(t *testing.T, c feature.Column) {
 	r := newGraphRun(t, b.Graph, e)
 	text := rapid.OneOf(
 		rapid.StringMatching(`[-+]?[$€a-z]{0,3} ?[-+]?[0-9]{1,4}([,.' ][0-9]{3}){0,2}([.,][0-9]{0,3})?(e[-+]?[0-9]{1,2})? ?[a-z%]{0,3}2?`),
+		rapid.StringMatching(`-?[0-9]{1,3}(\.[0-9])? ?(k|M|Mio\.|BN|t|kg|grams?|LB|cm|Miles|ml|days?|hrs|Weeks|yrs|GB|kib|GHz|x) ?(net)?`),
 		rapid.StringMatching(`[0-3]?[0-9][-/.][0-3]?[0-9][-/.]([12][0-9]{3}|[0-9]{2})([T ][0-2]?[0-9]:[0-5][0-9](:[0-9]{2}(\.[0-9]{3})?)?( ?[aApP][mM])?(Z|\+02:00)?)?`),
 		rapid.StringMatching(`[12][0-9]{3}[-/.][01]?[0-9]([-/.][0-3]?[0-9])?([T ][0-2]?[0-9]:[0-5][0-9](:[0-9]{2}(\.[0-9]{3})?)?(Z|-0530)?)?`),
 		rapid.StringMatching(`((mon|Friday), )?([0-3]?[0-9](st|th)?[- ])?(jan|FEB|Mar(ch)?|april|may|June?|Jul|august|Sept?|october|Nov|DECEMBER)[-., ]{0,2}([0-3]?[0-9](nd)?[- ])?([12][0-9]{3}|[0-9]{2})( 1[0-9]:30( pm)?)?`),

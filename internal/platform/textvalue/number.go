@@ -11,6 +11,7 @@ import (
 // it, digits with or without separators of thousands, a fraction, an exponent, and a unit behind it.
 type NumberForm struct {
 	Pattern    string // groups 1 and 2 are the sign (at most one is not empty), group 3 the digits
+	WithUnit   string // Pattern, with the unit as group 4
 	Minus      string // matches the sign of a negative number, which becomes a hyphen
 	Separators string // matches what stands between digits and is left out
 	Decimal    string // the mark that becomes a point
@@ -31,9 +32,10 @@ const (
 func numberForm(group, decimal, mark string) NumberForm {
 	digits := `(?:[0-9]{1,3}(?:[` + group + `'_` + space + `][0-9]{3})+|[0-9]+)(?:` + decimal + `[0-9]+)?|` + decimal + `[0-9]+`
 	sign := `(?:\+|([` + minus + `]))`
+	number := gap + `(?:` + sign + gap + wordBefore + gap + `|` + wordBefore + gap + sign + `?)((?:` + digits + `)(?:[eE][-+]?[0-9]{1,3})?)` + decimal + `?`
 	return NumberForm{
-		Pattern: gap + `(?:` + sign + gap + wordBefore + gap + `|` + wordBefore + gap + sign + `?)((?:` + digits + `)(?:[eE][-+]?[0-9]{1,3})?)` +
-			decimal + `?` + unitBehind + gap,
+		Pattern:    number + unitBehind + gap,
+		WithUnit:   number + `(` + unitBehind + `)` + gap,
 		Minus:      `^[` + minus + `]`,
 		Separators: `[` + group + `'_` + space + `]`,
 		Decimal:    mark,
@@ -44,7 +46,7 @@ var (
 	points = numberForm(`,`, `\.`, ".")
 	commas = numberForm(`.`, `,`, ",")
 
-	pointsRE, commasRE    = regexp.MustCompile(`^(?:` + points.Pattern + `)$`), regexp.MustCompile(`^(?:` + commas.Pattern + `)$`)
+	pointsRE, commasRE    = regexp.MustCompile(`^(?:` + points.WithUnit + `)$`), regexp.MustCompile(`^(?:` + commas.WithUnit + `)$`)
 	pointsSeps, commaSeps = regexp.MustCompile(points.Separators), regexp.MustCompile(commas.Separators)
 )
 
@@ -56,7 +58,7 @@ func FormOf(decimal string) NumberForm {
 	return points
 }
 
-func parseNumber(text []byte, decimal string) float64 {
+func parseNumber(text []byte, decimal, unit string) float64 {
 	re, seps := pointsRE, pointsSeps
 	if decimal == "," {
 		re, seps = commasRE, commaSeps
@@ -80,6 +82,9 @@ func parseNumber(text []byte, decimal string) float64 {
 	v, err := strconv.ParseFloat(sign+string(digits), 64)
 	if err != nil && !math.IsInf(v, 0) {
 		return math.NaN()
+	}
+	if unit != "" {
+		v *= factorOf(m[4], unit)
 	}
 	return v
 }

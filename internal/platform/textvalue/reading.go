@@ -13,6 +13,7 @@ type Reading struct {
 	Part    Part
 	Order   Order  // of dates; "": YMD
 	Decimal string // of numbers: the mark before the fraction, "." or ","; "": "."
+	Unit    string // of numbers: what units of its kind are converted into, see UnitNames; "": the number as it is
 }
 
 // Part is what is read: a number, or a part of a date.
@@ -57,18 +58,20 @@ func (r Reading) Check() error {
 		return fmt.Errorf("date_order says nothing about a number: leave it out")
 	case !number && r.Decimal != "":
 		return fmt.Errorf("decimal says nothing about a date: leave it out")
+	case !number && r.Unit != "":
+		return fmt.Errorf("unit says nothing about a date: leave it out")
 	case r.Order != "" && !slices.Contains(Orders(), string(r.Order)):
 		return fmt.Errorf("date_order: expected one of %s, got %q", strings.Join(Orders(), ", "), r.Order)
 	case r.Decimal != "" && r.Decimal != "." && r.Decimal != ",":
 		return fmt.Errorf("decimal: expected . or a comma, got %q", r.Decimal)
 	}
-	return nil
+	return checkUnit(r.Unit)
 }
 
 // String is like number, or month, dmy.
 func (r Reading) String() string {
 	s := string(r.Part)
-	for _, more := range []string{string(r.Order), r.Decimal} {
+	for _, more := range []string{string(r.Order), r.Decimal, r.Unit} {
 		if more != "" {
 			s += " " + more
 		}
@@ -83,7 +86,7 @@ func (r Reading) Parse(text []byte) float64 {
 		return math.NaN()
 	}
 	if r.Part == Number {
-		return parseNumber(text, r.Decimal)
+		return parseNumber(text, r.Decimal, r.Unit)
 	}
 	return parseDate(text, r)
 }

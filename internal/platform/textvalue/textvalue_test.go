@@ -32,6 +32,38 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestConverted: numbers of several units become ones of one, and those of other units are none.
+func TestConverted(t *testing.T) {
+	for _, c := range []struct {
+		text, unit string
+		want       float64
+	}{
+		{"1.2K", "one", 1200}, {"€110.5M", "one", 110.5e6}, {"-2 thousand", "one", -2000}, {"3 Mio.", "one", 3e6}, {"900", "one", 900}, {"4 bn", "one", 4e9}, {"4 kg", "one", math.NaN()},
+		{"900 g", "kg", 0.9}, {"2 KG", "kg", 2}, {"2 lbs.", "kg", 2 * 0.45359237}, {"2 kg net", "kg", math.NaN()}, {"5 inches", "m", 5 * 0.0254}, {"2.5 km", "m", 2500},
+		{"3 weeks", "day", 21}, {"1 year", "day", 365.25}, {"36 hours", "day", 1.5}, {"1 TB", "MB", 1 << 20}, {"512 kB", "MB", 0.5}, {"2.5GHz", "MHz", 2500}, {"33 cl", "l", 33 * 1e-2}, {"soon", "day", math.NaN()},
+	} {
+		r := Reading{Part: Number, Unit: c.unit}
+		if got := r.Parse([]byte(c.text)); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%q in %s: got %v, expected %v", c.text, c.unit, got, c.want)
+		}
+	}
+}
+
+// TestCommonUnit: units of one kind have one, and those that may mean several things have none.
+func TestCommonUnit(t *testing.T) {
+	for _, c := range []struct {
+		units []string
+		want  string
+	}{
+		{[]string{"kg", "g"}, "kg"}, {[]string{"k", "M"}, "one"}, {[]string{"k", "m", ""}, "one"}, {[]string{"km", "m"}, "m"}, {[]string{"day", "week"}, "day"}, {[]string{"mb", "gb", "tb"}, "MB"},
+		{[]string{"m"}, ""}, {[]string{"m", "M"}, ""}, {[]string{"m", "t"}, ""}, {[]string{"kg", "cm"}, ""}, {[]string{"%"}, ""}, {nil, ""},
+	} {
+		if got, ok := CommonUnit(c.units); got != c.want || ok != (c.want != "") {
+			t.Errorf("%q: got %q, %v, expected %q", c.units, got, ok, c.want)
+		}
+	}
+}
+
 // TestUnitsOfBytes: what is not UTF-8 has no units.
 func TestUnitsOfBytes(t *testing.T) {
 	if b, a, ok := Units("\xff12", ""); ok {
@@ -94,7 +126,7 @@ func TestDays(t *testing.T) {
 
 // TestCheck: readings that say nothing are refused.
 func TestCheck(t *testing.T) {
-	for _, r := range []Reading{{}, {Part: "minute"}, {Part: Number, Order: DMY}, {Part: Days, Decimal: ","}, {Part: Days, Order: "ydm"}, {Part: Number, Decimal: ";"}} {
+	for _, r := range []Reading{{}, {Part: "minute"}, {Part: Number, Order: DMY}, {Part: Days, Decimal: ","}, {Part: Days, Order: "ydm"}, {Part: Number, Decimal: ";"}, {Part: Number, Unit: "stone"}, {Part: Days, Unit: "kg"}} {
 		if r.Check() == nil {
 			t.Errorf("%+v is taken", r)
 		}

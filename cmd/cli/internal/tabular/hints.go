@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/frequent"
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
@@ -47,10 +48,28 @@ func (p *Profile) Hints() []string {
 	if len(p.Label.Words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))
 	}
+	if words := sameButForCase(p.Label.Classes); len(words) > 0 {
+		out = append(out, fmt.Sprintf("the label: %s are different classes; if they are one, write them alike in the file", strings.Join(words, " and ")))
+	}
 	if n := p.Duplicates; n > 0 && float64(n) > 0.01*float64(p.Compared) {
 		out = append(out, fmt.Sprintf("the rows: %d of %d are equal to an earlier one, so that held out rows may have been trained on", n, p.Compared))
 	}
 	return append(out, p.kindHints()...)
+}
+
+// sameButForCase are the first classes that differ in the case of letters alone, nil where there are none.
+func sameButForCase(classes []frequent.Entry[string]) []string {
+	like := map[string][]string{}
+	for _, e := range classes {
+		key := strings.ToLower(e.Value)
+		like[key] = append(like[key], quoted(e.Value))
+	}
+	for _, e := range classes {
+		if list := like[strings.ToLower(e.Value)]; len(list) > 1 {
+			return list
+		}
+	}
+	return nil
 }
 
 // Relations are the relations of all columns to the label; of the label's own, zero. They are computed once.

@@ -177,6 +177,21 @@ func TestHintOfNumbers(t *testing.T) {
 	}
 }
 
+// TestHintOfCase: classes that differ in the case of letters alone are pointed out.
+func TestHintOfCase(t *testing.T) {
+	classes := func(words ...string) string {
+		p := read(t, "t.csv", table(90, "x,y", format("%d", 7, 31), func(r int) string { return words[r%len(words)] }), tabular.Options{Label: "y"})
+		return strings.Join(p.Hints(), "\n")
+	}
+	if got, want := classes("No", "yes", "Yes", "YES"), `the label: "YES" and "Yes" and "yes" are different classes`; !strings.Contains(got, want) {
+		t.Errorf("got %q, expected %q", got, want)
+	}
+	if got := classes("No", "Yes"); strings.Contains(got, "different classes") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestHintOfDuplicates: many rows that are equal to earlier ones are pointed out.
 func TestHintOfDuplicates(t *testing.T) {
 	p := read(t, "t.csv", table(100, "x,y", format("%d", 1, 10), format("%d", 1, 2)), tabular.Options{Label: "y"})
 	if p.Duplicates != 90 || p.Compared != 100 || !strings.Contains(strings.Join(p.Hints(), "\n"), "90 of 100 are equal") {

@@ -25,7 +25,7 @@ type written struct {
 }
 
 const (
-	mostUnits  = 1  // kinds of units of a column of numbers
+	mostUnits  = 16 // different units of a column of numbers, which are then converted
 	mostFailed = 64 // texts that are none of it, after which no more are looked at
 )
 
@@ -98,6 +98,9 @@ func (w *written) unit(before, behind string) {
 	if behind != "M" {
 		behind = strings.ToLower(behind)
 	}
+	if len(behind) > 3 {
+		behind = strings.TrimSuffix(behind, "s") // 1 day, 2 days
+	}
 	if first, _, _ := strings.Cut(behind, " "); slices.Contains(multipliers, first) {
 		w.scaled = true
 	}
@@ -139,13 +142,38 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 		return textvalue.Reading{Part: textvalue.Days, Order: date}
 	case plain == 0 && enough(w.hours):
 		return textvalue.Reading{Part: textvalue.Hour}
-	case len(w.units) > mostUnits || w.scaled && (w.bare || plain > 0):
+	}
+	unit, ok := w.commonUnit(w.bare || plain > 0)
+	switch {
+	case !ok:
 	case enough(w.numbers[0]):
-		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[0])}
+		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[0]), Unit: unit}
 	case w.plainPoints == 0 && enough(w.numbers[1]):
-		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[1])}
+		return textvalue.Reading{Part: textvalue.Number, Decimal: decimalKey(w.decimals[1]), Unit: unit}
 	}
 	return textvalue.Reading{}
+}
+
+// commonUnit is what the units of the numbers are converted into, empty where they have the same one; ok is false where there is nothing. Numbers
+// without a unit are only ones beside thousands and millions: 900 beside 1.2K is 900, and beside 5 kg and 3 g it may be either.
+func (w *written) commonUnit(bare bool) (unit string, ok bool) {
+	if len(w.units) <= 1 && !(w.scaled && bare) {
+		return "", true
+	}
+	if len(w.units) > mostUnits {
+		return "", false
+	}
+	var behind []string
+	money := ""
+	for u := range w.units {
+		if money = cmp.Or(money, u[0]); u[0] != money && u[0] != "" {
+			return "", false // of two currencies
+		}
+		bare = bare || u[1] == ""
+		behind = append(behind, u[1])
+	}
+	unit, ok = textvalue.CommonUnit(behind)
+	return unit, ok && (unit == "one" || !bare)
 }
 
 // odd counts the texts, of so many, that the reading of a column of numbers does not read: they are missing.
