@@ -22,7 +22,7 @@ type pace struct {
 const (
 	// mostGoroutines is how many there may be besides those of connections, and goroutineShare the memory of the machine that one of them
 	// needs there to be.
-	mostGoroutines = 1 << 16
+	mostGoroutines = 1 << 15
 	goroutineShare = 64 << 10
 	// ofConnection is how many goroutines a connection may need for itself.
 	ofConnection = 4
