@@ -2,10 +2,13 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
+	"syscall"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
@@ -44,7 +47,7 @@ func (r EvalResult) attrs() []slog.Attr {
 }
 
 // Evaluate computes loss and metrics of the newest checkpoint over the whole input,
-// or Steps batches of it, and writes them to the events in EvalDir. Where model_dir
+// or Steps batches of it, and writes them to the events in EvalDir, unless model_dir is read-only. Where model_dir
 // has no checkpoint, freshly initialised variables are evaluated. All replicas that the strategy has in this process take
 // part, each with a batch in every step; the metrics equal the metrics of one replica.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
@@ -60,7 +63,17 @@ func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOpt
 	if err != nil {
 		return res, fmt.Errorf("evaluate: %w", err)
 	}
-	return res, e.writeEvalEvents(o.name, res)
+	err = e.writeEvalEvents(o.name, res)
+	if unwritable(err) { // as where a served model is looked at
+		e.log.Warn("the evaluation is not written to events, since model_dir cannot be written", "error", err)
+		return res, nil
+	}
+	return res, err
+}
+
+// unwritable reports whether an error is that of a folder that this process may read at most.
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // evaluate runs the loop of one evaluation.

@@ -22,12 +22,13 @@ type pace struct {
 const (
 	// mostGoroutines is how many there may be besides those of connections, and goroutineShare the memory of the machine that one of them
 	// needs there to be.
-	mostGoroutines = 1 << 16
+	mostGoroutines = 1 << 15
 	goroutineShare = 64 << 10
 	// ofConnection is how many goroutines a connection may need for itself.
 	ofConnection = 4
-	// paceSteps is how often a connection looks whether there are fewer.
-	paceSteps = 20
+	// freshSteps and knownSteps are how often a connection that had no call, or one, looks whether there are fewer: those that are to be closed
+	// are closed soon, with the calls that they have.
+	freshSteps, knownSteps = 4, 20
 )
 
 func newPace() pace {
@@ -40,13 +41,13 @@ func newPace() pace {
 
 // pass returns true when there are few goroutines beside so many connections, and false where that takes too long. Of several connections that wait
 // by a lock one passes at a time, since what it has read may begin many.
-func (p *pace) pass(by *sync.Mutex, connections func() int) bool {
+func (p *pace) pass(by *sync.Mutex, steps int, connections func() int) bool {
 	if p.goroutines() <= p.most {
 		return true
 	}
 	by.Lock()
 	defer by.Unlock()
-	for range paceSteps {
+	for range steps {
 		if p.goroutines() <= p.most+ofConnection*connections() {
 			return true
 		}

@@ -23,10 +23,10 @@ func TestPace(t *testing.T) {
 		goroutines int64
 		asked      int64
 		ok         bool
-	}{{10, 1, true}, {11, 2, true}, {18, 2, true}, {19, 1 + paceSteps, false}} { // two connections need 8 for themselves
+	}{{10, 1, true}, {11, 2, true}, {18, 2, true}, {19, 1 + 7, false}} { // two connections need 8 for themselves
 		now.Store(c.goroutines)
 		asked.Store(0)
-		if ok := p.pass(&p.fresh, two); ok != c.ok || asked.Load() != c.asked {
+		if ok := p.pass(&p.fresh, 7, two); ok != c.ok || asked.Load() != c.asked {
 			t.Errorf("%d goroutines: %v, looked %d times, expected %d", c.goroutines, ok, asked.Load(), c.asked)
 		}
 	}
@@ -36,7 +36,7 @@ func TestPace(t *testing.T) {
 		t.Fatal("the lock is held by nobody")
 	}
 	var passed sync.WaitGroup
-	passed.Go(func() { p.pass(&p.known, two) })
+	passed.Go(func() { p.pass(&p.known, 7, two) })
 	now.Store(0)
 	p.known.Unlock() // the next one sees that there are few
 	passed.Wait()
@@ -52,8 +52,8 @@ func TestCrowdedConnections(t *testing.T) {
 		closed  bool
 		looked  int
 	}{
-		"fresh":  {func(*Place) {}, true, 1 + paceSteps},
-		"known":  {func(p *Place) { p.had.Store(true) }, false, 1 + paceSteps},
+		"fresh":  {func(*Place) {}, true, 1 + freshSteps},
+		"known":  {func(p *Place) { p.had.Store(true) }, false, 1 + knownSteps},
 		"HTTP/1": {func(p *Place) { ConnContext(t.Context(), &conn{p.raw, &address{nil, p}}) }, false, 0},
 	} {
 		mine, theirs := net.Pipe()

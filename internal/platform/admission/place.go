@@ -89,10 +89,10 @@ func (p *Place) received(n int) error {
 	}
 	pace := &p.of.pace
 	if p.had.Load() {
-		pace.pass(&pace.known, p.of.Open)
+		pace.pass(&pace.known, knownSteps, p.of.Open)
 		return nil
 	}
-	if pace.pass(&pace.fresh, p.of.Open) {
+	if pace.pass(&pace.fresh, freshSteps, p.of.Open) {
 		return nil
 	}
 	p.cut("there are more calls than can be ended: connections that have had none are closed")

@@ -29,6 +29,7 @@ type File struct {
 	cache   *Cache // nil: none
 	object  string // its name in the cache
 	pos     int64  // of Read
+	failed  error  // of Read, until Seek: who peeks at a beginning asks several times, and a store that is silent takes long each time
 
 	mu     sync.Mutex
 	blocks map[int64]*block
@@ -79,14 +80,17 @@ func (f *File) ReadAt(p []byte, at int64) (n int, err error) {
 
 // Read implements io.Reader. It returns what the present block has.
 func (f *File) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
+	if len(p) == 0 || f.failed != nil {
+		return 0, f.failed
 	}
 	p = p[:min(len(p), int(blockBytes-f.pos%blockBytes))]
 	n, err := f.ReadAt(p, f.pos)
 	f.pos += int64(n)
 	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
+	}
+	if !errors.Is(err, io.EOF) {
+		f.failed = err
 	}
 	return n, err
 }
@@ -102,7 +106,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if offset < 0 {
 		return f.pos, fmt.Errorf("seek to %d, before the object", offset)
 	}
-	f.pos = offset
+	f.pos, f.failed = offset, nil
 	return offset, nil
 }
 

@@ -159,6 +159,19 @@ func TestDamaged(t *testing.T) {
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v, expected %s", err, c.want)
 			}
+			if c.want == "" {
+				return
+			}
+			asked := failed.Load()
+			if _, again := f.Read(make([]byte, 1)); again != err || failed.Load() != asked {
+				t.Errorf("read again: got %v after %d more requests", again, failed.Load()-asked)
+			}
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			if _, again := f.Read(make([]byte, 1)); again == nil || failed.Load() == asked {
+				t.Errorf("read behind a seek: got %v, expected another request", again)
+			}
 		})
 	}
 }

@@ -108,11 +108,30 @@ func openText(ctx context.Context, path string) (text, error) {
 	if err != nil {
 		return text{}, err
 	}
-	b := bufio.NewReaderSize(f, 1<<16)
+	from := io.Reader(f)
+	if inputs.IsURL(path) { // a store's errors do not name the object
+		from = &named{f, path}
+	}
+	b := bufio.NewReaderSize(from, 1<<16)
 	if mark, _ := b.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		_, _ = b.Discard(3)
 	}
 	return text{b, f}, nil
+}
+
+// named is a reader whose errors have a name.
+type named struct {
+	io.Reader
+	name string
+}
+
+// Read implements io.Reader.
+func (r *named) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%s: %w", r.name, err)
+	}
+	return n, err
 }
 
 // IsUTF16 reports whether a text begins with the mark of UTF-16, or has a zero in each second byte.

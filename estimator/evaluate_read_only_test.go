@@ -1,0 +1,24 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+)
+
+// TestUnwritable: a read-only file system and a missing permission are passed over by Evaluate, a full disk is not.
+func TestUnwritable(t *testing.T) {
+	for _, c := range []struct {
+		cause error
+		want  bool
+	}{{syscall.EROFS, true}, {syscall.EACCES, true}, {fs.ErrPermission, true}, {syscall.ENOSPC, false}, {fs.ErrNotExist, false}} {
+		if got := unwritable(fmt.Errorf("write events: %w", &fs.PathError{Op: "open", Path: "eval", Err: c.cause})); got != c.want {
+			t.Errorf("%v: got %v", c.cause, got)
+		}
+	}
+	if unwritable(nil) || unwritable(errors.New("other")) {
+		t.Error("what is no such error is passed over")
+	}
+}
