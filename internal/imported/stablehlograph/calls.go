@@ -43,6 +43,8 @@ func customCall(x *site) []*value {
 			refuse("a number of elements that is not constant")
 		}
 		return x.topK(x.at(0), k[0])
+	case target == "stablehlo.dynamic_reduce_window":
+		return dynamicReduceWindow(x)
 	case target == "ApproxTopK":
 		refuse("an approximation that differs from machine to machine")
 	}

@@ -140,6 +140,10 @@ func (s *scope) translate(op *stablehlo.Op) {
 		return
 	}
 	for i, r := range op.Results {
+		if out[i] == noToken {
+			s.values[r] = noToken
+			continue
+		}
 		v := *out[i]
 		if !s.each {
 			v.dims = merged(v.dims, r.Type.Dims)

@@ -1,11 +1,13 @@
 package stablehlograph
 
 import (
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -82,26 +84,53 @@ func convolution(x *site) *value {
 	return x.convolved(x.at(0), x.at(1))
 }
 
-// dynamicConvolution has its padding as an operand, which has to be known.
+// dynamicConvolution has its padding as an operand.
 func dynamicConvolution(x *site) *value {
-	pads := x.at(2)
-	all, ok := pads.numbers()
-	if !ok {
-		refuse("a padding that is not constant")
+	image := x.at(0)
+	space := x.ints("input_spatial_dimensions")
+	if between := x.numbersOr("lhs_dilation", len(space), 1); !all(between, 1) {
+		if _, ok := x.at(2).numbers(); !ok {
+			refuse("a padding that is not constant, of dilated images")
+		}
+		return x.withPadding(x.at(2)).convolved(image, x.at(1))
 	}
-	list := make([]any, len(all))
-	for i, v := range all {
-		list[i] = int64(v)
+	if _, ok := x.at(2).numbers(); ok {
+		return x.withPadding(x.at(2)).convolved(image, x.at(1))
 	}
+	zero := scalar(image.dtype, 0)
+	return x.withPadding(nil).convolved(x.paddedBy(image, zero, x.at(2), space), x.at(1))
+}
+
+// withPadding is the operation with a padding that is known; nil: none.
+func (x *site) withPadding(pads *value) *site {
 	op := *x.op
-	op.Attrs = map[string]any{}
-	for name, v := range x.op.Attrs {
-		op.Attrs[name] = v
+	op.Attrs = maps.Clone(x.op.Attrs)
+	delete(op.Attrs, "padding")
+	if pads != nil {
+		numbers, _ := pads.numbers()
+		list := make([]any, len(numbers))
+		for i, v := range numbers {
+			list[i] = int64(v)
+		}
+		op.Attrs["padding"] = list
 	}
-	op.Attrs["padding"] = list
-	inner := *x
-	inner.op = &op
-	return inner.convolved(x.at(0), x.at(1))
+	y := *x
+	y.op = &op
+	return &y
+}
+
+// paddedBy pads some dimensions by the rows of pads, which a run says.
+func (x *site) paddedBy(v, with, pads *value, dims []int) *value {
+	pads = x.cast(pads, tensor.Int32)
+	rows, out := make([]*value, v.rank()), slices.Clone(v.dims)
+	none := x.reshape(ints(0, 0), 1, 2)
+	for d := range rows {
+		rows[d] = none
+	}
+	for i, d := range dims {
+		rows[d], out[d] = x.slice(pads, []int{i, 0}, []int{1, 2}), -1
+	}
+	return x.node(ops.PadV2, out, nil, v, x.concat(0, rows...), with)
 }
 
 func (x *site) convolved(image, filter *value) *value {
@@ -239,8 +268,59 @@ func reduceWindow(x *site) []*value {
 	if len(w.sizes) != in[0].rank() {
 		refuse("a window of %d dimensions for an operand of rank %d", len(w.sizes), in[0].rank())
 	}
-	kind := only(x.region(0))
-	if n == 1 {
+	return x.windows(x.region(0), in, init, w)
+}
+
+// dynamicReduceWindow has the numbers of its window as operands, and its region as a function. The padding need not be known.
+func dynamicReduceWindow(x *site) []*value {
+	called, _ := x.op.Attrs["called_computations"].([]any)
+	n := (len(x.in) - 5) / 2
+	if len(called) != 1 || n < 1 || len(x.in) != 2*n+5 {
+		refuse("%d operands and %d functions", len(x.in), len(called))
+	}
+	name, _ := called[0].(string)
+	f := x.t.functions[name]
+	if f == nil {
+		refuse("function %q is missing", name)
+	}
+	in, init, pads := slices.Clone(x.in[:n]), x.in[n:2*n], x.in[len(x.in)-1]
+	var numbers [4][]int
+	for i := range numbers {
+		var ok bool
+		if numbers[i], ok = x.in[2*n+i].numbers(); !ok {
+			refuse("a window that is not constant")
+		}
+	}
+	op := *x.op
+	op.Attrs = map[string]any{}
+	for i, name := range []string{"window_dimensions", "window_strides", "base_dilations", "window_dilations"} {
+		list := make([]any, len(numbers[i]))
+		for k, v := range numbers[i] {
+			list[k] = int64(v)
+		}
+		op.Attrs[name] = list
+	}
+	y := *x
+	y.op = &op
+	z := &y
+	if _, ok := pads.numbers(); ok {
+		z = y.withPadding(pads)
+	} else {
+		for i, v := range in {
+			in[i] = x.paddedBy(v, init[i], pads, without(v.rank()))
+		}
+	}
+	w := z.window(numbers[0], "base_dilations", "window_dilations")
+	if len(w.sizes) != in[0].rank() {
+		refuse("a window of %d dimensions for an operand of rank %d", len(w.sizes), in[0].rank())
+	}
+	return z.windows(f.Body, in, init, w)
+}
+
+// windows reduces by a region.
+func (x *site) windows(r *stablehlo.Region, in, init []*value, w window) []*value {
+	kind := only(r)
+	if len(in) == 1 {
 		if y := x.running(kind, in[0], init[0], w); y != nil {
 			return []*value{y}
 		}
@@ -248,7 +328,7 @@ func reduceWindow(x *site) []*value {
 			return []*value{y}
 		}
 	}
-	return x.unrolled(in, init, w)
+	return x.unrolled(r, in, init, w)
 }
 
 // pooled is a reduction of images by a pool; nil where there is none.
@@ -301,7 +381,7 @@ func (x *site) running(kind string, v, init *value, w window) *value {
 }
 
 // unrolled takes the elements of the window one after the other, for all places at once.
-func (x *site) unrolled(in, init []*value, w window) []*value {
+func (x *site) unrolled(r *stablehlo.Region, in, init []*value, w window) []*value {
 	count := 1
 	for _, s := range w.sizes {
 		if count *= s; count > maxUnrolled {
@@ -312,11 +392,9 @@ func (x *site) unrolled(in, init []*value, w window) []*value {
 	padded := make([]*value, len(in))
 	for i, v := range in {
 		padded[i] = x.surrounded(v, init[i], w, without(n))
-		if open(padded[i].dims) && !all(w.strides, 1) {
-			for d, s := range w.sizes {
-				if padded[i].dims[d] < 0 && (s != 1 || w.strides[d] != 1) {
-					refuse("a window along a size that is open")
-				}
+		for d, size := range padded[i].dims {
+			if size < 0 && (w.sizes[d] != 1 || w.strides[d] != 1) {
+				refuse("a window along a size that is open, which no pool is")
 			}
 		}
 	}
@@ -326,7 +404,7 @@ func (x *site) unrolled(in, init []*value, w window) []*value {
 		for i, v := range padded {
 			part[i] = x.windowPart(v, w, k, x.result(i).Dims)
 		}
-		now = x.apply(x.region(0), append(slices.Clone(now), part...)...)
+		now = x.apply(r, append(slices.Clone(now), part...)...)
 	}
 	return now
 }
