@@ -16,7 +16,7 @@ var unaryCalls = map[string]*ops.Def{"mhlo.erf": ops.Erf, "mhlo.erf_inv": ops.Er
 	"mhlo.atan": ops.Atan, "mhlo.asinh": ops.Asinh, "mhlo.acosh": ops.Acosh, "mhlo.atanh": ops.Atanh, "chlo.bessel_i1e": ops.BesselI1e}
 
 // placements are the targets that say where something is computed, which is here.
-var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "ShapeAssertion", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding"}
+var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
 
 // customCall is a call of something outside of StableHLO.
 func customCall(x *site) []*value {
