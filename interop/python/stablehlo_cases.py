@@ -22,7 +22,8 @@ try:
     NEW = True
 
     def export(f, args, shapes):
-        return exporting.export(jax.jit(f))(*shapes)
+        platforms = ["tpu"] if getattr(f, "tpu", False) else None
+        return exporting.export(jax.jit(f), platforms=platforms)(*shapes)
 
     def symbolic(args, specs):
         scope = exporting.SymbolicScope()
@@ -254,6 +255,25 @@ if NEW:  # before, JAX could not compare the sizes
     case("conv_open_hw", lambda x, w: lax.conv_general_dilated(x, w, (2, 2),"SAME", dimension_numbers=("NHWC","HWIO","NHWC")), f32(1, 6, 6, 2), f32(3, 3, 2, 2), poly=["b, h, w, 2","3,3,2,2"], more=[f32(2, 9, 7, 2), f32(3, 3, 2, 2)])
     case("pool_open_hw", lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1),"SAME"), lax.reduce_window(x, 0., lax.add, (1, 3, 3, 1), (1, 1, 1, 1),"VALID")), f32(1, 6, 6, 2), poly=["b, h, w, 2"], more=[f32(2, 9, 7, 2)])
     case("mean_open", lambda x: ((x-x.mean((1, 2), keepdims=True))/jnp.sqrt(x.var((1, 2), keepdims=True)+1e-5)), f32(1, 4, 4, 2), poly=["b, h, w, 2"], more=[f32(2, 5, 3, 2)])
+
+    # For TPUs, JAX writes operations where it calls LAPACK on CPUs, and other forms of running sums.
+    def tpu(name, f, *args, **k):
+        f.tpu = True
+        case("tpu_" + name, f, *args, **k)
+
+    POSITIVE = f32(2, 4, 4)
+    POSITIVE = POSITIVE @ POSITIVE.swapaxes(1, 2) + 3 * np.eye(4, dtype=np.float32)
+    tpu("cholesky", lambda x: (jnp.linalg.cholesky(x), jnp.linalg.cholesky(x, upper=True)), POSITIVE)
+    for left in (True, False):
+        for lower in (True, False):
+            for turned in (True, False):
+                tpu("solve_%d%d%d" % (left, lower, turned), lambda a, b, k=(left, lower, turned): (
+                    lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2]), lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2], unit_diagonal=True)), POSITIVE,
+                    f32(2, 4, 3) if left else f32(2, 3, 4))
+    tpu("cumulative", lambda x: (jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cumsum(x, 1, reverse=True), lax.cummin(x, 0, reverse=True), jnp.cumsum(x > 0, 1)), f32(3, 7))
+    tpu("order", lambda x: (jnp.sort(x), jnp.argmax(x, 1), jnp.argmin(x, 0), lax.top_k(x, 2), jnp.argsort(x, 0)), f32(3, 7))
+    tpu("random", lambda k: (jax.random.normal(k, (5,)), jax.random.permutation(k, 7), jax.random.split(k)), np.array([0, 42], np.uint32))
+    tpu("networks", lambda x, w: (jax.nn.gelu(x @ w, approximate=False), jax.nn.softmax(x), lax.erf_inv(jnp.tanh(x)), lax.lgamma(x)), f32(3, 4), f32(4, 5))
 
 
 # What is refused.
