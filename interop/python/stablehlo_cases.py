@@ -270,6 +270,11 @@ if NEW:  # before, JAX could not compare the sizes
                 tpu("solve_%d%d%d" % (left, lower, turned), lambda a, b, k=(left, lower, turned): (
                     lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2]), lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2], unit_diagonal=True)), POSITIVE,
                     f32(2, 4, 3) if left else f32(2, 3, 4))
+    case("approx_max", lambda x: lax.approx_max_k(x, 3), f32(2, 9))  # JAX 0.10.2 writes one comparator for both in a program
+    case("approx_min", lambda x: lax.approx_min_k(x, 3), f32(2, 9))
+    case("cholesky", lambda x: (jnp.linalg.cholesky(x), jnp.linalg.cholesky(x, upper=True)), POSITIVE)
+    case("solves", lambda a, b: (jax.scipy.linalg.solve_triangular(a, b, lower=True), jax.scipy.linalg.solve_triangular(a, b, trans=1, unit_diagonal=True),
+                                 lax.linalg.triangular_solve(a, b.swapaxes(1, 2)), jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)), POSITIVE, f32(2, 4, 3))
     tpu("cumulative", lambda x: (jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cumsum(x, 1, reverse=True), lax.cummin(x, 0, reverse=True), jnp.cumsum(x > 0, 1)), f32(3, 7))
     tpu("order", lambda x: (jnp.sort(x), jnp.argmax(x, 1), jnp.argmin(x, 0), lax.top_k(x, 2), jnp.argsort(x, 0)), f32(3, 7))
     tpu("random", lambda k: (jax.random.normal(k, (5,)), jax.random.permutation(k, 7), jax.random.split(k)), np.array([0, 42], np.uint32))
