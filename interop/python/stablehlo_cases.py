@@ -250,6 +250,8 @@ case("logsumexp_open", lambda x: jax.nn.logsumexp(x, 0), f32(4, 3), poly=["b, 3"
 case("segment_open", lambda x, i: jax.ops.segment_sum(x, i, num_segments=3), f32(4, 2), np.array([0, 1, 1, 7], np.int32), poly=["b, 2","b"], more=[f32(5, 2), np.array([2, 2, 0, -1, 1], np.int32)])
 case("gather_open_many", lambda x, i: (x[:, i], x[i], x[jnp.newaxis, i], jnp.take_along_axis(x, jnp.argsort(x, 1), 1)), f32(2, 4), np.array([0, 1], np.int32), poly=["b, 4","n"], more=[f32(3, 4), np.array([0, 2, -1], np.int32)])
 case("grad", lambda x: jax.grad(lambda x: (jax.nn.relu(x)**2).sum())(x), f32(4))
+case("reductions_from", lambda x, b: (lax.reduce(x, np.float32(2), lax.add, (0,)), lax.reduce(x, np.float32(2), lax.max, (1,)), lax.reduce(x, np.float32(-2), lax.min, (0, 1)), lax.reduce(x, np.float32(3), lax.mul, (1,)),
+                                      lax.reduce(b, np.bool_(True), lax.bitwise_or, (0,)), lax.reduce(b, np.bool_(False), lax.bitwise_and, (0,))), f32(3, 4), np.array([True, False]))
 
 if NEW:  # before, JAX could not compare the sizes
     case("conv_open_hw", lambda x, w: lax.conv_general_dilated(x, w, (2, 2),"SAME", dimension_numbers=("NHWC","HWIO","NHWC")), f32(1, 6, 6, 2), f32(3, 3, 2, 2), poly=["b, h, w, 2","3,3,2,2"], more=[f32(2, 9, 7, 2), f32(3, 3, 2, 2)])
