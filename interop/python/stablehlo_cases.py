@@ -19,13 +19,17 @@ from jax import lax
 try:
     from jax import export as exporting
 
+    NEW = True
+
     def export(f, args, shapes):
-        return exporting.export(jax.jit(f))(*shapes)
+        platforms = ["tpu"] if getattr(f, "tpu", False) else None
+        return exporting.export(jax.jit(f), platforms=platforms)(*shapes)
 
     def symbolic(args, specs):
         scope = exporting.SymbolicScope()
         return [jax.ShapeDtypeStruct(exporting.symbolic_shape(s, scope=scope), a.dtype) for a, s in zip(args, specs)]
 except ImportError:
+    NEW = False
     from jax.experimental.export import export as exporting
 
     def export(f, args, shapes):
@@ -222,6 +226,61 @@ case("open_order", lambda x: (jnp.sort(x), jnp.argmax(x, 1), jnp.argsort(x, 0), 
 case("open_top_k", lambda x: lax.top_k(x, 2), f32(2, 4), poly=["b, 4"], more=[f32(5, 4)])
 case("open_scan", lambda x: lax.scan(lambda c, r: (jnp.tanh(c @ W + r), c), jnp.zeros((x.shape[0], 4)), x.transpose(1, 0, 2)), f32(2, 5, 4), poly=["b, 5, 4"], more=[f32(3, 5, 4)])
 case("open_sum_of_sizes", lambda x, y: jnp.concatenate([x, y]).sum(1), f32(2, 4), f32(3, 4), poly=["a, 4", "b, 4"], more=[f32(1, 4), f32(1, 4)])
+
+
+# More functions, and open sizes.
+case("topk_nan", lambda x: lax.top_k(x, 5), EDGES)
+case("partition", lambda x: jnp.partition(x, 3), f32(9))
+case("unique", lambda x: jnp.unique(x, size=4, return_counts=True), RNG.integers(0, 3, 9).astype(np.int32))
+case("einsum3", lambda a, b, c: jnp.einsum('ij,jk,kl->il', a, b, c), f32(2, 3), f32(3, 4), f32(4, 2))
+case("onehot_argmax", lambda x: jax.nn.one_hot(jnp.argmax(x, -1), 4)@x.T, f32(3, 4))
+case("checkpoint", lambda x: jax.checkpoint(lambda y: jnp.sin(y)@y)(x), f32(3, 3))
+case("remat_scan", lambda x: lax.scan(jax.checkpoint(lambda c, _: (jnp.sin(c), c)), x, None, length=3), f32(3))
+case("bessel", lambda x: (jax.scipy.special.i0e(x), jax.scipy.special.i1e(x), jax.scipy.special.gammaln(jnp.abs(x)+1), jax.scipy.special.ndtr(x), jax.scipy.special.ndtri(jax.nn.sigmoid(x))), f32(5))
+case("betainc", lambda x: jax.scipy.special.betainc(2., 3., jax.nn.sigmoid(x)), f32(5))
+case("igamma", lambda x: jax.scipy.special.gammainc(2., jnp.abs(x)), f32(5))
+case("poly_special", lambda x: (jax.scipy.special.zeta(jnp.abs(x)+2, 1.5), jax.scipy.special.polygamma(1, jnp.abs(x)+1)), f32(5))
+case("random_more", lambda k: (jax.random.gamma(k, 2., (3,)), jax.random.poisson(k, 3., (4,)), jax.random.beta(k, 2., 3., (3,)), jax.random.choice(k, 5, (3,), replace=False), jax.random.dirichlet(k, jnp.ones(3)), jax.random.laplace(k, (2,))), np.array([0, 42], np.uint32))
+case("while_open", lambda x: lax.while_loop(lambda c: c[1]<x.shape[0], lambda c: (c[0]*1.1, c[1]+1), (x, 0))[0], f32(2, 3), poly=["b, 3"], more=[f32(4, 3)])
+case("vmap_while", lambda x: jax.vmap(lambda v: lax.while_loop(lambda c: c<10, lambda c: c*2+1, v))(x), np.array([1., 3., 20.], np.float32))
+case("fft_open", lambda x: jnp.abs(jnp.fft.rfft(x)), f32(2, 8), poly=["b, 8"], more=[f32(3, 8)])
+case("dus_open", lambda x, i: lax.dynamic_update_slice(x, jnp.ones((x.shape[0], 1)), (0, i)), f32(2, 5), np.int32(3), poly=["b, 5",""], more=[f32(3, 5), np.int32(9)])
+case("kv_cache", lambda c, k, p: (lax.dynamic_update_slice(c, k[:, None], (0, p, 0)), jnp.where(jnp.arange(6)<=p, (c*k[:, None]).sum(-1), -jnp.inf)), f32(2, 6, 4), f32(2, 4), np.int32(2))
+case("logsumexp_open", lambda x: jax.nn.logsumexp(x, 0), f32(4, 3), poly=["b, 3"], more=[f32(6, 3)])
+case("segment_open", lambda x, i: jax.ops.segment_sum(x, i, num_segments=3), f32(4, 2), np.array([0, 1, 1, 7], np.int32), poly=["b, 2","b"], more=[f32(5, 2), np.array([2, 2, 0, -1, 1], np.int32)])
+case("gather_open_many", lambda x, i: (x[:, i], x[i], x[jnp.newaxis, i], jnp.take_along_axis(x, jnp.argsort(x, 1), 1)), f32(2, 4), np.array([0, 1], np.int32), poly=["b, 4","n"], more=[f32(3, 4), np.array([0, 2, -1], np.int32)])
+case("grad", lambda x: jax.grad(lambda x: (jax.nn.relu(x)**2).sum())(x), f32(4))
+case("reductions_from", lambda x, b: (lax.reduce(x, np.float32(2), lax.add, (0,)), lax.reduce(x, np.float32(2), lax.max, (1,)), lax.reduce(x, np.float32(-2), lax.min, (0, 1)), lax.reduce(x, np.float32(3), lax.mul, (1,)),
+                                      lax.reduce(b, np.bool_(True), lax.bitwise_or, (0,)), lax.reduce(b, np.bool_(False), lax.bitwise_and, (0,))), f32(3, 4), np.array([True, False]))
+
+if NEW:  # before, JAX could not compare the sizes
+    case("conv_open_hw", lambda x, w: lax.conv_general_dilated(x, w, (2, 2),"SAME", dimension_numbers=("NHWC","HWIO","NHWC")), f32(1, 6, 6, 2), f32(3, 3, 2, 2), poly=["b, h, w, 2","3,3,2,2"], more=[f32(2, 9, 7, 2), f32(3, 3, 2, 2)])
+    case("pool_open_hw", lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1),"SAME"), lax.reduce_window(x, 0., lax.add, (1, 3, 3, 1), (1, 1, 1, 1),"VALID")), f32(1, 6, 6, 2), poly=["b, h, w, 2"], more=[f32(2, 9, 7, 2)])
+    case("mean_open", lambda x: ((x-x.mean((1, 2), keepdims=True))/jnp.sqrt(x.var((1, 2), keepdims=True)+1e-5)), f32(1, 4, 4, 2), poly=["b, h, w, 2"], more=[f32(2, 5, 3, 2)])
+
+    # For TPUs, JAX writes operations where it calls LAPACK on CPUs, and other forms of running sums.
+    def tpu(name, f, *args, **k):
+        f.tpu = True
+        case("tpu_" + name, f, *args, **k)
+
+    POSITIVE = f32(2, 4, 4)
+    POSITIVE = POSITIVE @ POSITIVE.swapaxes(1, 2) + 3 * np.eye(4, dtype=np.float32)
+    tpu("cholesky", lambda x: (jnp.linalg.cholesky(x), jnp.linalg.cholesky(x, upper=True)), POSITIVE)
+    for left in (True, False):
+        for lower in (True, False):
+            for turned in (True, False):
+                tpu("solve_%d%d%d" % (left, lower, turned), lambda a, b, k=(left, lower, turned): (
+                    lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2]), lax.linalg.triangular_solve(a, b, left_side=k[0], lower=k[1], transpose_a=k[2], unit_diagonal=True)), POSITIVE,
+                    f32(2, 4, 3) if left else f32(2, 3, 4))
+    case("approx_max", lambda x: lax.approx_max_k(x, 3), f32(2, 9))  # JAX 0.10.2 writes one comparator for both in a program
+    case("approx_min", lambda x: lax.approx_min_k(x, 3), f32(2, 9))
+    case("cholesky", lambda x: (jnp.linalg.cholesky(x), jnp.linalg.cholesky(x, upper=True)), POSITIVE)
+    case("solves", lambda a, b: (jax.scipy.linalg.solve_triangular(a, b, lower=True), jax.scipy.linalg.solve_triangular(a, b, trans=1, unit_diagonal=True),
+                                 lax.linalg.triangular_solve(a, b.swapaxes(1, 2)), jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)), POSITIVE, f32(2, 4, 3))
+    tpu("cumulative", lambda x: (jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cumsum(x, 1, reverse=True), lax.cummin(x, 0, reverse=True), jnp.cumsum(x > 0, 1)), f32(3, 7))
+    tpu("order", lambda x: (jnp.sort(x), jnp.argmax(x, 1), jnp.argmin(x, 0), lax.top_k(x, 2), jnp.argsort(x, 0)), f32(3, 7))
+    tpu("random", lambda k: (jax.random.normal(k, (5,)), jax.random.permutation(k, 7), jax.random.split(k)), np.array([0, 42], np.uint32))
+    tpu("networks", lambda x, w: (jax.nn.gelu(x @ w, approximate=False), jax.nn.softmax(x), lax.erf_inv(jnp.tanh(x)), lax.lgamma(x)), f32(3, 4), f32(4, 5))
 
 
 # What is refused.

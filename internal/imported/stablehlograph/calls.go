@@ -16,13 +16,16 @@ var unaryCalls = map[string]*ops.Def{"mhlo.erf": ops.Erf, "mhlo.erf_inv": ops.Er
 	"mhlo.atan": ops.Atan, "mhlo.asinh": ops.Asinh, "mhlo.acosh": ops.Acosh, "mhlo.atanh": ops.Atanh, "chlo.bessel_i1e": ops.BesselI1e}
 
 // placements are the targets that say where something is computed, which is here.
-var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "ShapeAssertion", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding"}
+var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
 
 // customCall is a call of something outside of StableHLO.
 func customCall(x *site) []*value {
 	target, _ := x.op.Attrs["call_target_name"].(string)
 	if d := unaryCalls[target]; d != nil {
 		return []*value{x.each(d, nil, x.at(0))}
+	}
+	if do := lapack[withoutType(target)]; do != nil {
+		return do(x)
 	}
 	switch {
 	case slices.Contains(placements, target) && len(x.in) == len(x.op.Results):
@@ -43,11 +46,59 @@ func customCall(x *site) []*value {
 			refuse("a number of elements that is not constant")
 		}
 		return x.topK(x.at(0), k[0])
+	case target == "stablehlo.dynamic_reduce_window":
+		return dynamicReduceWindow(x)
 	case target == "ApproxTopK":
-		refuse("an approximation that differs from machine to machine")
+		return x.approxTopK()
 	}
 	refuse("the target is not known")
 	return nil
+}
+
+// approxTopK: where the program says that there is no approximation on its platform, XLA computes it exactly.
+func (x *site) approxTopK() []*value {
+	if exact, _ := x.setting("is_fallback").(bool); !exact {
+		refuse("an approximation that differs from machine to machine")
+	}
+	k, ok := x.setting("top_k").(int64)
+	axis, of := x.setting("reduction_dim").(int64)
+	called, _ := x.op.Attrs["called_computations"].([]any)
+	v := x.at(0)
+	if !ok || !of || int(axis) != v.rank()-1 || len(called) != 1 {
+		refuse("attributes %v", x.op.Attrs)
+	}
+	name, _ := called[0].(string)
+	f := x.t.functions[name]
+	if f == nil || len(f.Body.Args) != 4 || len(x.in) < 2 {
+		refuse("function %q is missing, or takes something else than two elements and their places", name)
+	}
+	place := scalar(x.at(1).dtype, 0)
+	first := func(a, b float64) bool {
+		return x.ask(f.Body, scalar(v.dtype, a), scalar(v.dtype, b), place, place).Int(0) != 0
+	}
+	if first(1, 2) == first(2, 1) {
+		refuse("function %q is no order", name)
+	}
+	return x.firstK(v, int(k), sortKey{falling: first(2, 1)})
+}
+
+// setting is an attribute of a call's configuration.
+func (x *site) setting(name string) any {
+	for _, from := range []string{"backend_config", "mhlo.backend_config"} {
+		if attrs, _ := x.op.Attrs[from].(map[string]any); attrs[name] != nil {
+			return attrs[name]
+		}
+	}
+	return nil
+}
+
+// withoutType is the name of a function of LAPACK without the letter of its element type: lapack_spotrf and lapack_dpotrf are one.
+func withoutType(target string) string {
+	name, ok := strings.CutPrefix(target, "lapack_")
+	if !ok || name == "" || !strings.ContainsRune("sd", rune(name[0])) {
+		return ""
+	}
+	return "lapack_" + name[1:]
 }
 
 // assert refuses requests for which the module says so.

@@ -87,8 +87,19 @@ func (x *site) loop(first []*value, cond func(x *site, now []*value) *value, bod
 
 // while has a region that says whether to go on, and one that computes the next values.
 func while(x *site) []*value {
+	if len(x.op.Results) != len(x.in) {
+		refuse("%d values and %d results", len(x.in), len(x.op.Results))
+	}
 	tokens := x.withoutTokens()
-	out := x.loop(slices.Clone(tokens.in), func(x *site, now []*value) *value {
+	first := make([]*value, 0, len(tokens.in))
+	for i, v := range x.in {
+		if v != noToken { // sizes that are open may change, also where they are known at first
+			w := *x.whole(v)
+			w.dims = x.result(i).Dims
+			first = append(first, &w)
+		}
+	}
+	out := x.loop(first, func(x *site, now []*value) *value {
 		out := x.scope.results(x.region(0), tokens.all(now))
 		if len(out) != 1 || out[0].dtype != tensor.Bool {
 			refuse("a condition that is no bool")

@@ -60,59 +60,69 @@ func (x *site) batched(p *places, of, in []int, vectorAt int) {
 
 // settle finds what of the boxes is whole, and the points of the others; operand is what they lie in.
 func (x *site) settle(p *places, operand *value) {
-	seen := map[int]bool{}
-	for _, a := range slices.Concat(p.axes) {
-		if a < 0 || a >= p.rank || seen[a] {
+	begins := p.divide(operand.dims)
+	p.points = x.boxPoints(p, x.corners(p, begins))
+}
+
+// divide says which dimensions boxes have whole, and returns those where they begin at 0 and are not whole.
+func (p *places) divide(sizes []int) (begins []int) {
+	indexed := map[int]bool{}
+	for _, a := range p.axes {
+		if a < 0 || a >= p.rank || indexed[a] {
 			refuse("dimensions %v of an operand of rank %d", p.axes, p.rank)
 		}
-		seen[a] = true
+		indexed[a] = true
 	}
-	zero := []int{} // dimensions where boxes begin at 0 and are not whole
 	for d := range p.rank {
-		switch full := p.extent[d] == operand.dims[d] && (p.extent[d] != 1 || !seen[d]); {
-		case full:
+		switch {
+		case p.extent[d] == sizes[d] && (p.extent[d] != 1 || !indexed[d]):
 			p.whole = append(p.whole, d)
-		case !seen[d] && p.extent[d] == 1 && operand.dims[d] == 1:
-			p.whole = append(p.whole, d)
-		case !seen[d]:
-			zero = append(zero, d)
+		case !indexed[d]:
+			begins = append(begins, d)
 		}
 	}
-	var columns []*value
-	n := len(p.batch)
-	column := func(i int) *value {
-		begin, sizes := make([]int, n+1), slices.Repeat([]int{-1}, n+1)
-		begin[n], sizes[n] = i, 1
-		return x.slice(p.index, begin, sizes)
-	}
-	take := false
-	for i, a := range p.axes {
-		if slices.Contains(p.whole, a) {
-			take = true
-			continue
-		}
-		p.dims = append(p.dims, a)
-		columns = append(columns, column(i))
-	}
-	points := p.index
-	if take || len(zero) > 0 {
-		for _, d := range zero {
-			p.dims = append(p.dims, d)
-			dims := append(slices.Clone(p.batch), 1)
-			columns = append(columns, x.spread(scalar(tensor.Int32, 0), dims, x.shapeFrom(dims, x.restSizes(p.index, without(n))...)))
-		}
-		if len(columns) == 0 {
-			points = nil
-		} else {
-			points = x.concat(n, columns...)
+	for _, a := range p.axes {
+		if !slices.Contains(p.whole, a) {
+			p.dims = append(p.dims, a)
 		}
 	}
+	p.dims = append(p.dims, begins...)
 	for _, d := range p.dims {
 		if p.extent[d] != 1 {
 			p.windows = append(p.windows, d)
 		}
 	}
-	p.points = x.boxPoints(p, points)
+	return begins
+}
+
+// corners is where the boxes begin, in the dimensions that they do not have whole [batch..., dimensions]; nil: there are none.
+func (x *site) corners(p *places, begins []int) *value {
+	if len(p.dims) == 0 {
+		return nil
+	}
+	if slices.Equal(p.dims, p.axes) {
+		return p.index
+	}
+	n := len(p.batch)
+	var columns []*value
+	for i, a := range p.axes {
+		if !slices.Contains(p.whole, a) {
+			columns = append(columns, x.column(p.index, i))
+		}
+	}
+	for range begins {
+		dims := append(slices.Clone(p.batch), 1)
+		columns = append(columns, x.spread(scalar(tensor.Int32, 0), dims, x.shapeFrom(dims, x.restSizes(p.index, without(n))...)))
+	}
+	return x.concat(n, columns...)
+}
+
+// column is a place of the last dimension, which stays with size 1.
+func (x *site) column(v *value, i int) *value {
+	last := v.rank() - 1
+	begin, sizes := make([]int, last+1), slices.Repeat([]int{-1}, last+1)
+	begin[last], sizes[last] = i, 1
+	return x.slice(v, begin, sizes)
 }
 
 // boxPoints adds the places within the boxes to where they begin.

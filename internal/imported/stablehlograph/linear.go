@@ -109,37 +109,64 @@ func (x *site) swapped(v *value) *value {
 }
 
 // cholesky: what is above the diagonal, or below it, may be anything.
-func cholesky(x *site) *value {
-	v := x.at(0)
+func cholesky(x *site) *value { return x.cholesky(x.at(0), x.flag("lower")) }
+
+func (x *site) cholesky(v *value, lower bool) *value {
 	if isComplex(v.dtype) {
 		refuse("complex matrices")
 	}
-	if x.flag("lower") {
+	if lower {
 		return x.node(ops.Cholesky, v.dims, nil, v)
 	}
 	return x.swapped(x.node(ops.Cholesky, v.dims, nil, x.swapped(v)))
 }
 
-// triangularSolve solves a·y = b or y·a = b.
+// triangle is a system of equations whose matrix is a triangle: a·y = b, or y·a = b.
+type triangle struct{ left, lower, transposed, unit bool }
+
 func triangularSolve(x *site) *value {
-	a, b := x.at(0), x.at(1)
+	turned := x.enum("transpose_a")
+	return x.solve(x.at(0), x.at(1), triangle{x.flag("left_side"), x.flag("lower"), turned == "TRANSPOSE" || turned == "ADJOINT", x.flag("unit_diagonal")})
+}
+
+func (x *site) solve(a, b *value, t triangle) *value {
 	if isComplex(a.dtype) {
 		refuse("complex matrices")
 	}
-	lower := x.flag("lower")
-	transposed := x.enum("transpose_a") == "TRANSPOSE" || x.enum("transpose_a") == "ADJOINT"
-	if x.flag("unit_diagonal") {
+	if t.unit {
 		if a.dims[a.rank()-1] < 0 {
 			refuse("a unit diagonal of matrices whose sizes are open")
 		}
-		ones := x.spread(scalar(a.dtype, 1), a.dims[:a.rank()-1], x.shapeFrom(a.dims[:a.rank()-1], x.openSizes(a)...))
-		a = x.node(ops.MatrixSetDiag, a.dims, nil, a, ones)
+		dims := a.dims[:a.rank()-1]
+		a = x.node(ops.MatrixSetDiag, a.dims, nil, a, x.spread(scalar(a.dtype, 1), dims, x.shapeFrom(dims, x.openSizes(a)...)))
 	}
-	if x.flag("left_side") {
-		return x.node(ops.MatrixTriangularSolve, b.dims, graph.Attrs{"lower": lower, "adjoint": transposed}, a, b)
+	if t.left {
+		return x.node(ops.MatrixTriangularSolve, b.dims, graph.Attrs{"lower": t.lower, "adjoint": t.transposed}, a, b)
 	}
-	y := x.node(ops.MatrixTriangularSolve, x.swapped(b).dims, graph.Attrs{"lower": lower, "adjoint": !transposed}, a, x.swapped(b))
-	return x.swapped(y)
+	b = x.swapped(b)
+	return x.swapped(x.node(ops.MatrixTriangularSolve, b.dims, graph.Attrs{"lower": t.lower, "adjoint": !t.transposed}, a, b))
+}
+
+// lapack are calls of LAPACK on CPUs that have an op of TensorFlow, by their names without the element type.
+var lapack = map[string]func(x *site) []*value{
+	"lapack_potrf_ffi": func(x *site) []*value {
+		v := x.at(0)
+		batch := v.dims[:v.rank()-2]
+		info := x.spread(scalar(tensor.Int32, 0), batch, x.shapeFrom(batch, x.restSizes(v, without(len(batch)))...))
+		return []*value{x.cholesky(v, x.letter("uplo") == 'L'), info}
+	},
+	"lapack_trsm_ffi": func(x *site) []*value {
+		return []*value{x.solve(x.at(0), x.at(1), triangle{x.letter("side") == 'L', x.letter("uplo") == 'L', x.letter("trans_x") != 'N', x.letter("diag") == 'U'})}
+	},
+}
+
+// letter is an attribute of a call that is a letter.
+func (x *site) letter(name string) byte {
+	if v, ok := x.setting(name).(int64); ok {
+		return byte(v)
+	}
+	refuse("attribute %s: expected a letter", name)
+	return 0
 }
 
 // transforms are the ops by the kind, and by how many dimensions are transformed.

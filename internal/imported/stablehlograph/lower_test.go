@@ -3,7 +3,9 @@ package stablehlograph_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/imported/session"
 	"github.com/goestimator/goestimator/internal/imported/stablehlograph"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
@@ -117,4 +120,24 @@ func FuzzLower(f *testing.F) {
 			t.Fatal(fmt.Sprint(n.Op, gaps))
 		}
 	})
+}
+
+// Modules of which bytes are changed are refused, or become other graphs; none panics, and none takes long.
+func TestDamagedModules(t *testing.T) {
+	testkit.NotConcurrent(t)
+	in, out := []*tensor.Tensor{tensor.New(tensor.Float32, 3)}, []*tensor.Tensor{tensor.New(tensor.Float32), tensor.New(tensor.Int32)}
+	whole, err := os.ReadFile("../../format/stablehlo/testdata/loop_0.10.2.mlirbc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1500 {
+		bad := slices.Clone(whole)
+		for range 1 + r.IntN(3) {
+			bad[r.IntN(len(bad))] = byte(r.Uint32())
+		}
+		if _, err := stablehlograph.Lower(t.Context(), model(t, bad, in, out, false).Proto.GraphDef); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

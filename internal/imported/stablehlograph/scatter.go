@@ -81,9 +81,7 @@ func (x *site) rowsOf(p *places, v, inside *value) *value {
 	shape := slices.Concat(p.batch, at(p.extent, p.windows))
 	number := x.spread(scalar(tensor.Int32, 0), shape, x.shapeFrom(shape, x.restSizes(p.index, without(n))...))
 	for i, d := range p.dims {
-		begin, sizes := make([]int, len(shape)+1), slices.Repeat([]int{-1}, len(shape)+1)
-		begin[len(shape)], sizes[len(shape)] = i, 1
-		column := x.slice(p.points, begin, sizes)
+		column := x.column(p.points, i)
 		column = x.node(ops.Reshape, shape, nil, column, x.shapeFrom(shape, x.restSizes(p.index, without(n))...))
 		size := x.size(v, d)
 		number = x.each(ops.AddV2, nil, x.each(ops.Mul, nil, number, size), column)

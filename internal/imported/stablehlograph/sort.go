@@ -192,8 +192,11 @@ func rank(v float64, raw bool) float64 {
 }
 
 // topK are the largest elements of the last dimension, and their places.
-func (x *site) topK(v *value, k int) []*value {
-	key := x.sortable(v, sortKey{falling: true})
+func (x *site) topK(v *value, k int) []*value { return x.firstK(v, k, sortKey{falling: true}) }
+
+// firstK are the first elements of the last dimension in an order.
+func (x *site) firstK(v *value, k int, order sortKey) []*value {
+	key := x.sortable(v, order)
 	dims := slices.Clone(v.dims)
 	dims[len(dims)-1] = k
 	places := x.several(ops.TopKV2, [][]int{dims, dims}, graph.Attrs{"sorted": true}, key, scalar(tensor.Int32, float64(k)))[1]

@@ -114,6 +114,9 @@ var errNoted = errors.New("")
 
 // translate translates an operation; what cannot be is noted.
 func (s *scope) translate(op *stablehlo.Op) {
+	if s.t.ctx.Err() != nil {
+		refuse("the load has ended")
+	}
 	if s.t.budget--; s.t.budget < 0 {
 		refuse("more than %d operations, those of functions counted where they are called", maxTranslated)
 	}
@@ -140,6 +143,10 @@ func (s *scope) translate(op *stablehlo.Op) {
 		return
 	}
 	for i, r := range op.Results {
+		if out[i] == noToken {
+			s.values[r] = noToken
+			continue
+		}
 		v := *out[i]
 		if !s.each {
 			v.dims = merged(v.dims, r.Type.Dims)

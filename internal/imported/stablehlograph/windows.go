@@ -1,11 +1,13 @@
 package stablehlograph
 
 import (
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -77,152 +79,36 @@ func listed(v []int) []int64 {
 	return append(list, 1)
 }
 
-// convolution slides filters over images whose dimensions may have any order.
-func convolution(x *site) *value {
-	return x.convolved(x.at(0), x.at(1))
-}
-
-// dynamicConvolution has its padding as an operand, which has to be known.
-func dynamicConvolution(x *site) *value {
-	pads := x.at(2)
-	all, ok := pads.numbers()
-	if !ok {
-		refuse("a padding that is not constant")
-	}
-	list := make([]any, len(all))
-	for i, v := range all {
-		list[i] = int64(v)
-	}
+// withPadding is the operation with a padding that is known; nil: none.
+func (x *site) withPadding(pads *value) *site {
 	op := *x.op
-	op.Attrs = map[string]any{}
-	for name, v := range x.op.Attrs {
-		op.Attrs[name] = v
-	}
-	op.Attrs["padding"] = list
-	inner := *x
-	inner.op = &op
-	return inner.convolved(x.at(0), x.at(1))
-}
-
-func (x *site) convolved(image, filter *value) *value {
-	to := x.result(0)
-	inSpace, filterSpace, outSpace := x.ints("input_spatial_dimensions"), x.ints("kernel_spatial_dimensions"), x.ints("output_spatial_dimensions")
-	n := len(inSpace)
-	if n < 1 || n > 3 || len(filterSpace) != n || len(outSpace) != n || image.rank() != n+2 || filter.rank() != n+2 {
-		refuse("a convolution over %d dimensions: expected 1 to 3", n)
-	}
-	if x.int("batch_group_count") != 1 {
-		refuse("batch_group_count %d: expected 1", x.int("batch_group_count"))
-	}
-	u := x.transpose(image, slices.Concat([]int{x.int("input_batch_dimension")}, inSpace, []int{x.int("input_feature_dimension")})...)
-	f := x.transpose(filter, slices.Concat(filterSpace, []int{x.int("kernel_input_feature_dimension"), x.int("kernel_output_feature_dimension")})...)
-	if open(f.dims) {
-		refuse("a filter of sizes %v, some of which are open", f.dims)
-	}
-	if flips := x.op.Attrs["window_reversal"]; flips != nil {
-		f = x.flipped(f)
-	}
-	work := to.DType
-	if work.Half() || isInteger(work) || image.dtype != work {
-		work = productType(image.dtype, filter.dtype, to.DType)
-	}
-	if isInteger(work) {
-		work = tensor.Float64 // products of 32 bits and their sums are exact there up to 53 bits
-	}
-	u, f = x.cast(u, work), x.cast(f, work)
-	w := x.window(f.dims[:n], "lhs_dilation", "rhs_dilation")
-	y := x.slide(u, f, w, x.int("feature_group_count"))
-	perm := make([]int, n+2)
-	perm[x.int("output_batch_dimension")], perm[x.int("output_feature_dimension")] = 0, n+1
-	for i, d := range outSpace {
-		perm[d] = i + 1
-	}
-	if isInteger(to.DType) && work == tensor.Float64 && to.DType.Size() < 8 {
-		y = x.cast(y, tensor.Int64)
-	}
-	return x.cast(x.transpose(y, perm...), to.DType)
-}
-
-// flipped reverses the dimensions of a filter that the convolution says.
-func (x *site) flipped(f *value) *value {
-	var axes []int
-	switch v := x.op.Attrs["window_reversal"].(type) {
-	case []any:
-		for i, e := range v {
-			if flip, _ := e.(bool); flip {
-				axes = append(axes, i)
-			}
+	op.Attrs = maps.Clone(x.op.Attrs)
+	delete(op.Attrs, "padding")
+	if pads != nil {
+		numbers, _ := pads.numbers()
+		list := make([]any, len(numbers))
+		for i, v := range numbers {
+			list[i] = int64(v)
 		}
-	default:
-		for i, n := range x.ints("window_reversal") {
-			if n != 0 {
-				axes = append(axes, i)
-			}
-		}
+		op.Attrs["padding"] = list
 	}
-	if len(axes) == 0 {
-		return f
-	}
-	return x.node(ops.ReverseV2, f.dims, nil, f, ints(axes...))
+	y := *x
+	y.op = &op
+	return &y
 }
 
-// slide convolves images with their channels last by a filter [sizes..., inputs of a group, outputs].
-func (x *site) slide(u, f *value, w window, groups int) *value {
-	n := len(w.sizes)
-	space := offset(without(n), 1)
-	if n == 1 { // series are images of one row
-		u, f = x.insert(u, 1), x.insert(f, 0)
-		first := func(v int, list []int) []int { return append([]int{v}, list...) }
-		w = window{first(1, w.sizes), first(1, w.strides), first(0, w.low), first(0, w.high), first(1, w.between), first(1, w.spacing)}
-		y := x.slide(u, f, w, groups)
-		return x.reshape(y, y.dims[0], y.dims[2], y.dims[3])
+// paddedBy pads some dimensions by the rows of pads, which a run says.
+func (x *site) paddedBy(v, with, pads *value, dims []int) *value {
+	pads = x.cast(pads, tensor.Int32)
+	rows, out := make([]*value, v.rank()), slices.Clone(v.dims)
+	none := x.reshape(ints(0, 0), 1, 2)
+	for d := range rows {
+		rows[d] = none
 	}
-	u = x.surrounded(u, scalar(u.dtype, 0), w, space)
-	dims := []int{u.dims[0]}
-	for i, d := range space {
-		size := -1
-		if u.dims[d] >= 0 {
-			size = max((u.dims[d]-(w.sizes[i]-1)*w.spacing[i]-1)/w.strides[i]+1, 0)
-		}
-		dims = append(dims, size)
+	for i, d := range dims {
+		rows[d], out[d] = x.slice(pads, []int{i, 0}, []int{1, 2}), -1
 	}
-	outputs := f.dims[n+1]
-	attrs := graph.Attrs{"strides": listed(w.strides), "dilations": listed(w.spacing), "padding": []byte("VALID")}
-	if n == 3 {
-		return x.inGroups(u, f, groups, append(dims, outputs), func(u, f *value, dims []int) *value { return x.node(ops.Conv3D, dims, attrs, u, f) })
-	}
-	if f.dims[n] == 1 && groups > 1 && w.strides[0] == w.strides[1] && outputs%groups == 0 {
-		f = x.reshape(f, w.sizes[0], w.sizes[1], groups, outputs/groups)
-		return x.node(ops.DepthwiseConv2dNative, append(dims, outputs), attrs, u, f)
-	}
-	return x.node(ops.Conv2D, append(dims, outputs), attrs, u, f)
-}
-
-// maxGroups bounds groups that become nodes of their own.
-const maxGroups = 1024
-
-// inGroups convolves each group of channels by its filters.
-func (x *site) inGroups(u, f *value, groups int, dims []int, by func(u, f *value, dims []int) *value) *value {
-	if groups == 1 {
-		return by(u, f, dims)
-	}
-	last := len(dims) - 1
-	if groups < 1 || groups > maxGroups || dims[last]%groups != 0 || u.dims[last] < 0 || u.dims[last]%groups != 0 {
-		refuse("%d groups of %d channels and %d outputs", groups, u.dims[last], dims[last])
-	}
-	each := slices.Clone(dims)
-	each[last] /= groups
-	inputs := u.dims[last] / groups
-	part := func(v *value, i, n int) *value {
-		begin, sizes := make([]int, v.rank()), slices.Repeat([]int{-1}, v.rank())
-		begin[last], sizes[last] = i*n, n
-		return x.slice(v, begin, sizes)
-	}
-	var parts []*value
-	for i := range groups {
-		parts = append(parts, by(part(u, i, inputs), part(f, i, each[last]), each))
-	}
-	return x.concat(last, parts...)
+	return x.node(ops.PadV2, out, nil, v, x.concat(0, rows...), with)
 }
 
 // maxUnrolled bounds the elements of windows that are computed one after the other.
@@ -239,8 +125,59 @@ func reduceWindow(x *site) []*value {
 	if len(w.sizes) != in[0].rank() {
 		refuse("a window of %d dimensions for an operand of rank %d", len(w.sizes), in[0].rank())
 	}
-	kind := only(x.region(0))
-	if n == 1 {
+	return x.windows(x.region(0), in, init, w)
+}
+
+// dynamicReduceWindow has the numbers of its window as operands, and its region as a function. The padding need not be known.
+func dynamicReduceWindow(x *site) []*value {
+	called, _ := x.op.Attrs["called_computations"].([]any)
+	n := (len(x.in) - 5) / 2
+	if len(called) != 1 || n < 1 || len(x.in) != 2*n+5 {
+		refuse("%d operands and %d functions", len(x.in), len(called))
+	}
+	name, _ := called[0].(string)
+	f := x.t.functions[name]
+	if f == nil {
+		refuse("function %q is missing", name)
+	}
+	in, init, pads := slices.Clone(x.in[:n]), x.in[n:2*n], x.in[len(x.in)-1]
+	var numbers [4][]int
+	for i := range numbers {
+		var ok bool
+		if numbers[i], ok = x.in[2*n+i].numbers(); !ok {
+			refuse("a window that is not constant")
+		}
+	}
+	op := *x.op
+	op.Attrs = map[string]any{}
+	for i, name := range []string{"window_dimensions", "window_strides", "base_dilations", "window_dilations"} {
+		list := make([]any, len(numbers[i]))
+		for k, v := range numbers[i] {
+			list[k] = int64(v)
+		}
+		op.Attrs[name] = list
+	}
+	y := *x
+	y.op = &op
+	z := &y
+	if _, ok := pads.numbers(); ok {
+		z = y.withPadding(pads)
+	} else {
+		for i, v := range in {
+			in[i] = x.paddedBy(v, init[i], pads, without(v.rank()))
+		}
+	}
+	w := z.window(numbers[0], "base_dilations", "window_dilations")
+	if len(w.sizes) != in[0].rank() {
+		refuse("a window of %d dimensions for an operand of rank %d", len(w.sizes), in[0].rank())
+	}
+	return z.windows(f.Body, in, init, w)
+}
+
+// windows reduces by a region.
+func (x *site) windows(r *stablehlo.Region, in, init []*value, w window) []*value {
+	kind := only(r)
+	if len(in) == 1 {
 		if y := x.running(kind, in[0], init[0], w); y != nil {
 			return []*value{y}
 		}
@@ -248,7 +185,7 @@ func reduceWindow(x *site) []*value {
 			return []*value{y}
 		}
 	}
-	return x.unrolled(in, init, w)
+	return x.unrolled(r, in, init, w)
 }
 
 // pooled is a reduction of images by a pool; nil where there is none.
@@ -301,7 +238,7 @@ func (x *site) running(kind string, v, init *value, w window) *value {
 }
 
 // unrolled takes the elements of the window one after the other, for all places at once.
-func (x *site) unrolled(in, init []*value, w window) []*value {
+func (x *site) unrolled(r *stablehlo.Region, in, init []*value, w window) []*value {
 	count := 1
 	for _, s := range w.sizes {
 		if count *= s; count > maxUnrolled {
@@ -312,11 +249,9 @@ func (x *site) unrolled(in, init []*value, w window) []*value {
 	padded := make([]*value, len(in))
 	for i, v := range in {
 		padded[i] = x.surrounded(v, init[i], w, without(n))
-		if open(padded[i].dims) && !all(w.strides, 1) {
-			for d, s := range w.sizes {
-				if padded[i].dims[d] < 0 && (s != 1 || w.strides[d] != 1) {
-					refuse("a window along a size that is open")
-				}
+		for d, size := range padded[i].dims {
+			if size < 0 && (w.sizes[d] != 1 || w.strides[d] != 1) {
+				refuse("a window along a size that is open, which no pool is")
 			}
 		}
 	}
@@ -326,7 +261,7 @@ func (x *site) unrolled(in, init []*value, w window) []*value {
 		for i, v := range padded {
 			part[i] = x.windowPart(v, w, k, x.result(i).Dims)
 		}
-		now = x.apply(x.region(0), append(slices.Clone(now), part...)...)
+		now = x.apply(r, append(slices.Clone(now), part...)...)
 	}
 	return now
 }
