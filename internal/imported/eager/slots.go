@@ -79,6 +79,7 @@ func (s *Slots) Begin(p Payer) {
 func (s *Slots) Clear() {
 	clear(s.Values)
 	clear(s.memory)
+	clear(s.room)
 	s.account = nil
 }
 
@@ -92,7 +93,6 @@ func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 		s.room = make([]Value, n)
 	}
 	in, out := s.room[:len(st.In)], s.room[len(st.In):n]
-	defer clear(s.room[:n])
 	for k, at := range st.In {
 		in[k] = s.Values[at]
 	}
@@ -107,6 +107,7 @@ func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	if s.account != nil {
 		s.note(st, in, out)
 	}
+	clear(s.room[:n])
 	s.Forget(st.Done)
 	return nil
 }
@@ -123,7 +124,7 @@ func (s *Slots) Put(at int, v Value) {
 func (s *Slots) Forget(slots []int) {
 	for _, at := range slots {
 		s.Values[at] = Value{}
-		if s.account != nil {
+		if s.account != nil && s.memory[at] != nil {
 			s.release(s.memory[at])
 			s.memory[at] = nil
 		}
@@ -132,8 +133,9 @@ func (s *Slots) Forget(slots []int) {
 
 // took returns what was paid for since the last step, nil where that is little.
 func (s *Slots) took() *memory {
-	taken := s.account.Since(s.paid)
-	s.Settle()
+	now := s.account.Mark()
+	taken := now.Since(s.paid)
+	s.paid = now
 	if taken.Bytes() < leastTracked {
 		return nil
 	}
@@ -152,6 +154,9 @@ func (s *Slots) note(st *Step, in, out []Value) {
 		return
 	}
 	own := s.took()
+	if own == nil && !s.tracked(st.In) {
+		return
+	}
 	for k, at := range st.Out {
 		if at >= 0 {
 			s.refer(at, s.within(st, in, out[k].T, own))
@@ -160,6 +165,11 @@ func (s *Slots) note(st *Step, in, out []Value) {
 	if own != nil && own.refs == 0 { // nothing lies in it
 		s.release(own)
 	}
+}
+
+// tracked reports whether memory of some slot is to be given back.
+func (s *Slots) tracked(slots []int) bool {
+	return slices.ContainsFunc(slots, func(at int) bool { return s.memory[at] != nil })
 }
 
 // within returns what a result lies in.
@@ -201,8 +211,7 @@ func (s *Slots) release(m *memory) {
 		return
 	}
 	if m.taken.Bytes() > 0 {
-		s.account.Return(m.taken)
-		s.Settle()
+		s.paid = s.account.Return(m.taken)
 	}
 	for _, of := range m.of {
 		s.release(of)

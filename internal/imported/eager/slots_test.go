@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -138,5 +139,57 @@ func TestSlotsGiveBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFunctionsGiveBack: branches and loops give back what their functions make on the way, in each round.
+func TestFunctionsGiveBack(t *testing.T) {
+	const large = 1 << 20
+	whole := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
+	negated := func(b *graph.Builder, x graph.Output, times int) graph.Output {
+		for i := range times {
+			x = b.Op("Neg", "negated"+string(rune('a'+i)), whole, nil, x)
+		}
+		return x
+	}
+	s := control(t)
+	s.env.Functions["round"] = function(t, 3, func(b *graph.Builder, in outputs) outputs {
+		return outputs{b.Op("AddV2", "sum", scalar, nil, in[0], b.Const("one", tensor.Scalar(int64(1)))), in[1], negated(b, in[2], 7)}
+	})
+	s.env.Functions["branch"] = function(t, 2, func(b *graph.Builder, in outputs) outputs { return outputs{in[0], negated(b, in[1], 7)} })
+	s.env.Functions["view"] = function(t, 2, func(b *graph.Builder, in outputs) outputs {
+		x := negated(b, in[1], 2)
+		return outputs{b.Op("Reshape", "first", whole, nil, x, b.Const("flat", tensorOf([]int32{-1}, 1))), b.Op("Reshape", "second", whole, nil, x, b.Const("square", tensorOf([]int32{512, -1}, 2)))}
+	})
+	loop, two := attrs(three, "cond", "less", "body", "round"), []tensor.DType{tensor.Int64, tensor.Float32}
+	x := tensor.New(tensor.Float32, large/4)
+	tensor.Values[float32](x)[7] = 1
+	for name, c := range map[string]struct {
+		op    string
+		attrs graph.Attrs
+		in    []any
+		out   int // the large result
+		peak  int // how many large tensors there are at once
+		held  int // afterwards
+	}{
+		"a loop":    {"StatelessWhile", loop, []any{int64(0), int64(5), x}, 2, 3, 1},
+		"no round":  {"StatelessWhile", loop, []any{int64(5), int64(5), x}, 2, 0, 0},
+		"a branch":  {"StatelessIf", attrs(two, "then_branch", "branch", "else_branch", "first"), []any{tensor.Scalar(true), int64(1), x}, 1, 2, 1},
+		"two views": {"If", attrs(two, "then_branch", "view", "else_branch", "first"), []any{tensor.Scalar(true), int64(1), x}, 1, 2, 1},
+	} {
+		for _, short := range []int{0, 1} {
+			const small = 8 << 10 // numbers
+			memory := budget.NewServer(budget.Limits{Server: int64(max(c.peak*large, small) + small*(1-2*short))})
+			s.env.Payer = Payer{Account: memory.Open(), Rows: true}
+			out, err := s.try(c.op, c.attrs, c.in...)
+			if refused := short > 0 && c.peak > 0; (err != nil) != refused {
+				t.Errorf("%s: memory for %d large tensors, less %d: got %v", name, c.peak, short*small, err)
+			}
+			if held := int(s.env.Payer.Account.Held()) / large; err == nil && (held != c.held || math.Abs(float64(tensor.Values[float32](out[c.out].T)[7])) != 1) {
+				t.Errorf("%s: %d large tensors are held, expected %d", name, held, c.held)
+			}
+			s.env.Payer.Account.Close()
+			memory.Close()
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -125,4 +126,42 @@ func identity(n int) *tensor.Tensor {
 		tensor.Values[float32](t)[i*n+i] = 1
 	}
 	return t
+}
+
+// again is a stage whose nodes cannot be compiled after all.
+type again struct{ runs int }
+
+func (a *again) run(context.Context, *run) error {
+	a.runs++
+	return &notCompiled{}
+}
+
+func (a *again) ends([]bool) {}
+func (a *again) close()      {}
+
+// TestRunsBeginAnew: a run that has to begin anew has its feeds still, and pays once.
+func TestRunsBeginAnew(t *testing.T) {
+	const elements = 1 << 20
+	s := chain(t, 3)
+	feeds, fetches := map[string]*tensor.Tensor{"x:0": vector(elements)}, []string{"y:0"}
+	if _, err := s.Run(t.Context(), feeds, fetches); err != nil {
+		t.Fatal(err)
+	}
+	last := &again{}
+	for _, p := range s.plans {
+		for _, v := range p.variants {
+			v.stages = append(v.stages, last)
+		}
+	}
+	server := budget.NewServer(budget.Limits{Server: 2 * 4 * elements})
+	defer server.Close()
+	a := server.Open()
+	defer a.Close()
+	out, err := s.Run(budget.With(t.Context(), a), feeds, fetches)
+	if err != nil || last.runs != 1 {
+		t.Fatalf("got %v after %d runs", err, last.runs)
+	}
+	if a.Held() != int64(out[0].MemoryBytes()) || tensor.Values[float32](out[0])[elements-1] != 1 {
+		t.Errorf("%d bytes are held after a run whose answer is %v...", a.Held(), tensor.Values[float32](out[0])[:1])
+	}
 }

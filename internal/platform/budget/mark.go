@@ -17,21 +17,23 @@ func (a *Account) Mark() (m Mark) {
 }
 
 // Since returns what was reserved since the mark and is still held.
-func (a *Account) Since(from Mark) Mark {
-	now := a.Mark()
-	return Mark{max(now.used-from.used, 0), max(now.model-from.model, 0), max(now.fixed-from.fixed, 0)}
+func (a *Account) Since(from Mark) Mark { return a.Mark().Since(from) }
+
+// Since returns what is more than at another mark.
+func (m Mark) Since(from Mark) Mark {
+	return Mark{max(m.used-from.used, 0), max(m.model-from.model, 0), max(m.fixed-from.fixed, 0)}
 }
 
-// Return releases what a Since said.
-func (a *Account) Return(m Mark) {
+// Return releases what a Since said, and returns what is held then.
+func (a *Account) Return(m Mark) (left Mark) {
 	if a == nil {
-		return
+		return left
 	}
-	a.release(m.used, false)
-	a.release(m.model, true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.s.garbage.Add(a.giveBack(m.used, false) + a.giveBack(m.model, true))
 	a.fixed = min(max(a.fixed-m.fixed, 0), a.model)
+	return Mark{a.used, a.model, a.fixed}
 }
 
 // ReleaseSince releases what was reserved since the mark, except kept bytes.
