@@ -571,3 +571,11 @@ save("order_behind", [h.make_node("Abs", ["whole"], ["r"]), h.make_node("Cast", 
 for kind in [0, 1]:
     for size, rows in [(64, 8), (40, 6)]:
         transformer(f"ms_bnb_{kind}_{size}", "MatMulBnb4", {"a": f32(2, 3, size)}, [("w", rng.integers(0, 256, size * rows // 2).astype(np.uint8)), ("ws", np.abs(f32((size * rows + 15) // 16)))], K=size, N=rows, quant_type=kind, block_size=16)
+
+# Sums of products of bytes beyond 32 bits, which wrap around, and a bias that float32 does not hold.
+full = np.full((2, 40000), 255, np.uint8)
+save("matmul_wraps", [h.make_node("MatMulInteger", ["x", "w"], ["y"])], [("x", T.UINT8, [2, 40000])], [("y", T.INT32, None)], [nh.from_array(full.T[:, :1].copy(), "w")], feeds={"x": full})
+one_scale, rows_zero = nh.from_array(np.float32(1), "s"), nh.from_array(np.uint8(0), "z")
+bias = nh.from_array(np.array([2**24 + 1, -(2**25) - 3, 5, 7], np.int32), "b")
+save("quantized_bias", [h.make_node("QLinearConv", ["x", "s", "z", "w", "s", "z", "s", "z", "b"], ["q"], group=2), h.make_node("Cast", ["q"], ["y"], to=T.INT32)], [("x", T.UINT8, [1, 2, 3, 3])], [("y", T.INT32, None)],
+     [nh.from_array(rng.integers(0, 3, (4, 1, 1, 1)).astype(np.uint8), "w"), one_scale, rows_zero, bias], feeds={"x": rng.integers(0, 9, (1, 2, 3, 3)).astype(np.uint8)})
