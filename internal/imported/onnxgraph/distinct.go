@@ -28,7 +28,7 @@ func unique(x *site) []*value {
 	first := x.sized(x.op(ops.UnsortedSegmentMin, nil, steps, of, n), []int{-1})
 	if sorted {
 		rank := u.rank()
-		order := x.op(ops.RowOrder, nil, x.transpose(y, append([]int{axis}, without(rank, axis)...)))
+		order := x.sized(x.op(ops.RowOrder, nil, x.transpose(y, append([]int{axis}, without(rank, axis)...))), []int{-1})
 		pick := func(v *value, axis int) *value { return x.op(ops.GatherV2, nil, v, order, x.i32(axis)) }
 		y, first, counts, of = pick(y, axis), pick(first, 0), pick(counts, 0), x.op(ops.GatherV2, nil, x.op(ops.InvertPermutation, nil, order), of, x.i32(0))
 	}

@@ -221,7 +221,7 @@ func qlinearMatMul(x *site) *value {
 		return x.along(v, axis, y.rank())
 	}
 	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1, -2), scale(4, -1)), scale(6, -1))
-	return x.saturated(x.op(ops.Mul, nil, x.cast(y, tensor.Float32), by), x.along(x.cast(x.at(7), tensor.Float32), -1, y.rank()), x.at(7).dtype)
+	return x.saturated(x.op(ops.Mul, nil, x.cast(x.in32(y), tensor.Float32), by), x.along(x.cast(x.at(7), tensor.Float32), -1, y.rank()), x.at(7).dtype)
 }
 
 // quantizedProduct is what QLinearMatMul and QLinearConv have besides their operands: scale and zero point of each, and of the result.
@@ -262,12 +262,12 @@ func qlinearConv(x *site) *value {
 		return y
 	}
 	d := x.exactConvolution(filter)
-	y := x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil, nil)
+	y := x.in32(x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil, nil))
 	rank := y.rank()
-	y = x.cast(y, tensor.Float32)
 	if x.has(8) { // of the scale of the products
-		y = x.each(ops.AddV2, nil, y, x.along(x.cast(x.at(8), tensor.Float32), 1, rank))
+		y = x.each(ops.AddV2, nil, y, x.along(x.at(8), 1, rank))
 	}
+	y = x.cast(y, tensor.Float32)
 	scale := func(i int) *value { return x.along(x.cast(x.at(i), tensor.Float32), 1, rank) }
 	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1), scale(4)), scale(6))
 	return x.saturated(x.each(ops.Mul, nil, y, by), scale(7), x.at(7).dtype)

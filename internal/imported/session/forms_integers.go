@@ -38,7 +38,10 @@ func (e *integerExpansion) cast(o graph.Output, d tensor.DType) graph.Output {
 // maxExact is how many products of 8 bits have a sum that float32 holds exactly.
 const maxExact = 1 << 24 / (255 * 255)
 
-// sums are the sums of products and the bias, as floats.
+// maxIn32 is how many products of 8 bits have a sum that 32 bits hold.
+const maxIn32 = 1 << 31 / (255 * 255)
+
+// sums are the sums of products and the bias, as floats, or where these may be beyond 32 bits as integers of those, which wrap around.
 func (e *integerExpansion) sums() graph.Output {
 	filter, out := e.in[1].Shape(), e.types[0].Shape
 	terms := 1
@@ -64,6 +67,9 @@ func (e *integerExpansion) sums() graph.Output {
 	}
 	if e.given(4) { // of 32 bits, which float32 does not hold
 		y = e.typed(ops.AddV2, tensor.Float64, out, nil, e.cast(y, tensor.Float64), e.cast(e.in[4], tensor.Float64))
+	}
+	if e.given(4) || terms > maxIn32 {
+		y = e.cast(e.cast(y, tensor.Int64), tensor.Int32)
 	}
 	return y
 }

@@ -135,10 +135,20 @@ func centered[T kernels.Float](y, x, mean, negative []T) {
 	kernels.ScaleShift(y, x, nil, negative, false)
 }
 
+// fitted is scratch of n elements, as many as there are channels: the batch may decide how many that are.
+func fitted[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
 // normalize sets y = (x-mean)/sqrt(variance+epsilon)*gamma + beta. Where the moments are those of the batch's rows (not 0), it
 // takes from them what rounding has added.
 func (b *batchNorm[T]) normalize(mean, variance []T, rows int) {
 	x, y := view[T](b.in[0]), view[T](b.out[0])
+	n := len(mean)
+	b.scale, b.shift, b.center = fitted(b.scale, n), fitted(b.shift, n), fitted(b.center, n)
 	away := far(mean, variance, b.epsilon)
 	if away {
 		centered(y, x, mean, b.center)
@@ -158,8 +168,8 @@ func (b *batchNorm[T]) normalize(mean, variance []T, rows int) {
 	}
 	if b.add != nil {
 		b.from = x
-		n, _ := rowsCols(b.in[0])
-		b.blocks(n)
+		rows, _ := rowsCols(b.in[0])
+		b.blocks(rows)
 		return
 	}
 	kernels.ScaleShift(y, x, b.scale, b.shift, b.relu)
@@ -233,6 +243,10 @@ func (b *batchNormGrad[T]) run(training bool) {
 	gamma, mean, variance := view[T](b.in[2]), view[T](b.in[3]), view[T](b.in[4])
 	dgamma, dbeta := view[T](b.out[1]), view[T](b.out[2])
 	rows, cols := rowsCols(b.in[1])
+	for i, c := range b.coef {
+		b.coef[i] = fitted(c, cols)
+	}
+	b.negative = fitted(b.negative, cols)
 	kernels.ColSum(dbeta, dy, rows, cols)
 	kernels.ColDotCentered(dgamma, dy, x, mean, rows, cols)
 	n, away := float64(rows), training && far(mean, variance, b.epsilon)

@@ -571,3 +571,19 @@ save("order_behind", [h.make_node("Abs", ["whole"], ["r"]), h.make_node("Cast", 
 for kind in [0, 1]:
     for size, rows in [(64, 8), (40, 6)]:
         transformer(f"ms_bnb_{kind}_{size}", "MatMulBnb4", {"a": f32(2, 3, size)}, [("w", rng.integers(0, 256, size * rows // 2).astype(np.uint8)), ("ws", np.abs(f32((size * rows + 15) // 16)))], K=size, N=rows, quant_type=kind, block_size=16)
+
+# Sums of products of bytes beyond 32 bits, which wrap around, and a bias that float32 does not hold.
+full = np.full((2, 40000), 255, np.uint8)
+save("matmul_wraps", [h.make_node("MatMulInteger", ["x", "w"], ["y"])], [("x", T.UINT8, [2, 40000])], [("y", T.INT32, None)], [nh.from_array(full.T[:, :1].copy(), "w")], feeds={"x": full})
+one_scale, rows_zero = nh.from_array(np.float32(1), "s"), nh.from_array(np.uint8(0), "z")
+bias = nh.from_array(np.array([2**24 + 1, -(2**25) - 3, 5, 7], np.int32), "b")
+save("quantized_bias", [h.make_node("QLinearConv", ["x", "s", "z", "w", "s", "z", "s", "z", "b"], ["q"], group=2), h.make_node("Cast", ["q"], ["y"], to=T.INT32)], [("x", T.UINT8, [1, 2, 3, 3])], [("y", T.INT32, None)],
+     [nh.from_array(rng.integers(0, 3, (4, 1, 1, 1)).astype(np.uint8), "w"), one_scale, rows_zero, bias], feeds={"x": rng.integers(0, 9, (1, 2, 3, 3)).astype(np.uint8)})
+
+# A normalization of layers as tf2onnx writes it: the rows of a batch are the channels of one image.
+steps = [h.make_node("Reshape", ["x", "image"], ["u"]), h.make_node("ReduceMean", ["u"], ["m"], axes=[0, 2, 3], keepdims=0), h.make_node("Shape", ["m"], ["n"]), h.make_node("Expand", ["one", "n"], ["ones"]), h.make_node("Expand", ["nought", "n"], ["zeros"]),
+         h.make_node("Add", ["ones", "m"], ["v"]), h.make_node("BatchNormalization", ["u", "ones", "zeros", "m", "v"], ["w"], epsilon=0.001), h.make_node("Reshape", ["w", "rows"], ["y"])]
+for n in [1, 3, 40]:
+    save(f"norm_rows_{n}", steps, [("x", T.FLOAT, ["n", 2, 5])], [("y", T.FLOAT, None)], [nh.from_array(np.array([1, -1, 5, 1]), "image"), nh.from_array(np.array([-1, 2, 5]), "rows"), nh.from_array(np.float32([1]), "one"), nh.from_array(np.float32([0]), "nought")], feeds={"x": np.abs(f32(n, 2, 5))})
+first, next_ = nh.from_array(np.array([0]), "first"), nh.from_array(np.array([2]), "next")
+save("unique_cut", [h.make_node("Unique", ["x"], ["u", "i", "v", "c"]), *[h.make_node("Slice", [k, "first", "next"], [k + "2"]) for k in "uivc"]], [("x", T.INT64, ["n"])], [(k + "2", T.INT64, None) for k in "uivc"], [first, next_], feeds={"x": np.array([3, 1, 3, 2])})
