@@ -186,7 +186,7 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 	c := d.p.Columns[i]
 	key, size, more := yamlText(c.Name), treeValues, ""
 	if m.network() {
-		size = netValues
+		size = d.netValues()
 	}
 	if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
 		more = ", min_count: 3" // rare values are no values of their own
@@ -206,6 +206,12 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 	name := free(c.Name + " vector")
 	add(name, "type: embedding, of: %s, dimension: 8", key)
 	return name
+}
+
+// netValues is how many values of a category networks and linear models tell apart at most: of a large table more, since there are enough rows
+// of each.
+func (d *draft) netValues() int {
+	return min(max(fewestNetValues, d.trainRows()/rowsOfValue), mostNetValues)
 }
 
 // words declares a column of texts, and returns the name of what the model reads.
