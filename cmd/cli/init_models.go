@@ -52,7 +52,11 @@ func (d *draft) candidates() []candidate {
 		}
 		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
-	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
+	first := 2
+	if len(d.own()) == 0 && !d.manyColumns() { // small trees, for labels of much noise, take little time
+		first = 3
+	}
+	return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[first:])
 }
 
 // quickNetworks are what is tried before small forests where there is no time for large ones; of texts, none.

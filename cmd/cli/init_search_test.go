@@ -236,6 +236,14 @@ func TestInitManyValues(t *testing.T) {
 	}
 }
 
+// TestInitSmallForest: of many rows a small forest, for labels of much noise, comes early, and before networks.
+func TestInitSmallForest(t *testing.T) {
+	list := draftOf(6000).candidates()
+	if a, b := list[0].forest, list[1].forest; b.depth > 3 || b.trees*b.depth*4 > a.trees*a.depth || list[2].network() || !list[3].network() {
+		t.Errorf("the first are %s, %s, %s and %s", list[0].what, list[1].what, list[2].what, list[3].what)
+	}
+}
+
 // TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
 // and trees of many columns have a share of them.
 func TestInitForestsOfClasses(t *testing.T) {
