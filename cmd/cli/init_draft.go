@@ -25,13 +25,16 @@ type draft struct {
 }
 
 const (
-	mostNumbers  = 150_000_000 // numbers of examples in memory
-	treeValues   = 120         // values of a category that trees tell apart
-	netValues    = 1000
-	treeWords    = 256 // words that trees tell apart
-	netWords     = 8192
-	otherWords   = 256 // buckets of words outside the vocabulary
-	oneHotValues = 24
+	mostNumbers = 150_000_000 // numbers of examples in memory
+	treeValues  = 120         // values of a category that trees tell apart
+	// fewestNetValues and mostNetValues are the limits of the values that networks tell apart, rowsOfValue how many rows of the table each has.
+	fewestNetValues = 1000
+	mostNetValues   = 20_000
+	rowsOfValue     = 20
+	treeWords       = 256 // words that trees tell apart
+	netWords        = 8192
+	otherWords      = 256 // buckets of words outside the vocabulary
+	oneHotValues    = 24
 )
 
 // One row of so many is held out. They are prime numbers, since rows often take turns by tens, twelves or weeks.

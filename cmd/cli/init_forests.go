@@ -60,7 +60,7 @@ func (d *draft) shared() []forest {
 		return []forest{{300, 6, 0.03, 1, 4, 0.2, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.03, 1, 4, 1, false}}
 	}
 	if d.trainRows() >= 3000 {
-		return []forest{{300, 6, 0.03, 1, 4, 1, false}, {600, 7, 0.02, 1, 4, 0.6, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}}
+		return []forest{{300, 6, 0.03, 1, 4, 1, false}, {100, 3, 0.03, 1, 4, 1, false}, {600, 7, 0.02, 1, 4, 0.6, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}}
 	}
 	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1, false}
 	if d.width() > 100 { // much to overfit

@@ -52,7 +52,11 @@ func (d *draft) candidates() []candidate {
 		}
 		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
-	return slices.Concat(out[:2], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[2:])
+	first := 2
+	if len(d.own()) == 0 && !d.manyColumns() { // small trees, for labels of much noise, take little time
+		first = 3
+	}
+	return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[first:])
 }
 
 // quickNetworks are what is tried before small forests where there is no time for large ones; of texts, none.
@@ -186,7 +190,7 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 	c := d.p.Columns[i]
 	key, size, more := yamlText(c.Name), treeValues, ""
 	if m.network() {
-		size = netValues
+		size = d.netValues()
 	}
 	if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
 		more = ", min_count: 3" // rare values are no values of their own
@@ -206,6 +210,12 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 	name := free(c.Name + " vector")
 	add(name, "type: embedding, of: %s, dimension: 8", key)
 	return name
+}
+
+// netValues is how many values of a category networks and linear models tell apart at most: of a large table more, since there are enough rows
+// of each.
+func (d *draft) netValues() int {
+	return min(max(fewestNetValues, d.trainRows()/rowsOfValue), mostNetValues)
 }
 
 // words declares a column of texts, and returns the name of what the model reads.

@@ -220,6 +220,30 @@ func TestInitForestsOfManyColumns(t *testing.T) {
 	}
 }
 
+// TestInitManyValues: networks tell apart more values of a category where each has enough rows.
+func TestInitManyValues(t *testing.T) {
+	for rows, want := range map[int64]string{100: "size: 1000,", 20_000: "size: 1000,", 220_000: "size: 9900,", 1_000_000: "size: 20000,"} {
+		d := draftOf(rows)
+		d.uses, d.p.Columns = append(d.uses, tabular.Category), append(d.p.Columns, tabular.Column{Name: "store", Distinct: 5000})
+		for _, c := range []candidate{d.net(0.002, 0, 8), d.linear(0.02)} {
+			if lines, _ := d.columns(c); !strings.Contains(strings.Join(lines, "\n"), want) {
+				t.Errorf("%s of %d rows: expected %q in %q", c.what, rows, want, lines)
+			}
+		}
+		if lines, _ := d.columns(d.boosted(d.known()[0])); !strings.Contains(strings.Join(lines, "\n"), "size: 120,") {
+			t.Errorf("trees of %d rows: %q", rows, lines)
+		}
+	}
+}
+
+// TestInitSmallForest: of many rows a small forest, for labels of much noise, comes early, and before networks.
+func TestInitSmallForest(t *testing.T) {
+	list := draftOf(6000).candidates()
+	if a, b := list[0].forest, list[1].forest; b.depth > 3 || b.trees*b.depth*4 > a.trees*a.depth || list[2].network() || !list[3].network() {
+		t.Errorf("the first are %s, %s, %s and %s", list[0].what, list[1].what, list[2].what, list[3].what)
+	}
+}
+
 // TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
 // and trees of many columns have a share of them.
 func TestInitForestsOfClasses(t *testing.T) {

@@ -218,6 +218,12 @@ func (w *watcher) measured(c *Column) {
 	}
 }
 
+// Words stand for missing values where there are few kinds of them and so many different values besides.
+const (
+	mostMissingWords  = 3
+	valuesBesideWords = 30
+)
+
 // kind decides what the values are. A few kinds of words among numbers mean missing ones; where the numbers differ
 // much, there may be many such words.
 func (w *watcher) kind(c *Column) Kind {
@@ -239,7 +245,7 @@ func (w *watcher) kind(c *Column) Kind {
 			c.Reading = textvalue.Reading{Part: textvalue.Number}
 		}
 		return Number
-	case w.strangers.Exact() && w.strangers.Len() <= 3 && (w.numbers > 9*w.others && w.differ(10) || w.numbers > w.others && w.differ(30)):
+	case w.strangers.Exact() && w.strangers.Len() <= mostMissingWords && (w.numbers > 9*w.others && w.differ(10) || w.numbers > w.others && w.differ(valuesBesideWords)):
 		for _, e := range w.strangers.Top(-1) {
 			c.Marks = append(c.Marks, e.Value)
 			c.Missing += e.Count
@@ -251,7 +257,11 @@ func (w *watcher) kind(c *Column) Kind {
 
 // isRead reports whether the texts are numbers with units, or dates, and says in c what they are read as.
 func (w *watcher) isRead(c *Column) bool {
-	c.Reading = w.written.reading(w.numbers, w.others, w.slashes)
+	others := w.others
+	if w.differ(valuesBesideWords) {
+		others -= w.written.missing(w.numbers + w.others)
+	}
+	c.Reading = w.written.reading(w.numbers, others, w.slashes)
 	return c.Reading.Part != ""
 }
 

@@ -47,6 +47,13 @@ func TestUses(t *testing.T) {
 		{"kilograms and grams", "w", 100, func(r int) string { return fmt.Sprint(r*7%50, []string{" kg", " g"}[r%2]) }, tabular.Number, tabular.Numeric, ""},
 		{"weeks and years", "w", 100, func(r int) string { return []string{"1 year", "2 years", "3 weeks", "1 week"}[r%4] }, tabular.Number, tabular.Numeric, ""},
 		{"one and several", "w", 100, func(r int) string { return []string{"1 room", "2 rooms"}[r%2] }, tabular.Number, tabular.Numeric, ""},
+		{"units and a word for missing", "w", 200, func(r int) string { return []string{"varies", fmt.Sprint(r, "k"), fmt.Sprint(r, "M")}[r%3] }, tabular.Number, tabular.Numeric, ""},
+		{"units and many words", "w", 200, func(r int) string { return []string{"a", fmt.Sprint(r, "k"), "b", "c", "d", fmt.Sprint(r, "M")}[r%6] }, tabular.Text, tabular.Category, ""},
+		{"units and more words", "w", 200, func(r int) string { return []string{"varies", fmt.Sprint(r, "k"), "varies"}[r%3] }, tabular.Text, tabular.Category, ""},
+		{"few values with units and a word", "w", 200, func(r int) string { return []string{"none", "1 kg", "2 kg"}[r%3] }, tabular.Text, tabular.Category, ""},
+		{"dates and a word for missing", "d", 200, func(r int) string {
+			return []string{"never", fmt.Sprintf("2020-%02d-%02d", 1+r%12, 1+r%28)}[min(r%5, 1)]
+		}, tabular.Date, tabular.Dates, ""},
 		{"kilograms and centimetres", "w", 100, func(r int) string { return []string{"1 kg", "2 cm"}[r%2] }, tabular.Text, tabular.Category, ""},
 		{"dollars and euros", "w", 100, func(r int) string { return []string{"$1K", "€2M"}[r%2] }, tabular.Text, tabular.Category, ""},
 		{"thousands alone", "w", 100, func(r int) string { return fmt.Sprint(r*7%50, "K") }, tabular.Number, tabular.Numeric, ""},

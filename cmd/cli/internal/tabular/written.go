@@ -16,12 +16,13 @@ type written struct {
 	numbers      [2]int64  // texts that are numbers by them
 	plainPoints  int64     // plain numbers that only the file's mark reads
 	units        map[[2]string]bool
-	bare         bool      // some are without one
-	scaled       bool      // some units are multipliers, as of 1.2K
-	unread       [2]string // for each mark a text that is no number by it
-	dates        [3]int64  // by the order
-	times, hours int64     // texts that have a time, and those that have nothing else
-	failed       int64     // texts that are none of it
+	bare         bool             // some are without one
+	scaled       bool             // some units are multipliers, as of 1.2K
+	unread       [2]string        // for each mark a text that is no number by it
+	words        map[string]int64 // texts without a digit, one kind more than may be missing values
+	dates        [3]int64         // by the order
+	times, hours int64            // texts that have a time, and those that have nothing else
+	failed       int64            // texts that are none of it
 }
 
 const (
@@ -33,7 +34,7 @@ const (
 var orders = [3]textvalue.Order{textvalue.YMD, textvalue.DMY, textvalue.MDY}
 
 func newWritten(decimal string) *written {
-	w := &written{decimals: [2]string{".", ","}, units: map[[2]string]bool{}}
+	w := &written{decimals: [2]string{".", ","}, units: map[[2]string]bool{}, words: map[string]int64{}}
 	if decimal == "," {
 		w.decimals = [2]string{",", "."}
 	}
@@ -52,7 +53,11 @@ func (w *written) add(cell string) {
 	if w.failed > mostFailed && w.failed > w.numbers[0]+w.numbers[1]+slices.Max(w.dates[:])+w.hours {
 		return
 	}
-	if len(cell) > 64 || !strings.ContainsAny(cell, "0123456789") {
+	digits := strings.ContainsAny(cell, "0123456789")
+	if _, known := w.words[cell]; !digits && (known || len(w.words) <= mostMissingWords) {
+		w.words[cell]++
+	}
+	if len(cell) > 64 || !digits {
 		w.unread = [2]string{cmp.Or(w.unread[0], cell), cmp.Or(w.unread[1], cell)}
 		w.failed++
 		return
@@ -127,6 +132,18 @@ func (w *written) order() textvalue.Order {
 		}
 	}
 	return orders[best]
+}
+
+// missing counts the words, such as unknown, that stand for missing values in a column of so many texts and numbers: a few kinds, in fewer rows
+// than the others.
+func (w *written) missing(all int64) (n int64) {
+	for _, count := range w.words {
+		n += count
+	}
+	if len(w.words) > mostMissingWords || 2*n >= all {
+		return 0
+	}
+	return n
 }
 
 // reading is what a column of so many plain numbers and other texts is read as; slash says that dates have slashes.
