@@ -38,25 +38,29 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	if run.server, err = server.New(c); err != nil {
 		return err
 	}
-	if t.status == "" {
-		return errors.Join(run.until(ctx, serve != nil), run.server.Close())
-	}
-	stop, err := serveStatus(t.status, page, log)
+	l, err := run.listen() // before there is a status page, which says that the server is there
 	if err != nil {
 		return errors.Join(err, run.server.Close())
 	}
-	return errors.Join(run.until(ctx, serve != nil), stop(), run.server.Close())
+	if t.status == "" {
+		return errors.Join(run.until(ctx, l, serve != nil), run.server.Close())
+	}
+	stop, err := serveStatus(t.status, page, log)
+	if err != nil {
+		return errors.Join(err, l.Close(), run.server.Close())
+	}
+	return errors.Join(run.until(ctx, l, serve != nil), stop(), run.server.Close())
 }
 
 // until serves until ctx ends, or nobody uses the server any more.
-func (r *standingServer) until(ctx context.Context, secured bool) error {
+func (r *standingServer) until(ctx context.Context, l net.Listener, secured bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go boundHeap(ctx)
 	if r.idle > 0 {
 		go r.endIdle(ctx, cancel)
 	}
-	err := r.serve(ctx, secured)
+	err := r.serve(ctx, l, secured)
 	switch {
 	case errors.Is(context.Cause(ctx), errIdle):
 		r.log.Info("the server ends: nobody has used it", "for", r.idle)
@@ -83,14 +87,19 @@ type standingServer struct {
 	trained moment.Moment // when a job of this project was seen to train last
 }
 
-// serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
-func (r *standingServer) serve(ctx context.Context, secured bool) error {
+// listen opens the task's address.
+func (r *standingServer) listen() (net.Listener, error) {
 	address, _ := r.cluster.Address(r.job, r.index)
 	l, err := net.Listen("tcp", cluster.ListenAddress(address))
 	if err != nil {
-		return fmt.Errorf("task %d of job %q cannot listen at %s: %w", r.index, r.job, address, err)
+		return nil, fmt.Errorf("task %d of job %q cannot listen at %s: %w", r.index, r.job, address, err)
 	}
-	r.announce(l, address, secured)
+	return l, nil
+}
+
+// serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
+func (r *standingServer) serve(ctx context.Context, l net.Listener, secured bool) error {
+	r.announce(l, secured)
 	if r.trains == nil {
 		return r.server.Serve(ctx, l)
 	}
@@ -106,7 +115,7 @@ func (r *standingServer) serve(ctx context.Context, secured bool) error {
 		cancel(err)
 		served <- err
 	}()
-	err = distribute.ServeJobs(ctx, *r.trains, r.log, distribute.Standing{Tasks: split.Tasks, Trains: r.noteTraining})
+	err := distribute.ServeJobs(ctx, *r.trains, r.log, distribute.Standing{Tasks: split.Tasks, Trains: r.noteTraining})
 	cancel(err)
 	return errors.Join(err, <-served, split.Close())
 }
@@ -121,7 +130,8 @@ func (r *standingServer) serveSecured(ctx context.Context, l net.Listener) error
 }
 
 // announce logs where the task listens.
-func (r *standingServer) announce(l net.Listener, address string, secured bool) {
+func (r *standingServer) announce(l net.Listener, secured bool) {
+	address, _ := r.cluster.Address(r.job, r.index)
 	open := !secured && distribute.Security(r.config).Token == ""
 	if host, _, err := net.SplitHostPort(address); err == nil && !runconfig.Loopback(host) && open {
 		r.log.Warn("the task listens on all interfaces: everyone who reaches the port may run any graph", "address", l.Addr().String())
