@@ -107,6 +107,39 @@ func TestCloseBeforeTheFirstStep(t *testing.T) {
 	})
 }
 
+// TestCloseBetweenFunctions: of several functions that train, the others' next step is of the one that ran first, not of the one that was built first.
+func TestCloseBetweenFunctions(t *testing.T) {
+	setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
+		s, err := distribute.New(rc, quiet)
+		if err != nil {
+			return err
+		}
+		defer s.Close(ctx)
+		var fs [2]*distribute.Function
+		for i, name := range []string{"generator", "critic"} {
+			if fs[i], err = s.Function(name, models.Train, ganStep(name+"/")); err != nil {
+				return err
+			}
+		}
+		x := distribute.Batch{{"x": tensor.New(tensor.Float32, 4, 6)}}
+		for _, f := range []*distribute.Function{fs[1], fs[0]} {
+			if _, err := f.Run(ctx, x); err != nil {
+				return err
+			}
+		}
+		if rc.IsChief() {
+			return nil // and closes
+		}
+		if _, err = fs[1].Run(ctx, x); err == nil { // the last step, in which the chief has no rows
+			_, err = fs[0].Run(ctx, x)
+		}
+		if !errors.Is(err, distribute.ErrEnded) {
+			t.Errorf("got %v, expected the end", err)
+		}
+		return nil
+	})
+}
+
 // TestRefusals: what cannot be is an error that says so.
 func TestRefusals(t *testing.T) {
 	rc, err := runconfig.New()

@@ -107,6 +107,9 @@ func (f *Function) train(ctx context.Context) error {
 		s.runs, s.more = s.runs+1, false
 		return nil
 	}
+	if s.first == nil {
+		s.first = f
+	}
 	out, err := f.stepper.Step(context.WithoutCancel(ctx), step) // what has begun is finished
 	if err != nil {
 		// Asynchronous tasks do not notice a step of another that failed by its data.

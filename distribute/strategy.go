@@ -46,6 +46,7 @@ type Strategy struct {
 	runs        int   // of training functions
 	more        bool  // the last of these had data in some task
 
+	first       *Function         // the training function that ran first
 	saver       *checkpoint.Saver // of the chief, once it has saved
 	remotes     remotes
 	coordinated bool // it has a Coordinator
@@ -265,7 +266,11 @@ func (s *Strategy) end(ctx context.Context) error {
 	return errors.Join(s.shared.Drain(ctx, false), s.shared.Finish(ctx, true))
 }
 
-// firstToTrain is a function that trains, the same one in all tasks: a shared strategy has one.
+// firstToTrain is the function that the other tasks run in their next step: the one that ran first or, before the first step, that was built
+// first. A shared strategy has one that trains.
 func (s *Strategy) firstToTrain() *Function {
+	if s.first != nil {
+		return s.first
+	}
 	return s.functions[slices.IndexFunc(s.functions, (*Function).trains)]
 }

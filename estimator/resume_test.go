@@ -127,6 +127,37 @@ func TestFirstRunThatFailed(t *testing.T) {
 	}
 }
 
+// twoBatches is a data set of the program that must not be asked for a third batch.
+type twoBatches struct{ inputs.Dataset }
+
+func (p twoBatches) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := p.Dataset.Iterate(ctx)
+	return &twoBatchIterator{Iterator: it}, err
+}
+
+type twoBatchIterator struct {
+	inputs.Iterator
+	batches int
+}
+
+func (p *twoBatchIterator) Next(ctx context.Context) (arrow.Record, error) {
+	if p.batches++; p.batches > 2 {
+		panic("the third batch is asked for")
+	}
+	return p.Iterator.Next(ctx)
+}
+
+// TestNoBatchTooMany: a training that max_steps ends asks a data set of the program for no further batch.
+func TestNoBatchTooMany(t *testing.T) {
+	input := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := (&toyData{}).Input(ctx, ic)
+		return twoBatches{ds}, err
+	})
+	if res, err := toy(t, t.TempDir()).Train(t.Context(), input, estimator.MaxSteps(2)); err != nil || res.GlobalStep != 2 {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
 // TestTrainingAgain: a call in a loop trains on all rows each time, a program that is started again has nothing to do, and other
 // rows than an ended input had are trained on from their first.
 func TestTrainingAgain(t *testing.T) {

@@ -110,8 +110,8 @@ func (t *training) stepBehindInput() int64 {
 	return t.progress.step
 }
 
-// inputUsedUp reports whether training has come to the end of its input. Where max_steps ended it, this takes a
-// look at what comes next. Not at what a generator has: its rows may be a channel's, which come once.
+// inputUsedUp reports whether training has come to the end of its input. Where max_steps ended it, the next batch is looked at, but not
+// that of a function of the program: its rows may come only once, as a channel's do, and it may wait for the next one without end.
 func (t *training) inputUsedUp() bool {
 	if t.progress.reason != StopMaxSteps || inputs.Generated(t.input.ds) {
 		return t.progress.reason == StopEndOfInput

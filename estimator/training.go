@@ -42,7 +42,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 		return nil, err
 	}
 	if e.elastic() && inputs.Generated(ds) {
-		e.log.Warn("strategy.elastic: the rows come from a generator: each row of an epoch is in exactly one step only if it yields the same rows, in the same order, in all processes")
+		e.log.Warn("strategy.elastic: the rows come from a generator or a data set of the program: each row of an epoch is in exactly one step only if it yields the same rows, in the same order, in all processes")
 	}
 	t := &training{est: e, progress: &progress{}, files: &trainingFiles{}, hold: &hold{dir: e.modelDir}, options: o}
 	config.Successor = t

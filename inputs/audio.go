@@ -131,7 +131,11 @@ func (a *audioFolder) samples(name string) ([]byte, error) {
 	for i := range min(a.Samples, a.length(s)) {
 		at := float64(i) * float64(s.Rate) / float64(a.SampleRate)
 		for c := range a.Channels {
-			out[i*a.Channels+c] = a.at(s, at, c)
+			v := a.at(s, at, c)
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) { // as floats may be
+				return nil, undecodable(name, fmt.Errorf("sample %d is %v", int(at), v))
+			}
+			out[i*a.Channels+c] = v
 		}
 	}
 	return arrow.Float32Traits.CastToBytes(out), nil
@@ -177,9 +181,13 @@ func readSound(name string) (*wav.Sound, error) {
 	}
 	s, err := wav.Decode(data)
 	if err != nil {
-		return nil, fileError(name, "sound cannot be decoded: %w", orSkip(err, "replace it, remove it, or set on_error to skip"))
+		return nil, undecodable(name, err)
 	}
 	return s, nil
+}
+
+func undecodable(name string, err error) error {
+	return fileError(name, "sound cannot be decoded: %w", orSkip(err, "replace it, remove it, or set on_error to skip"))
 }
 
 // audio opens the folder of sounds of a spec.

@@ -67,9 +67,12 @@ func TestAudioShapes(t *testing.T) {
 
 func TestBadAudio(t *testing.T) {
 	good := wavFile(1, 8000, half, 0)
+	floats := wavFile(1, 8000, 0, 0, 0, 0x7fc0) // 0 and NaN
+	floats[20], floats[32], floats[34] = 3, 4, 32
 	for want, files := range map[string]map[string][]byte{
 		"b.wav: sound cannot be decoded: it is cut short":            {"x/a.wav": good, "x/b.wav": good[:len(good)-1]},
 		"b.wav: sound cannot be decoded: it is not a WAV file":       {"x/a.wav": good, "x/b.wav": []byte("text")},
+		"b.wav: sound cannot be decoded: sample 1 is NaN; replace":   {"x/a.wav": good, "x/b.wav": floats},
 		"b.wav: sound has 3 samples, the first one 2: set samples":   {"x/a.wav": good, "x/b.wav": wavFile(1, 8000, 0, 0, 0)},
 		"b.wav: sound has 4000 samples a second, the first one 8000": {"x/a.wav": good, "x/b.wav": wavFile(1, 4000, 0, 0)},
 		"b.wav: sound has 2 channels, expected 3: set channels: 1":   {"x/a.wav": wavFile(3, 8000, 0, 0, 0), "x/b.wav": wavFile(2, 8000, 0, 0)},
@@ -88,9 +91,9 @@ func TestBadAudio(t *testing.T) {
 		}
 	}
 	damaged := silent()
-	dir := imageFiles(t, map[string][]byte{"x/a.wav": []byte("text"), "x/b.wav": good, "y/c.wav": good[:46]})
+	dir := imageFiles(t, map[string][]byte{"x/a.wav": []byte("text"), "x/b.wav": good, "y/c.wav": good[:46], "y/d.wav": floats})
 	ds := must[Indexed](t)(AudioFolder(dir, Audio{Damaged: damaged, Allocator: checked(t)}))
-	if got := column[int64](t, ds, "label"); !slices.Equal(got, []int64{0}) || damaged.Count() != 2 {
+	if got := column[int64](t, ds, "label"); !slices.Equal(got, []int64{0}) || damaged.Count() != 3 {
 		t.Errorf("got %v, left out %d: %v", got, damaged.Count(), damaged.First())
 	}
 	one := Audio{Damaged: silent()}

@@ -50,6 +50,8 @@ type term struct {
 	whole func(c []NamedTensor, i int) int64 // besides num, of whole numbers
 	text  func(c []NamedTensor, i int) string
 	truth func(c []NamedTensor, i int) bool
+
+	constant bool // a text that the expression has, for which c may be nil
 }
 
 func (t term) kind() string {
@@ -99,7 +101,7 @@ func literal(e *ast.BasicLit) (term, error) {
 	switch e.Kind {
 	case token.STRING, token.CHAR:
 		s, err := strconv.Unquote(e.Value)
-		return term{text: func([]NamedTensor, int) string { return s }}, err
+		return term{text: func([]NamedTensor, int) string { return s }, constant: true}, err
 	case token.INT:
 		if n, err := strconv.ParseInt(e.Value, 0, 64); err == nil {
 			return wholeNumber(func([]NamedTensor, int) int64 { return n }), nil
@@ -247,6 +249,11 @@ func (c *compiler) call(e *ast.CallExpr) (term, error) {
 	if !ok {
 		return term{}, fmt.Errorf("function %s does not take %d arguments of these kinds: n is a number, t text, b a condition; expected one of %s, got %q",
 			name.Name, len(args), strings.Join(slices.Sorted(maps.Keys(forms)), ", "), kinds)
+	}
+	if name.Name == "number" {
+		if err := checkNumber(args); err != nil {
+			return term{}, fmt.Errorf("function number: %w", err)
+		}
 	}
 	return make(args), nil
 }

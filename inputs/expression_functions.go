@@ -75,6 +75,17 @@ func ofTexts(f func(x, y string) bool) map[string]func([]term) term {
 	}}
 }
 
+// checkNumber reports a decimal mark or a unit that the function number does not know.
+func checkNumber(a []term) error {
+	r := textvalue.Reading{Part: textvalue.Number}
+	for i, to := range []*string{&r.Decimal, &r.Unit} {
+		if i+1 < len(a) && a[i+1].constant {
+			*to = a[i+1].text(nil, 0)
+		}
+	}
+	return r.Check()
+}
+
 // written is the number that a text is written as, with a decimal mark, converted into a unit.
 func written(x term, decimal, unit string) term {
 	r := textvalue.Reading{Part: textvalue.Number, Decimal: decimal, Unit: unit}

@@ -79,7 +79,7 @@ func TestWrongExpressions(t *testing.T) {
 		"": "expected operand", "age >": "expected operand", "height > 1": `unknown column "height": the data has age, town`, "age && ok": "operator && of a number and true or false",
 		"pair > 1": "has several values in each row", "sin(age)": "unknown function sin: expected one of abs", "clip(age)": `expected one of nnn, got "n"`, "func() {}": "not of the language", "a.b": "not of the language",
 		"!age": "operator ! of a number", "age": "is a number: expected a condition", `"a" + 1 == "b"`: "operator + of text and a number", "age.x()": "something else than a function",
-		"ok < ok": "operator < of true or false", strings.Repeat("(", 20_000): "at most 10000", `col("nothing") > 1`: `unknown column "nothing"`,
+		"ok < ok": "operator < of true or false", strings.Repeat("(", 20_000): "at most 10000", `number(town, ";") > 1`: `function number: decimal: expected . or a comma, got ";"`, `number(town, ".", "stone") > 1`: "function number: unit: expected one of MB, MHz", `col("nothing") > 1`: `unknown column "nothing"`,
 	} {
 		x, err := ParseExpression(text)
 		if err == nil {

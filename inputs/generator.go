@@ -47,8 +47,8 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 	return n, nil
 }
 
-// Generated reports whether the rows of a data set come from a Generator, so that its function decides whether another process,
-// or another pass, gets the same ones. It looks through transforms of this package.
+// Generated reports whether the rows of a data set come from a Generator or from a Dataset that another package implements without random access, so
+// that a function of the program decides whether another process, or another pass, gets the same ones. It looks through transforms of this package.
 func Generated(ds Dataset) bool { return adopt(ds).anyGenerated() }
 
 func (n *node) anyGenerated() bool {

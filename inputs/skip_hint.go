@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// skippable is the error of a row that on_error: skip would leave out, and says so at its end.
+// skippable is the error of a row that on_error: skip would leave out. Its text ends with a hint that says so.
 type skippable struct {
 	err  error
 	hint string
 }
 
-// orSkip adds to an error what to do: one of the ways is on_error: skip.
+// orSkip adds a hint to an error: what to do, on_error: skip among it.
 func orSkip(err error, hint string) error { return &skippable{err, hint} }
 
 // Error implements error.
@@ -26,7 +26,7 @@ type hintless struct {
 	hint string
 }
 
-// WithoutSkipHint is err without the hint to set on_error, if it ends with one: for who has set it, or knows better what to do.
+// WithoutSkipHint is err without the hint to set on_error, if it ends with one: for callers that have set it, or say something better.
 func WithoutSkipHint(err error) error {
 	var s *skippable
 	if !errors.As(err, &s) {

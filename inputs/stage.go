@@ -92,6 +92,7 @@ func adopt(ds Dataset) *node {
 		n.start = func(context.Context, int64) (stage, error) { return &rangeStage{src: ix}, nil }
 		return n
 	}
+	n.generated = true
 	n.start = func(ctx context.Context, epoch int64) (stage, error) { return openForeign(ctx, ds, n, epoch) }
 	return n
 }

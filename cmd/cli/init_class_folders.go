@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
 )
@@ -19,30 +20,36 @@ const (
 	heldFiles   = 10 // each so many-th file is held out
 )
 
-// findClassFolders looks at a folder with a folder for each class, or with such folders for training and for tests.
+// findClassFolders looks at a folder with a folder for each class, or with such folders for training and for tests. A folder of tests that has
+// none of the classes, such as one of files that nobody has labelled, is left out.
 func findClassFolders(dir string) (*classFolders, error) {
-	f := &classFolders{train: dir}
 	names, err := inputs.ImageClasses(dir)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(names, "train") && len(names) <= 3 {
-		f.train = filepath.Join(dir, "train")
-		for _, n := range []string{"validation", "valid", "val", "test"} {
-			if slices.Contains(names, n) {
-				f.test = filepath.Join(dir, n)
-				break
-			}
-		}
-		if names, err = inputs.ImageClasses(f.train); err != nil {
-			return nil, err
+	if !slices.Contains(names, "train") || len(names) > 3 {
+		return &classFolders{train: dir, classes: names}, nil
+	}
+	f := &classFolders{train: filepath.Join(dir, "train")}
+	if f.classes, err = inputs.ImageClasses(f.train); err != nil {
+		return nil, err
+	}
+	for _, n := range []string{"validation", "valid", "val", "test"} {
+		if slices.Contains(names, n) && f.tests(filepath.Join(dir, n)) {
+			f.test = filepath.Join(dir, n)
+			break
 		}
 	}
-	f.classes = names
 	return f, nil
 }
 
-// files are the files to train on of a kind, by classes.
+// tests reports whether a folder has one of the classes.
+func (f *classFolders) tests(dir string) bool {
+	names, err := inputs.ImageClasses(dir)
+	return err == nil && slices.ContainsFunc(names, func(n string) bool { return slices.Contains(f.classes, n) })
+}
+
+// files are the files to train on of a kind, by classes. Hidden ones, such as those that macOS writes beside others, are not read.
 func (f *classFolders) files(kind func(name string) bool) (files []string, err error) {
 	for _, c := range f.classes {
 		entries, err := os.ReadDir(filepath.Join(f.train, c))
@@ -50,7 +57,7 @@ func (f *classFolders) files(kind func(name string) bool) (files []string, err e
 			return nil, err
 		}
 		for _, e := range entries {
-			if kind(e.Name()) {
+			if kind(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
 				files = append(files, filepath.Join(f.train, c, e.Name()))
 			}
 		}

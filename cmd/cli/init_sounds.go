@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,10 +24,10 @@ type soundTable struct {
 }
 
 const (
-	sampledSounds = 200       // that are read
+	sampledSounds = 200       // sounds that are read
 	longestSound  = 10        // seconds; longer ones are cut
-	mostRate      = 16000     // samples a second: higher tones tell little, and take time
-	largestSample = 256 << 20 // bytes of a file of which more is not read here
+	mostRate      = 16000     // samples a second of a model: higher tones tell little and take time
+	largestSample = 256 << 20 // bytes: longer files are not looked at
 )
 
 // isSound reports whether a file is a sound by its name.
@@ -38,7 +39,7 @@ func isSound(name string) bool {
 func soundsOf(dir string) (*soundTable, error) {
 	f, err := findClassFolders(dir)
 	if err != nil {
-		return nil, nil // which the look for images says
+		return nil, nil // imagesOf reports it
 	}
 	files, err := f.files(isSound)
 	if err != nil || len(files) == 0 {
@@ -75,9 +76,14 @@ func (t *soundTable) measure(files []string) error {
 	slices.Sort(seconds)
 	t.rate = min(rates[len(rates)/2], mostRate)
 	length := min(seconds[(len(seconds)-1)*9/10], longestSound)
-	t.cut = seconds[len(seconds)-1] > length
-	t.samples = max(int(length*float64(t.rate)), 2*t.window())
+	t.samples = max(t.samplesOf(length), 2*t.window())
+	t.cut = t.samplesOf(seconds[len(seconds)-1]) > t.samples
 	return nil
+}
+
+// samplesOf is the samples of a sound of so many seconds.
+func (t *soundTable) samplesOf(seconds float64) int {
+	return int(math.Round(seconds * float64(t.rate)))
 }
 
 // soundOf decodes the file of a sound.
@@ -94,7 +100,7 @@ func soundOf(path string) (_ *wav.Sound, err error) {
 	return wav.Decode(data)
 }
 
-// window is the samples of a frame of the spectrogram: the power of two nearest to 30 ms, at least.
+// window is the samples of a frame of the spectrogram: a power of two near 30 ms, and at least 32.
 func (t *soundTable) window() int {
 	w := 32
 	for w*3/2 < t.rate*30/1000 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -81,6 +82,53 @@ func TestInitSounds(t *testing.T) {
 				t.Errorf("predict: exit code %d: %s%s", code, stdout.String(), stderr.String())
 			}
 		})
+	}
+}
+
+// TestInitSoundsBeside: sounds count, not hidden files, licences and tests without classes beside them; names may be of any letters.
+func TestInitSoundsBeside(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "Töne \"1\"")
+	train := filepath.Join(dir, "train")
+	soundFolder(t, train, 15, 192000)
+	if err := os.Rename(filepath.Join(train, "low"), filepath.Join(train, "tief: ü")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"train/high/._00.wav", "train/high/LICENSE.txt", "test/00.wav", "test/some/00.wav"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("text"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, config := initOf(t, dir)
+	if !strings.Contains(out, "27 sounds to train on") || !strings.Contains(out, "2 classes: high, tief: ü") || !strings.Contains(config, "part: eval") {
+		t.Errorf("got %s%s", out, config)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"train", "--config", path, "--set", "train.max_steps=2"}, &stdout, &stderr); code != 0 {
+		t.Errorf("train: exit code %d: %s", code, stderr.String())
+	}
+}
+
+// TestMeasureSounds: the length is that of nine of ten sounds, at least two windows, and what is longer is cut, not what is as long.
+func TestMeasureSounds(t *testing.T) {
+	for _, c := range []struct {
+		rate, perClass, samples int
+		cut                     bool
+	}{{10, 1, 64, false}, {10, 10, 81, true}, {1000, 1, 100, false}, {1000, 2, 110, false}, {22050, 1, 1600, false}} {
+		dir := t.TempDir()
+		soundFolder(t, dir, c.perClass, c.rate)
+		table := &soundTable{classFolders: &classFolders{train: dir, classes: []string{"high", "low"}}}
+		files, err := table.files(isSound)
+		if err == nil {
+			err = table.measure(files)
+		}
+		if err != nil || table.samples != c.samples || table.cut != c.cut {
+			t.Errorf("%d of rate %d: %d samples, cut: %v, %v, expected %d, %v", c.perClass, c.rate, table.samples, table.cut, err, c.samples, c.cut)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 // longestText is how many bytes a text may have.
 const longestText = 1 << 20
 
-// textsOf looks for texts in the folders of a folder, or of the folder train in it. It returns nil where there are none, or as many images.
+// textsOf looks for texts in the folders of a folder, or of the folder train in it. It returns nil where there are none, or as many images or sounds.
 func textsOf(dir string) (*textFolder, error) {
 	names, err := inputs.ImageClasses(dir)
 	if err != nil {
@@ -50,18 +50,18 @@ func textsOf(dir string) (*textFolder, error) {
 			return nil, nil
 		}
 	}
-	images := 0
+	described := 0
 	for _, n := range names {
 		files, others, err := textsIn(filepath.Join(t.dir, n))
 		if err != nil {
 			return nil, err
 		}
-		if images += others; len(files) > 0 {
+		if described += others; len(files) > 0 {
 			t.classes, t.files = append(t.classes, n), append(t.files, files)
 		}
 	}
-	if images >= t.texts() {
-		return nil, nil // a licence or captions beside the images, or nothing
+	if described >= t.texts() {
+		return nil, nil // a licence, captions or transcripts beside the files, or nothing
 	}
 	if len(t.classes) == 1 {
 		return nil, fmt.Errorf("%s has texts in one folder, %s: expected one for each class, and at least two classes", t.dir, t.classes[0])
@@ -69,14 +69,14 @@ func textsOf(dir string) (*textFolder, error) {
 	return t, nil
 }
 
-// textsIn are the texts in a folder, and how many images are beside them.
-func textsIn(dir string) (texts []string, images int, err error) {
+// textsIn are the texts in a folder, and how many images and sounds are beside them.
+func textsIn(dir string) (texts []string, others int, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case isImage(e.Name()):
-			images++
+		case isImage(e.Name()), isSound(e.Name()):
+			others++
 		case strings.EqualFold(filepath.Ext(e.Name()), ".txt"):
 			if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 				continue // a folder, or a pipe, which may have no end
@@ -84,7 +84,7 @@ func textsIn(dir string) (texts []string, images int, err error) {
 			texts = append(texts, path)
 		}
 	}
-	return texts, images, err
+	return texts, others, err
 }
 
 // texts is how many there are.

@@ -15,7 +15,7 @@ type Reading struct {
 	Order string
 	// Decimal is the mark before the fraction of a number, "." or ",". Empty: ".".
 	Decimal string
-	// Unit is what a number is converted into by the unit behind it: one (1.2K, 3M), kg, m, l, day, MB or MHz. Empty: units are not read.
+	// Unit is the unit into which numbers are converted: one (1.2K, 3M), kg, m, l, day, MB or MHz. Empty: units are not read.
 	Unit string
 }
 

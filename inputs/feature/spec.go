@@ -52,7 +52,7 @@ type Spec struct {
 	DateOrder string `yaml:"date_order,omitempty" json:"date_order"`
 	// read number: the mark before the fraction, "." or ",". Empty: ".".
 	Decimal string `yaml:"decimal,omitempty" json:"decimal"`
-	// read number: what it is converted into by the unit behind it: one (1.2K and 3M are 1200 and 3000000), kg, m, l, day, MB or MHz. Another unit is NaN, none is this one. Empty: the unit says nothing.
+	// read number: the unit into which numbers are converted: one (1.2K and 3M are 1200 and 3000000), kg, m, l, day, MB or MHz. A number with a unit of another kind is NaN, one without a unit is taken as it is. Empty: units are not read.
 	Unit string `yaml:"unit,omitempty" json:"unit"`
 	// The values of an example are the steps of a sequence.
 	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`

@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// perConnection counts the calls that go on, by connection. Connections do not wait for each other: one lock for all, which a goroutine may hold
-// that the garbage collector keeps waiting, would let calls pile up that somebody opens without end.
+// perConnection counts the calls that go on, by connection. Connections do not wait for each other: with one lock for all, calls that somebody
+// opens without end would pile up behind a goroutine that the garbage collector stops while it holds the lock.
 type perConnection struct {
 	limit int64    // 0: any number
-	calls sync.Map // *atomic.Int64 by gRPC's address of the connection, one per connection; dropped where it is -1
+	calls sync.Map // *atomic.Int64 by gRPC's address of the connection, one per connection
 }
 
-// dropped is the count of a connection without calls, which is not counted by any more.
+// dropped is the count of a connection without calls that is no longer in the map.
 const dropped = -1
 
 // begin counts a call until its end.

@@ -8,26 +8,24 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// pace slows down the reading of connections while there are too many goroutines. gRPC begins one for each call that comes, and those of a
-// connection that is closed still have to run to their end: a client that opens calls, goes, and comes again makes more than the processors
-// can end.
+// pace slows down the reading of connections while there are too many goroutines. gRPC begins one for each call, and the calls of a closed
+// connection still have to end: a client that opens calls, closes the connection and comes again can make goroutines faster than they end.
 type pace struct {
 	most       int
 	goroutines func() int
 	step       time.Duration
 
-	fresh, known sync.Mutex // held by the connection of each kind that may read next: strangers wait behind strangers
+	fresh, known sync.Mutex // of connections that had no call, and of those that had one: who holds it reads next
 }
 
 const (
-	// mostGoroutines is how many there may be besides those of connections, and goroutineShare the memory of the machine that one of them
-	// needs there to be.
+	// mostGoroutines is how many there may be besides those of connections. A machine with less than goroutineShare of memory for each may have fewer.
 	mostGoroutines = 1 << 15
 	goroutineShare = 64 << 10
 	// ofConnection is how many goroutines a connection may need for itself.
 	ofConnection = 4
-	// freshSteps and knownSteps are how often a connection that had no call, or one, looks whether there are fewer: those that are to be closed
-	// are closed soon, with the calls that they have.
+	// freshSteps and knownSteps are how often a connection looks whether there are fewer: one that had no call is closed after freshSteps, so
+	// that no more of its calls begin.
 	freshSteps, knownSteps = 4, 20
 )
 
@@ -39,16 +37,16 @@ func newPace() pace {
 	return pace{most: int(most), goroutines: runtime.NumGoroutine, step: time.Millisecond}
 }
 
-// pass returns true when there are few goroutines beside so many connections, and false where that takes too long. Of several connections that wait
-// by a lock one passes at a time, since what it has read may begin many.
-func (p *pace) pass(by *sync.Mutex, steps int, connections func() int) bool {
+// pass returns true when there are few goroutines beside so many connections, or the connection is gone, and false if that takes too long. One
+// connection at a time passes by a lock, since what it has read may begin many goroutines.
+func (p *pace) pass(by *sync.Mutex, steps int, connections func() int, gone func() bool) bool {
 	if p.goroutines() <= p.most {
 		return true
 	}
 	by.Lock()
 	defer by.Unlock()
 	for range steps {
-		if p.goroutines() <= p.most+ofConnection*connections() {
+		if gone() || p.goroutines() <= p.most+ofConnection*connections() {
 			return true
 		}
 		time.Sleep(p.step)

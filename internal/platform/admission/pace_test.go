@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 func TestPace(t *testing.T) {
 	var now, asked atomic.Int64
 	p := pace{most: 10, step: time.Microsecond, goroutines: func() int { asked.Add(1); return int(now.Load()) }}
-	two := func() int { return 2 }
+	two, here := func() int { return 2 }, func() bool { return false }
 	for _, c := range []struct {
 		goroutines int64
 		asked      int64
@@ -26,7 +27,7 @@ func TestPace(t *testing.T) {
 	}{{10, 1, true}, {11, 2, true}, {18, 2, true}, {19, 1 + 7, false}} { // two connections need 8 for themselves
 		now.Store(c.goroutines)
 		asked.Store(0)
-		if ok := p.pass(&p.fresh, 7, two); ok != c.ok || asked.Load() != c.asked {
+		if ok := p.pass(&p.fresh, 7, two, here); ok != c.ok || asked.Load() != c.asked {
 			t.Errorf("%d goroutines: %v, looked %d times, expected %d", c.goroutines, ok, asked.Load(), c.asked)
 		}
 	}
@@ -36,7 +37,7 @@ func TestPace(t *testing.T) {
 		t.Fatal("the lock is held by nobody")
 	}
 	var passed sync.WaitGroup
-	passed.Go(func() { p.pass(&p.known, 7, two) })
+	passed.Go(func() { p.pass(&p.known, 7, two, here) })
 	now.Store(0)
 	p.known.Unlock() // the next one sees that there are few
 	passed.Wait()
@@ -67,6 +68,26 @@ func TestCrowdedConnections(t *testing.T) {
 			t.Errorf("%s: %d, %v, looked %d times", name, n, err, looked)
 		}
 		theirs.Close()
+	}
+}
+
+// TestCrowdedEnd: in a crowd the end of a connection is read at once, and one that is closed meanwhile waits no longer: else a server that
+// stops would wait for its connections in turn.
+func TestCrowdedEnd(t *testing.T) {
+	places := NewPlaces(4, nil)
+	looked := 0
+	places.pace = pace{goroutines: func() int { looked++; return 100 }}
+	mine, theirs := net.Pipe()
+	place := &Place{of: places, raw: theirs}
+	place.had.Store(true)
+	c := &conn{theirs, &address{nil, place}}
+	mine.Close()
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || looked != 0 {
+		t.Errorf("the end: %v, looked %d times", err, looked)
+	}
+	c.Close()
+	if err := place.received(1); err != nil || looked != 1 {
+		t.Errorf("closed: %v, looked %d times", err, looked)
 	}
 }
 

@@ -79,24 +79,32 @@ func (p *Place) hear() {
 	}
 }
 
-// received notes that n bytes have come, and holds them back while the process or the client has too much to do. In a process that does not get
-// through with it the connection is closed, unless it has had a call: calls may wait for what the others bring.
+// received notes that n bytes have come. It waits while the client takes nothing of what is written, or the process has too many goroutines.
+// If it still has too many after that, a connection that has had no call is closed. Others are read: calls that go on may wait for it.
+// The end of a connection does not wait, since its calls end with it.
 func (p *Place) received(n int) error {
 	p.hear()
 	p.writes.read(n)
-	if p.oneByOne {
+	if n == 0 || p.oneByOne {
 		return nil
 	}
 	pace := &p.of.pace
 	if p.had.Load() {
-		pace.pass(&pace.known, knownSteps, p.of.Open)
+		pace.pass(&pace.known, knownSteps, p.of.Open, p.gone)
 		return nil
 	}
-	if pace.pass(&pace.fresh, freshSteps, p.of.Open) {
+	if pace.pass(&pace.fresh, freshSteps, p.of.Open, p.gone) {
 		return nil
 	}
 	p.cut("there are more calls than can be ended: connections that have had none are closed")
 	return errCrowded
+}
+
+// gone reports whether the connection has been closed on this side.
+func (p *Place) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
 }
 
 var errCrowded = errors.New("there are too many calls")

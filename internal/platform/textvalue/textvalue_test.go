@@ -64,6 +64,23 @@ func TestCommonUnit(t *testing.T) {
 	}
 }
 
+// TestScalesApart: no unit has two scales, since exports try the patterns in another order.
+func TestScalesApart(t *testing.T) {
+	for _, s := range strings.Fields("k thousand m mn mio mil mln million b bn bln t tn trillions kg kilo kilos g gr mg ton tonne lb lbs pounds oz metre meters km kms cm mm in inch inches ft foot yd mi miles l litres ml cl dl hl d days h hr min mins minute s sec w wk mo mos month y yrs mb mib kb gib tb mhz khz ghz hz") {
+		for unit, res := range scaleREs {
+			n := 0
+			for _, re := range res {
+				if re.MatchString(s) {
+					n++
+				}
+			}
+			if n > 1 {
+				t.Errorf("%q has %d scales in %s", s, n, unit)
+			}
+		}
+	}
+}
+
 // TestUnitsOfBytes: what is not UTF-8 has no units.
 func TestUnitsOfBytes(t *testing.T) {
 	if b, a, ok := Units("\xff12", ""); ok {

@@ -48,6 +48,9 @@ func TestUses(t *testing.T) {
 		{"weeks and years", "w", 100, func(r int) string { return []string{"1 year", "2 years", "3 weeks", "1 week"}[r%4] }, tabular.Number, tabular.Numeric, ""},
 		{"one and several", "w", 100, func(r int) string { return []string{"1 room", "2 rooms"}[r%2] }, tabular.Number, tabular.Numeric, ""},
 		{"units and a word for missing", "w", 200, func(r int) string { return []string{"varies", fmt.Sprint(r, "k"), fmt.Sprint(r, "M")}[r%3] }, tabular.Number, tabular.Numeric, ""},
+		{"words for missing, then units", "w", 200, func(r int) string {
+			return []string{"varies", fmt.Sprint(r, "k"), fmt.Sprint(r, "M")}[min(r/80, 1+r%2)]
+		}, tabular.Number, tabular.Numeric, ""},
 		{"units and many words", "w", 200, func(r int) string { return []string{"a", fmt.Sprint(r, "k"), "b", "c", "d", fmt.Sprint(r, "M")}[r%6] }, tabular.Text, tabular.Category, ""},
 		{"units and more words", "w", 200, func(r int) string { return []string{"varies", fmt.Sprint(r, "k"), "varies"}[r%3] }, tabular.Text, tabular.Category, ""},
 		{"few values with units and a word", "w", 200, func(r int) string { return []string{"none", "1 kg", "2 kg"}[r%3] }, tabular.Text, tabular.Category, ""},

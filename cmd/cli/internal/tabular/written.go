@@ -54,12 +54,11 @@ func (w *written) add(cell string) {
 		return
 	}
 	digits := strings.ContainsAny(cell, "0123456789")
-	if _, known := w.words[cell]; !digits && (known || len(w.words) <= mostMissingWords) {
-		w.words[cell]++
-	}
 	if len(cell) > 64 || !digits {
 		w.unread = [2]string{cmp.Or(w.unread[0], cell), cmp.Or(w.unread[1], cell)}
-		w.failed++
+		if digits || !w.missingWord(cell) {
+			w.failed++
+		}
 		return
 	}
 	known := false
@@ -92,6 +91,14 @@ func (w *written) add(cell string) {
 	if !known {
 		w.failed++
 	}
+}
+
+// missingWord counts a text without digits, and reports whether it is one of few kinds, which may all stand for missing values.
+func (w *written) missingWord(cell string) bool {
+	if _, known := w.words[cell]; known || len(w.words) <= mostMissingWords {
+		w.words[cell]++
+	}
+	return len(w.words) <= mostMissingWords
 }
 
 // unit notes the words around a number. M is millions, m may be metres; else the case of letters says nothing.
@@ -134,8 +141,8 @@ func (w *written) order() textvalue.Order {
 	return orders[best]
 }
 
-// missing counts the words, such as unknown, that stand for missing values in a column of so many texts and numbers: a few kinds, in fewer rows
-// than the others.
+// missing counts the words, such as unknown, that stand for missing values in a column of so many texts and numbers: there are few kinds of
+// them, in less than half of the rows.
 func (w *written) missing(all int64) (n int64) {
 	for _, count := range w.words {
 		n += count
@@ -171,8 +178,8 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 	return textvalue.Reading{}
 }
 
-// commonUnit is what the units of the numbers are converted into, empty where they have the same one; ok is false where there is nothing. Numbers
-// without a unit are only ones beside thousands and millions: 900 beside 1.2K is 900, and beside 5 kg and 3 g it may be either.
+// commonUnit is what the units of the numbers are converted into, empty where all have the same one; ok is false where they have nothing in
+// common. Bare numbers, which have no unit, go with thousands and millions alone: 900 beside 1.2K is 900, but beside 5 kg and 3 g it may be either.
 func (w *written) commonUnit(bare bool) (unit string, ok bool) {
 	if len(w.units) <= 1 && !(w.scaled && bare) {
 		return "", true
