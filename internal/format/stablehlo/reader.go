@@ -46,7 +46,7 @@ type reader struct {
 	types      entries
 	properties [][]byte
 	depth      int
-	room       int // values that regions may still have
+	room       int // values and copies of attributes that there may still be
 }
 
 // opName is the name of an operation.
