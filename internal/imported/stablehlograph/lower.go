@@ -106,8 +106,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		name = fmt.Sprintf("stablehlo_%d", i)
 	}
 	l.names[name] = true
-	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated,
-		room: minRoom + 4*len(n.Attr["module"].GetS()), tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
+	t := newTranslation(l.ctx, name, len(n.Attr["module"].GetS()))
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
