@@ -58,10 +58,10 @@ func (r *reader) region(c *cursor, s *scope) *Region {
 	return b
 }
 
-// pay counts values, and attributes that are copied. Each of them takes a byte or more, unless something is wrong.
+// pay counts values, and attributes that are copied.
 func (r *reader) pay(n int) {
 	if r.room -= n; r.room < 0 {
-		damaged("more values and attributes than bytes")
+		damaged("more values and attributes than %d for each byte", roomPerByte)
 	}
 }
 

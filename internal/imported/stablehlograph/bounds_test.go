@@ -104,6 +104,14 @@ func TestBounds(t *testing.T) {
 		split.Regions = append(split.Regions, returning(nil, op("negate", nil, 1, x)))
 	}
 
+	// An attribute that holds another one twice, which holds another one twice.
+	tree := []any{}
+	for range 60 {
+		tree = []any{tree, tree}
+	}
+	top := op("custom_call", map[string]any{"call_target_name": "mhlo.topk", "mhlo.attributes": map[string]any{"k": tree}}, 1, x)
+	turned := op("transpose", map[string]any{"permutation": make([]any, maxList+1)}, 1, x)
+
 	for name, c := range map[string]struct {
 		functions []*stablehlo.Function
 		text      string
@@ -113,6 +121,8 @@ func TestBounds(t *testing.T) {
 		"towers":   {towers, "operations, operands and results"},
 		"itself":   {[]*stablehlo.Function{calling("main", "main", 2)}, "calls of functions lie in each other"},
 		"wide":     {[]*stablehlo.Function{barriers, calling("main", "barriers", 100)}, "operations, operands and results"},
+		"tree":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, top)}}, "attributes k and largest"},
+		"list":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, turned)}}, "attribute permutation of 513 numbers: expected at most 512"},
 		"branches": {[]*stablehlo.Function{{Name: "main", Body: returning(args, append(outer, which, split)...)}}, "too many nodes"},
 	} {
 		missing := lowered(t, c.functions...)
@@ -121,6 +131,58 @@ func TestBounds(t *testing.T) {
 			found = found || c.text != "" && strings.Contains(g.Why, c.text)
 		}
 		if !found {
+			t.Errorf("%s: got %v, expected %q", name, missing, c.text)
+		}
+	}
+}
+
+// typed gives an operation's results a type.
+func typed(o *stablehlo.Op, name string, d tensor.DType, dims ...int) *stablehlo.Op {
+	for _, r := range o.Results {
+		r.Type = stablehlo.Type{Kind: stablehlo.Tensor, Name: name, DType: d, Dims: dims}
+	}
+	return o
+}
+
+// Regions that are no order, or another one than that of keys, are refused: a sort by them would be wrong.
+func TestOrders(t *testing.T) {
+	less := func(a, b *stablehlo.Value) *stablehlo.Op {
+		return typed(op("compare", map[string]any{"comparison_direction": stablehlo.Enum("LT")}, 1, a, b), "i1", tensor.Bool)
+	}
+	apply := func(name string, v ...*stablehlo.Value) *stablehlo.Op {
+		o := op(name, nil, 1, v...)
+		o.Results[0].Type = v[0].Type
+		return o
+	}
+	for name, c := range map[string]struct {
+		region func(a, b, c, d *stablehlo.Value) []*stablehlo.Op
+		text   string
+	}{
+		"first": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op { return []*stablehlo.Op{less(a, b)} }, ""},
+		"sizes": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := apply("abs", a), apply("abs", b)
+			return []*stablehlo.Op{u, w, less(u.Results[0], w.Results[0])}
+		}, "an order of another kind"},
+		"either": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := less(a, b), less(c, d)
+			return []*stablehlo.Op{u, w, apply("or", u.Results[0], w.Results[0])}
+		}, "no order of several keys"},
+		"none": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := less(a, b), less(b, a)
+			return []*stablehlo.Op{u, w, apply("or", u.Results[0], w.Results[0])}
+		}, "no order"},
+	} {
+		x := &stablehlo.Value{Type: float}
+		n := typed(op("convert", nil, 1, x), "si32", tensor.Int32)
+		list := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, n.Results[0]), "si32", tensor.Int32, 4)
+		sort := typed(op("sort", map[string]any{"dimension": int64(0)}, 2, list.Results[0], list.Results[0]), "si32", tensor.Int32, 4)
+		args := make([]*stablehlo.Value, 4)
+		for i := range args {
+			args[i] = &stablehlo.Value{Type: n.Results[0].Type}
+		}
+		sort.Regions = []*stablehlo.Region{returning(args, c.region(args[0], args[1], args[2], args[3])...)}
+		missing := lowered(t, &stablehlo.Function{Name: "main", Body: returning([]*stablehlo.Value{x}, n, list, sort, op("negate", nil, 1, x))})
+		if c.text == "" && len(missing) > 0 || c.text != "" && (len(missing) != 1 || missing[0].Op != "stablehlo.sort" || !strings.Contains(missing[0].Why, c.text)) {
 			t.Errorf("%s: got %v, expected %q", name, missing, c.text)
 		}
 	}
