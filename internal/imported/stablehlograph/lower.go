@@ -114,7 +114,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 			t.gaps.add("module", why.why)
 			name, missing = "", t.gaps
 		case runtime.Error, string: // modules come from strangers
-			t.gaps.add("module", "operands or attributes that do not fit the operations")
+			t.gaps.add("module", fmt.Sprintf("operands or attributes that do not fit the operations: %v", why))
 			name, missing = "", t.gaps
 		default:
 			panic(why)

@@ -208,7 +208,7 @@ func (s *scope) try(x *site) (out []*value, err error) {
 		case refusal:
 			out, err = nil, errors.New(r.why)
 		case runtime.Error, string: // of index, or of a negative count: attributes come from strangers
-			out, err = nil, errors.New("operands or attributes that do not fit the operation")
+			out, err = nil, fmt.Errorf("operands or attributes that do not fit the operation: %v", r)
 		case error:
 			if r != errNoted {
 				panic(r)
