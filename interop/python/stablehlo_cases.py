@@ -283,6 +283,33 @@ if NEW:  # before, JAX could not compare the sizes
     tpu("networks", lambda x, w: (jax.nn.gelu(x @ w, approximate=False), jax.nn.softmax(x), lax.erf_inv(jnp.tanh(x)), lax.lgamma(x)), f32(3, 4), f32(4, 5))
 
 
+# Edges: places that are all equal, NaN and -0, windows that leave what they slide over, regions that call functions or give a constant.
+ONE_OF_THREE = lax.ScatterDimensionNumbers((1, 2), (), (0,))
+case("scatter_equal_places", lambda x, u: (lax.scatter(x, jnp.zeros((5, 1), jnp.int32), u, ONE_OF_THREE), lax.scatter_add(x, jnp.ones((5, 1), jnp.int32), u, ONE_OF_THREE)), f32(6, 4), f32(5, 2, 4))
+case("scatter_edges", lambda x, i, u: (x.at[i].max(u), x.at[i].min(u)), np.array([1, NAN, 3, -0.0, 0.0], np.float32), np.arange(5, dtype=np.int32), np.array([NAN, 1, 2, 0.0, -0.0], np.float32))
+case("scatter_edges_halves", lambda x, i, u: (x.at[i].max(u).astype(jnp.float32), x.at[i].min(u).astype(jnp.float32)), np.array([1, NAN, 3, -0.0], np.float16), np.arange(4, dtype=np.int32), np.array([NAN, 1, -2, 0], np.float16))
+case("top_k_edges", lambda x: lax.top_k(x, 8), np.array([-0.0, 0.0, -0.0, 0.0, NAN, -NAN, 1, -INF], np.float32))
+case("order_of_three", lambda x, y, z: lax.sort((x, y, z), num_keys=3), np.array([NAN, 1, 1, -0.0, 0.0, -NAN, 1, NAN], np.float32), np.array([1, 2, 2, 5, 4, 0, -2, 0], np.int32), np.array([1, 0, 1, 0, 1, 0, 1, 0], bool))
+case("pool_of_padding", lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), [(0, 0), (-1, 1), (2, -1), (0, 0)]), lax.reduce_window(x, -jnp.inf, lax.max, (1, 4, 4, 1), (1, 1, 1, 1), "VALID")), f32(1, 3, 4, 1))
+case("conv_of_nothing", lambda x, w: lax.conv_general_dilated(x, w, (2,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")), f32(1, 3, 2), f32(4, 2, 3))
+case("reduction_that_calls", lambda x: lax.reduce(x, np.float32(1), lambda a, b: jnp.where(a > b, a * 0.5, jnp.clip(b, 0, 1)), (0,)), f32(4, 3))
+case("reduction_to_a_constant", lambda x: lax.reduce(x, np.float32(1), lambda a, b: jnp.float32(3), (0,)), f32(4, 3))
+case("precisions", lambda x: (1e6 * lax.reduce_precision(x, 5, 10), 1e6 * lax.reduce_precision(x, 8, 7)), np.array([1e-6, -1e-6, 1e-8, 65519, 65520, 6.1035e-5, 6.1034e-5, 1e-40, NAN, -INF], np.float32))
+case("roots_of_zeros", lambda x: 1 / jnp.cbrt(x), np.array([0.0, -0.0, 8, -27, NAN, INF, -INF], np.float32))
+case("pads_beyond", lambda x: (lax.pad(x, np.float32(9), [(-2, 3, 0)]), lax.pad(x, np.float32(9), [(3, -2, 0)]), lax.pad(x[:0], np.float32(9), [(1, 1, 2)])), f32(1))
+case("windows_of_ints", lambda x: (lax.reduce_window(x, np.int32(0), lax.add, (3,), (2,), [(1, 2)], base_dilation=(2,), window_dilation=(2,)), lax.reduce_window(x, np.int32(5), lax.add, (2,), (1,), [(-1, 0)])), np.array([1, -5, 2**31 - 1, 7, 9], np.int32))
+case("small_int_edges", lambda x, y: (lax.div(x, y), lax.rem(x, y), lax.shift_right_logical(x, y), lax.shift_left(x, y), lax.shift_right_arithmetic(x, y), lax.clz(x)), np.array([-128, -128, 127, 5, 0, -7], np.int8), np.array([-1, 0, 8, 7, 0, 3], np.int8))
+
+if NEW:
+    def with_metadata(x):  # operations with equal attributes of their own
+        from jax.experimental.xla_metadata import set_xla_metadata
+
+        with set_xla_metadata(a="b"):
+            return jnp.sum(x * 3.0) + 5.0, lax.slice(x, (0,), (2,)), lax.slice(x, (1,), (4,)), x.reshape(2, 2).T
+
+    case("metadata", with_metadata, np.arange(4, dtype=np.float32))
+
+
 # What is refused.
 REFUSED = {
     "bits": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.arange(4, dtype=np.uint32),), None, None),

@@ -145,3 +145,23 @@ func TestOnResource(t *testing.T) {
 		}
 	}
 }
+
+// What follows from the types of inputs: those of a list are one type.
+func TestTypes(t *testing.T) {
+	attrs := map[string]any{}
+	out, err := Pack.Types(attrs, []tensor.DType{tensor.Int32, tensor.Int32})
+	if err != nil || !slices.Equal(out, []tensor.DType{tensor.Int32}) || attrs["N"] != int64(2) || attrs["T"] != tensor.Int32 {
+		t.Errorf("got %v, %v, %v", out, attrs, err)
+	}
+	if _, err := Pack.Types(map[string]any{}, []tensor.DType{tensor.Int32, tensor.Float32}); err == nil {
+		t.Error("two types in one list passed")
+	}
+	attrs = map[string]any{}
+	out, err = StringJoin.Types(attrs, []tensor.DType{tensor.String, tensor.String, tensor.String})
+	if err != nil || !slices.Equal(out, []tensor.DType{tensor.String}) || len(attrs) != 1 || attrs["N"] != int64(3) {
+		t.Errorf("got %v, %v, %v", out, attrs, err)
+	}
+	if _, err := Split.Types(map[string]any{"num_split": int64(MaxParts + 1)}, []tensor.DType{tensor.Int32, tensor.Float32}); err == nil {
+		t.Errorf("more than %d results passed", MaxParts)
+	}
+}

@@ -12,13 +12,14 @@ const MaxParts = 1 << 16
 // Types sets the attributes of a node that follow from the types of its inputs, types and counts, and returns the types of its results.
 func (d *Def) Types(attrs map[string]any, in []tensor.DType) (out []tensor.DType, err error) {
 	for i, t := range in {
-		switch a := d.InputAt(i, len(in)); {
+		a := d.InputAt(i, len(in))
+		if a.Count != "" {
+			attrs[a.Count] = int64(len(in) - len(d.Inputs()) + 1)
+		}
+		switch {
 		case a.List:
 			list, _ := attrs[a.TypeAttr].([]tensor.DType)
 			attrs[a.TypeAttr] = append(list, t)
-		case a.Count != "":
-			attrs[a.Count] = int64(len(in) - len(d.Inputs()) + 1)
-			attrs[a.TypeAttr] = t
 		case a.TypeAttr != "":
 			if had, ok := attrs[a.TypeAttr].(tensor.DType); ok && had != t {
 				return nil, fmt.Errorf("inputs of types %v and %v", had, t)

@@ -1,6 +1,7 @@
 package stablehlo
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -49,14 +50,19 @@ func (r *reader) region(c *cursor, s *scope) *Region {
 		damaged("a region of %d blocks: expected one", n)
 	}
 	first, size := len(s.values), c.count()
-	if r.room -= size; r.room < 0 { // each value takes a byte
-		damaged("more values than bytes")
-	}
+	r.pay(size)
 	s.values = append(s.values, make([]*Value, size)...)
 	next := first
 	b := r.block(c, s, &next)
 	s.values = s.values[:first]
 	return b
+}
+
+// pay counts values, and attributes that are copied.
+func (r *reader) pay(n int) {
+	if r.room -= n; r.room < 0 {
+		damaged("more values and attributes than %d for each byte", roomPerByte)
+	}
 }
 
 // block reads arguments and operations. next is where the values of the region that are not defined begin.
@@ -183,12 +189,13 @@ func (r *reader) readProperties(op *Op, name opName, c *cursor) {
 	if name.dialect != vhloDialect || len(names) == 0 {
 		return
 	}
-	if op.Attrs == nil {
-		op.Attrs = map[string]any{}
-	}
+	r.pay(len(op.Attrs))
+	all := make(map[string]any, len(names)+len(op.Attrs))
+	maps.Copy(all, op.Attrs) // which other operations may have, too
 	for _, n := range names {
-		op.Attrs[n] = r.attrAt(p)
+		all[n] = r.attrAt(p)
 	}
+	op.Attrs = all
 }
 
 // skipOrders skips the orders in which MLIR keeps the uses of n values.

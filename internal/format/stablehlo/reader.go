@@ -30,6 +30,7 @@ const (
 	maxVersion        = 6
 	magic             = "ML\xefR"
 	maxDepth          = 64 // regions and attributes that lie in each other
+	roomPerByte       = 16 // values and copies of attributes
 	vhloDialect       = "vhlo"
 	builtinDialect    = "builtin"
 	builtinDictionary = 1
@@ -46,7 +47,7 @@ type reader struct {
 	types      entries
 	properties [][]byte
 	depth      int
-	room       int // values that regions may still have
+	room       int // values and copies of attributes that there may still be
 }
 
 // opName is the name of an operation.
@@ -71,7 +72,7 @@ func Read(data []byte) (m *Module, err error) {
 		damaged("expected MLIR bytecode")
 	}
 	c := &cursor{data[len(magic):]}
-	r := &reader{version: c.varint(), room: len(data)}
+	r := &reader{version: c.varint(), room: roomPerByte * len(data)}
 	if r.version > maxVersion {
 		damaged("bytecode of version %d: expected at most %d", r.version, maxVersion)
 	}

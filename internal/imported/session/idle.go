@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
@@ -12,30 +13,31 @@ import (
 // not trained back with each request, and would be computed op by op. A variable that anything else may change keeps its assignments;
 // what restores it comes before requests, and does not count.
 func dropIdle(flat *graph_go_proto.GraphDef) {
-	t := tracer{}
+	t := &tracer{nodes: map[string]*node_def_go_proto.NodeDef{}, known: map[string]*node_def_go_proto.NodeDef{}}
 	for _, n := range flat.GetNode() {
-		t[n.GetName()] = n
+		t.nodes[n.GetName()] = n
 	}
 	idle, busy := map[string][]int{}, map[string]bool{}
 	for i, n := range flat.GetNode() {
 		for k, in := range n.GetInput() {
-			variable, _ := t.source(in)
-			if variable.GetOp() != "VarHandleOp" {
+			variable := t.variable(in)
+			if variable == "" {
 				continue
 			}
-			switch use := t.use(n, k, variable); {
-			case use == idleUse:
-				idle[variable.GetName()] = append(idle[variable.GetName()], i)
-			case use == otherUse:
-				busy[variable.GetName()] = true
+			switch t.use(n, k, variable) {
+			case idleUse:
+				idle[variable] = append(idle[variable], i)
+			case otherUse:
+				busy[variable] = true
 			}
 		}
 	}
-	for name, all := range idle {
+	for variable, all := range idle {
+		if busy[variable] {
+			continue
+		}
 		for _, i := range all {
-			if !busy[name] {
-				flat.Node[i] = afterwards(flat.Node[i])
-			}
+			flat.Node[i] = afterwards(flat.Node[i])
 		}
 	}
 }
@@ -50,7 +52,7 @@ const (
 )
 
 // use returns what a node does with the variable that is its input k.
-func (t tracer) use(n *node_def_go_proto.NodeDef, k int, variable *node_def_go_proto.NodeDef) use {
+func (t *tracer) use(n *node_def_go_proto.NodeDef, k int, variable string) use {
 	switch n.GetOp() {
 	case "Identity", "IdentityN", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp":
 		return readUse
@@ -58,11 +60,13 @@ func (t tracer) use(n *node_def_go_proto.NodeDef, k int, variable *node_def_go_p
 		if k != 0 || len(n.GetInput()) < 2 {
 			break
 		}
-		switch value, _ := t.source(n.GetInput()[1]); {
-		case value.GetOp() == "RestoreV2":
+		switch value := t.source(n.GetInput()[1]); value.GetOp() {
+		case "RestoreV2":
 			return readUse
-		case value.GetOp() == "ReadVariableOp" && t.reads(value, variable):
-			return idleUse
+		case "ReadVariableOp":
+			if len(value.GetInput()) > 0 && t.variable(value.GetInput()[0]) == variable {
+				return idleUse
+			}
 		}
 	}
 	return otherUse
@@ -79,39 +83,66 @@ func afterwards(n *node_def_go_proto.NodeDef) *node_def_go_proto.NodeDef {
 	return &node_def_go_proto.NodeDef{Name: n.GetName(), Op: "NoOp", Device: n.GetDevice(), Input: after}
 }
 
-// tracer are the nodes of a graph by name.
-type tracer map[string]*node_def_go_proto.NodeDef
-
-// source follows an input through nodes that pass it on, and returns the node that it comes from and which of its outputs it is.
-func (t tracer) source(input string) (n *node_def_go_proto.NodeDef, output int) {
-	for range t {
-		name, index, _ := strings.Cut(input, ":")
-		output, _ = strconv.Atoi(index)
-		if n = t[name]; n == nil {
-			return nil, 0
-		}
-		switch n.GetOp() {
-		case "Identity", "EnsureShape":
-			output = 0
-		case "IdentityN":
-		default:
-			return n, output
-		}
-		if output >= len(n.GetInput()) {
-			return nil, 0
-		}
-		input = n.GetInput()[output]
-	}
-	return nil, 0
+// tracer follows inputs of a graph through nodes that pass them on.
+type tracer struct {
+	nodes map[string]*node_def_go_proto.NodeDef
+	known map[string]*node_def_go_proto.NodeDef // where inputs come from
 }
 
-// reads reports whether a node reads that variable.
-func (t tracer) reads(n, variable *node_def_go_proto.NodeDef) bool {
-	if len(n.GetInput()) == 0 {
-		return false
+// variable returns the name of the variable that an input is, as [key] has it; "" for other inputs.
+func (t *tracer) variable(input string) string {
+	n := t.source(input)
+	if n.GetOp() != "VarHandleOp" {
+		return ""
 	}
-	of, _ := t.source(n.GetInput()[0])
-	return of == variable
+	name := string(n.GetAttr()["shared_name"].GetS())
+	if name == "" {
+		name = n.GetName()
+	}
+	return eager.ResourceKey(string(n.GetAttr()["container"].GetS()), name)
+}
+
+// source returns the node that an input comes from, nil for none.
+func (t *tracer) source(input string) *node_def_go_proto.NodeDef {
+	var path []string
+	for len(path) <= len(t.nodes) { // they may be a circle
+		if n, ok := t.known[input]; ok {
+			t.remember(path, n)
+			return n
+		}
+		path = append(path, input)
+		next, ok := t.passed(input)
+		if !ok {
+			break
+		}
+		input = next
+	}
+	name, _, _ := strings.Cut(input, ":") // of a control input, there is none
+	t.remember(path, t.nodes[name])
+	return t.nodes[name]
+}
+
+func (t *tracer) remember(path []string, n *node_def_go_proto.NodeDef) {
+	for _, input := range path {
+		t.known[input] = n
+	}
+}
+
+// passed returns the input that an output is, where its node passes inputs on.
+func (t *tracer) passed(input string) (next string, ok bool) {
+	name, index, _ := strings.Cut(input, ":")
+	n, output := t.nodes[name], 0
+	switch n.GetOp() {
+	case "IdentityN":
+		output, _ = strconv.Atoi(index)
+	case "Identity", "EnsureShape":
+	default:
+		return "", false
+	}
+	if output < 0 || output >= len(n.GetInput()) {
+		return "", false
+	}
+	return n.GetInput()[output], true
 }
 
 // nodeOf is the name of the node of an input.

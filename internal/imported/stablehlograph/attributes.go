@@ -21,16 +21,22 @@ func (x *site) result(i int) stablehlo.Type {
 	return x.op.Results[i].Type
 }
 
+// maxList bounds lists of numbers: two for each dimension.
+const maxList = 1 << 9
+
 // ints returns an attribute that is a list of numbers: a constant, or an array of numbers.
 func (x *site) ints(name string) []int {
 	switch v := x.op.Attrs[name].(type) {
 	case *stablehlo.Constant:
 		all, ok := constant(x.t.tensor(v)).numbers()
 		if !ok {
-			refuse("attribute %s: expected integers", name)
+			refuse("attribute %s: expected at most %d integers", name, maxList)
 		}
 		return all
 	case []any:
+		if len(v) > maxList {
+			refuse("attribute %s of %d numbers: expected at most %d", name, len(v), maxList)
+		}
 		all := make([]int, len(v))
 		for i, e := range v {
 			n, ok := e.(int64)

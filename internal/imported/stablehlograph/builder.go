@@ -56,7 +56,6 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 		in[i] = b.own(b.whole(v))
 		types[i] = v.dtype
 	}
-	n.Name = b.g.Graph.UniqueName(b.name) // those that make the inputs have names by now
 	out, err := d.Types(n.Attrs, types)
 	if err != nil {
 		refuse("%v", err)
@@ -64,9 +63,7 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 	for _, t := range out {
 		n.Outputs = append(n.Outputs, graph.Type{DType: t, Shape: graph.Shape{UnknownRank: true}})
 	}
-	if b.t.made += 1 + len(in) + len(out); b.t.made > maxMade {
-		refuse("the module becomes too many nodes: more than %d with their inputs and results", maxMade)
-	}
+	b.t.add(1 + len(in) + len(out))
 	if err := eager.Check(n); err != nil {
 		if all := b.wider(err, d, dims, attrs, in); all != nil {
 			return all
@@ -82,6 +79,7 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 	for _, v := range in {
 		n.Inputs = append(n.Inputs, b.operand(v))
 	}
+	n.Name = b.g.Graph.UniqueName(b.name) // those that make the inputs have names by now
 	if err := b.g.Graph.Add(n); err != nil {
 		refuse("%v", err)
 	}
@@ -147,7 +145,7 @@ func reason(err error) string {
 
 // fold computes a node of small constants; nil where there are others.
 func fold(ctx context.Context, d *ops.Def, n *graph.Node, in []*value) []*value {
-	if d.State != ops.Pure || len(in) == 0 {
+	if d.State != ops.Pure || d.Heavy || len(in) == 0 {
 		return nil
 	}
 	values := make([]eager.Value, len(in))
@@ -210,6 +208,7 @@ func shapeOf(dims []int) graph.Shape {
 
 // placeholder adds an argument.
 func (b *builder) placeholder(d tensor.DType, dims []int) *value {
+	b.t.add(1)
 	v := &value{dtype: d, dims: dims}
 	v.out = b.g.Placeholder(b.g.Graph.UniqueName("argument"), graph.Type{DType: d, Shape: shapeOf(dims)})
 	b.made[v.out.Node] = true
@@ -251,30 +250,26 @@ func (b *builder) cast(v *value, to tensor.DType) *value {
 	return b.each(ops.Cast, graph.Attrs{"DstT": to}, v)
 }
 
-// each adds an elementwise node. Where all operands are broadcasts, so is the result.
+// each adds an elementwise node. Where all operands of the result's sizes are broadcasts, so is the result.
 func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 	var lowDims, dims []int
-	var shape *value
-	lazy := false
 	lows := make([]*value, len(in))
 	for i, v := range in {
 		lows[i] = v.small()
 		lowDims, dims = joined(lowDims, lows[i].dims), joined(dims, v.dims)
-		if v.low != nil {
-			lazy = true
-			if shape == nil || v.rank() > shape.dims[0] {
-				shape = v.shape
-			}
-		}
 	}
+	var shape *value
 	for _, v := range in {
-		if lazy && v.low == nil && v.rank() == len(dims) && v.rank() > 0 { // one is whole: the result is
+		if !slices.Equal(v.dims, dims) {
+			continue
+		}
+		if v.low == nil { // one is whole: the result is
 			return b.node(d, dims, attrs, lows...)
 		}
+		shape = v.shape
 	}
-	y := b.node(d, lowDims, attrs, lows...)
-	if !lazy {
-		return y
+	if shape == nil { // the sizes are of several operands
+		return b.node(d, dims, attrs, in...)
 	}
-	return &value{dtype: y.dtype, dims: dims, low: y, shape: shape}
+	return b.spread(b.node(d, lowDims, attrs, lows...), dims, shape)
 }

@@ -37,7 +37,7 @@ func customCall(x *site) []*value {
 		attrs, _ := x.op.Attrs["mhlo.attributes"].(map[string]any)
 		k, ok := attrs["k"].(int64)
 		if largest, said := attrs["largest"].(bool); !ok || said && !largest {
-			refuse("attributes %v", attrs)
+			refuse("attributes k and largest: expected a number, and true")
 		}
 		return x.topK(x.at(0), int(k))
 	case target == "stablehlo.dynamic_top_k":
@@ -65,7 +65,7 @@ func (x *site) approxTopK() []*value {
 	called, _ := x.op.Attrs["called_computations"].([]any)
 	v := x.at(0)
 	if !ok || !of || int(axis) != v.rank()-1 || len(called) != 1 {
-		refuse("attributes %v", x.op.Attrs)
+		refuse("attributes top_k, reduction_dim and called_computations: expected a number, the last dimension, and one function")
 	}
 	name, _ := called[0].(string)
 	f := x.t.functions[name]

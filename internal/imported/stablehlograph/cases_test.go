@@ -153,7 +153,7 @@ func same(got, want *tensor.Tensor) error {
 		if math.IsNaN(g) && math.IsNaN(w) || g == w {
 			continue
 		}
-		if !(math.Abs(g-w) <= tolerance*math.Max(1, math.Abs(w))) {
+		if math.IsInf(w, 0) || !(math.Abs(g-w) <= tolerance*math.Max(1, math.Abs(w))) {
 			return fmt.Errorf("element %d: got %v, expected %v", i, g, w)
 		}
 	}

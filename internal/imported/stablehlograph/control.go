@@ -28,31 +28,29 @@ func (b *builder) arguments(of []*value) []*value {
 // share makes all graphs take what one of them captured, in one order, and returns that.
 func share(all ...*site) []*value {
 	var shared []*value
+	seen := map[identity]bool{}
 	for _, x := range all {
 		for _, v := range x.args {
-			if placeOf(shared, v) < 0 {
+			if !seen[v.identity()] {
+				seen[v.identity()] = true
 				shared = append(shared, v)
 			}
 		}
 	}
 	for _, x := range all {
+		have := map[identity]*graph.Node{}
+		for i, v := range x.args {
+			have[v.identity()] = x.nodes[i]
+		}
 		nodes := make([]*graph.Node, len(shared))
 		for i, v := range shared {
-			at := placeOf(x.args, v)
-			if at < 0 {
+			if nodes[i] = have[v.identity()]; nodes[i] == nil {
 				nodes[i] = x.placeholder(v.dtype, v.dims).out.Node
-				continue
 			}
-			nodes[i] = x.nodes[at]
 		}
 		x.args, x.nodes = shared, nodes
 	}
 	return shared
-}
-
-// placeOf returns where a tensor is, -1 for nowhere.
-func placeOf(all []*value, v *value) int {
-	return slices.IndexFunc(all, func(w *value) bool { return w.identity() == v.identity() })
 }
 
 // loop runs a body while a condition holds. Both get the values as they are; the body returns them as they become.
@@ -179,8 +177,13 @@ func branches(x *site) []*value {
 	for i := range all {
 		b := x.inside()
 		out := b.scope.results(x.region(i), nil)
+		if len(out) != len(x.op.Results) {
+			refuse("region %d has %d results: expected %d", i, len(out), len(x.op.Results))
+		}
 		for k, r := range out {
-			out[k] = b.own(b.whole(r))
+			if out[k] = b.own(b.whole(r)); out[k].dtype != x.result(k).DType {
+				refuse("result %d of region %d is %v: expected %v", k, i, out[k].dtype, x.result(k).DType)
+			}
 		}
 		sites, results = append(sites, b), append(results, out)
 	}

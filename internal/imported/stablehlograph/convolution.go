@@ -109,7 +109,7 @@ func (x *site) slide(u, f *value, w window, groups int) *value {
 	for i, d := range space {
 		size := -1
 		if u.dims[d] >= 0 {
-			size = max((u.dims[d]-(w.sizes[i]-1)*w.spacing[i]-1)/w.strides[i]+1, 0)
+			size = max(u.dims[d]-(w.sizes[i]-1)*w.spacing[i]-1+w.strides[i], 0) / w.strides[i]
 		}
 		dims = append(dims, size)
 	}

@@ -1,6 +1,8 @@
 package stablehlograph
 
 import (
+	"math"
+
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -81,7 +83,8 @@ func roundAway(x *site) *value {
 func cubeRoot(x *site) *value {
 	v := x.at(0)
 	root := x.each(ops.Pow, nil, x.each(ops.Abs, nil, v), scalar(v.dtype, 1.0/3))
-	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.Neg, nil, root), root)
+	y := x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.Neg, nil, root), root)
+	return x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, v, scalar(v.dtype, 0)), v, y) // -0 too
 }
 
 func realPart(x *site) *value {
@@ -309,29 +312,29 @@ func bitcast(x *site) *value {
 	return x.node(ops.Bitcast, to.Dims, graph.Attrs{"type": to.DType}, v)
 }
 
-// reducePrecision rounds to another type of floats and back.
+// reducePrecision rounds to another type of floats and back. Numbers that are subnormal for fewer bits of exponent become 0.
 func reducePrecision(x *site) *value {
-	v := x.at(0)
-	switch e, m := x.int("exponent_bits"), x.int("mantissa_bits"); {
-	case e == 8 && m == 7:
-		return x.cast(x.cast(v, tensor.BFloat16), v.dtype)
-	case e == 5 && m == 10:
-		return x.cast(x.cast(v, tensor.Float16), v.dtype)
-	case e == 8 && m == 23:
-		return x.cast(x.cast(v, tensor.Float32), v.dtype)
-	case e == 11 && m == 52 && v.dtype == tensor.Float64:
-		return v
-	default:
+	v, e, m := x.at(0), x.int("exponent_bits"), x.int("mantissa_bits")
+	to, ok := floats[[2]int{e, m}]
+	if !ok {
 		refuse("%d bits of exponent and %d of mantissa", e, m)
 	}
-	return nil
+	y := x.cast(x.cast(v, to), v.dtype)
+	if exponentBits(v.dtype) <= e {
+		return y
+	}
+	least := scalar(v.dtype, math.Ldexp(1, 2-1<<(e-1)))
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, x.each(ops.Abs, nil, y), least), x.each(ops.Mul, nil, y, scalar(v.dtype, 0)), y)
 }
 
 // ordered are floats as integers of the same order: -NaN, -Inf, ..., -0, 0, ..., Inf, NaN.
 func (x *site) ordered(v *value) *value {
-	signed := integers[v.dtype.Size()][0]
-	b := x.bits(v, signed)
-	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, b, scalar(signed, 0)), x.each(ops.BitwiseXor, nil, b, limit(signed, true)), b)
+	return x.mirrored(x.bits(v, integers[v.dtype.Size()][0]))
+}
+
+// mirrored turns the order of negative integers around.
+func (x *site) mirrored(v *value) *value {
+	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.BitwiseXor, nil, v, limit(v.dtype, true)), v)
 }
 
 // mapped computes a region of numbers for all elements.

@@ -141,6 +141,7 @@ func (x *site) boxPoints(p *places, points *value) *value {
 		}
 		shape = append(shape, p.extent[d])
 	}
+	x.t.pay(4 * total)
 	steps := tensor.New(tensor.Int32, append(shape, len(p.dims))...)
 	all := tensor.Values[int32](steps)
 	for i := range all {

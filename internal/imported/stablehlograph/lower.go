@@ -106,8 +106,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		name = fmt.Sprintf("stablehlo_%d", i)
 	}
 	l.names[name] = true
-	t := &translation{ctx: l.ctx, functions: map[string]*stablehlo.Function{}, prefix: name, gaps: gaps{}, budget: maxTranslated,
-		room: minRoom + 4*len(n.Attr["module"].GetS()), tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
+	t := newTranslation(l.ctx, name, len(n.Attr["module"].GetS()))
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
@@ -115,7 +114,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 			t.gaps.add("module", why.why)
 			name, missing = "", t.gaps
 		case runtime.Error, string: // modules come from strangers
-			t.gaps.add("module", "operands or attributes that do not fit the operations")
+			t.gaps.add("module", fmt.Sprintf("operands or attributes that do not fit the operations: %v", why))
 			name, missing = "", t.gaps
 		default:
 			panic(why)

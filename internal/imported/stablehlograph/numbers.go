@@ -43,6 +43,18 @@ func isInteger(d tensor.DType) bool { return d == integers[d.Size()][0] || unsig
 
 func unsigned(d tensor.DType) bool { return d != tensor.Invalid && d == integers[d.Size()][1] }
 
+// floats are the types of floats by their bits of exponent and of mantissa.
+var floats = map[[2]int]tensor.DType{{5, 10}: tensor.Float16, {8, 7}: tensor.BFloat16, {8, 23}: tensor.Float32, {11, 52}: tensor.Float64}
+
+func exponentBits(d tensor.DType) int {
+	for bits, f := range floats {
+		if f == d {
+			return bits[0]
+		}
+	}
+	return 0
+}
+
 // isComplex reports whether d is a type of complex numbers.
 func isComplex(d tensor.DType) bool { return d == tensor.Complex64 || d == tensor.Complex128 }
 

@@ -55,7 +55,7 @@ func init() { // functions in the table refer to it
 		"reduce": {do: reduce}, "reduce_window": {do: reduceWindow}, "sort": {do: sortOperation},
 		"gather": one(gather), "dynamic_gather": one(gather), "scatter": {do: scatter}, "torch_index_select": one(indexSelect),
 
-		"call": {do: callFunction}, "composite": {do: composite}, "while": {do: while}, "if": {do: branches}, "case": {do: branches},
+		"call": {do: callFunction, each: true}, "composite": {do: composite}, "while": {do: while}, "if": {do: branches}, "case": {do: branches},
 		"custom_call": {do: customCall}, "optimization_barrier": {do: passOn}, "create_token": {do: token}, "after_all": {do: token},
 	}
 }

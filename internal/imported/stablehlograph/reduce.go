@@ -192,7 +192,13 @@ func (x *site) folded(r *stablehlo.Region, in, init []*value, axes []int) []*val
 		for _, v := range rows {
 			args = append(args, at(x.builder, v, now[0]))
 		}
-		return append([]*value{x.each(ops.AddV2, nil, now[0], scalar(tensor.Int32, 1))}, x.apply(r, args...)...)
+		next := x.apply(r, args...)
+		for i, v := range next {
+			if v.rank() == 0 && i < len(now)-1 { // one that is the same for all rows
+				next[i] = x.spread(v, dims, x.sizes(now[i+1]))
+			}
+		}
+		return append([]*value{x.each(ops.AddV2, nil, now[0], scalar(tensor.Int32, 1))}, next...)
 	})
 	return out[1:]
 }

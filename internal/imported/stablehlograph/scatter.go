@@ -1,6 +1,7 @@
 package stablehlograph
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -53,7 +54,12 @@ func scatter(x *site) []*value {
 		order = append(order, batchLabel(i))
 	}
 	rows := x.arrange(updates, labels, slices.Concat(order, p.windows, rest))
-	return []*value{x.written(p, v, rows, x.rowsOf(p, v, inside), kind, rest)}
+	number := x.rowsOf(p, v, inside)
+	if largest := kind == "maximum"; v.dtype.Float() && (largest || kind == "minimum") {
+		y := x.written(p, x.nanFirst(v, largest), x.nanFirst(rows, largest), number, kind, rest)
+		return []*value{x.bits(x.mirrored(y), v.dtype)}
+	}
+	return []*value{x.written(p, v, rows, number, kind, rest)}
 }
 
 // boxWritten is a scatter of one box, by any region.
@@ -65,6 +71,15 @@ func (x *site) boxWritten(p *places, v, updates *value) *value {
 	y := x.node(ops.XlaDynamicUpdateSlice, v.dims, nil, v, x.apply(x.region(0), old, updates)[0], first)
 	inside := x.node(ops.All, nil, nil, x.each(ops.Equal, nil, begin, first), ints(0))
 	return x.each(ops.SelectV2, nil, inside, y, v)
+}
+
+// nanFirst are floats as integers, of which those of NaN are the largest, or the smallest: NaN wins, which it does not in scatters of floats.
+func (x *site) nanFirst(v *value, largest bool) *value {
+	nan := math.NaN()
+	if !largest {
+		nan = math.Copysign(nan, -1)
+	}
+	return x.ordered(x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, v), scalar(v.dtype, nan), v))
 }
 
 // whereInside reports which boxes lie in the operand [batch...].

@@ -158,12 +158,18 @@ func (x *site) before(r *stablehlo.Region, a, b sortKey) bool {
 	return x.ask(r, args...).Int(0) != 0
 }
 
-// confirm asks for all pairs of some numbers whether the region is the order of the keys.
+// confirm asks for all pairs of some numbers whether the region is the order of the keys, and whether an earlier key always counts more.
 func (x *site) confirm(r *stablehlo.Region, keys []sortKey) {
 	for at, k := range keys {
+		if at > 0 && x.before(r, k, keys[at-1]) {
+			refuse("a region that is no order of several keys")
+		}
 		samples := []float64{1, 2}
-		if d := x.in[k.operand].dtype; d.Float() {
-			samples = append(samples, 0, math.Copysign(0, -1), -3, math.Inf(1), math.Inf(-1), math.NaN())
+		switch d := x.in[k.operand].dtype; {
+		case d.Float():
+			samples = append(samples, 0, math.Copysign(0, -1), -3, math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(math.NaN(), -1))
+		case isInteger(d) && !unsigned(d):
+			samples = append(samples, 0, -3)
 		}
 		for _, u := range samples {
 			for _, w := range samples {
@@ -183,6 +189,8 @@ func (x *site) confirm(r *stablehlo.Region, keys []sortKey) {
 // rank is a number's place in the order.
 func rank(v float64, raw bool) float64 {
 	switch {
+	case math.IsNaN(v) && raw && math.Signbit(v):
+		return math.Inf(-1)
 	case math.IsNaN(v):
 		return math.Inf(1)
 	case v == 0 && raw && math.Signbit(v):
@@ -191,8 +199,10 @@ func rank(v float64, raw bool) float64 {
 	return math.Max(math.Min(v, 1e9), -1e9)
 }
 
-// topK are the largest elements of the last dimension, and their places.
-func (x *site) topK(v *value, k int) []*value { return x.firstK(v, k, sortKey{falling: true}) }
+// topK are the largest elements of the last dimension, and their places: XLA compares the bits of floats.
+func (x *site) topK(v *value, k int) []*value {
+	return x.firstK(v, k, sortKey{falling: true, raw: true})
+}
 
 // firstK are the first elements of the last dimension in an order.
 func (x *site) firstK(v *value, k int, order sortKey) []*value {

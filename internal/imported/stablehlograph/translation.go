@@ -17,7 +17,7 @@ import (
 // Bounds of what calls and unrolled windows may make of a module.
 const (
 	maxCalls      = 64
-	maxTranslated = 1 << 17
+	maxTranslated = 1 << 20 // operations with their operands and results
 	maxMade       = 1 << 20
 	minRoom       = 256 << 20 // bytes of constants that may be made, beside those of the module
 )
@@ -29,6 +29,20 @@ func (t *translation) pay(bytes int) {
 	}
 }
 
+// spend counts what is translated: n operations, operands or results.
+func (t *translation) spend(n int) {
+	if t.budget -= n; t.budget < 0 {
+		refuse("more than %d operations, operands and results, those of functions counted where they are called", maxTranslated)
+	}
+}
+
+// add counts n nodes, inputs or results of what is made.
+func (t *translation) add(n int) {
+	if t.made += n; t.made > maxMade {
+		refuse("the module becomes too many nodes: more than %d with their inputs and results", maxMade)
+	}
+}
+
 // translation is the state of one module.
 type translation struct {
 	ctx       context.Context
@@ -37,10 +51,16 @@ type translation struct {
 	prefix    string // of the names of functions
 	gaps      gaps
 	depth     int // of calls that lie in each other
-	budget    int // operations that may still be translated
+	budget    int // what may still be spent
 	made      int // nodes, with their inputs and results
 	room      int // bytes of constants that may still be made
 	tensors   map[*stablehlo.Constant]*tensor.Tensor
+}
+
+// newTranslation begins with a module of some bytes, whose functions get names with a prefix.
+func newTranslation(ctx context.Context, prefix string, size int) *translation {
+	return &translation{ctx: ctx, functions: map[string]*stablehlo.Function{}, prefix: prefix, gaps: gaps{}, budget: maxTranslated, room: minRoom + 4*size,
+		tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
 }
 
 // scope are the values that the operations of a region see.
@@ -80,6 +100,7 @@ func (s *scope) run(r *stablehlo.Region, args []*value) []*value {
 	if len(r.Args) != len(args) {
 		refuse("a region of %d arguments for %d values", len(r.Args), len(args))
 	}
+	s.t.spend(len(args))
 	for i, a := range r.Args {
 		s.values[a] = args[i]
 	}
@@ -88,6 +109,7 @@ func (s *scope) run(r *stablehlo.Region, args []*value) []*value {
 			s.translate(op)
 			continue
 		}
+		s.t.spend(len(op.Operands))
 		out := make([]*value, len(op.Operands))
 		for i, v := range op.Operands {
 			if out[i], _ = s.find(v); out[i] == nil {
@@ -117,9 +139,7 @@ func (s *scope) translate(op *stablehlo.Op) {
 	if s.t.ctx.Err() != nil {
 		refuse("the load has ended")
 	}
-	if s.t.budget--; s.t.budget < 0 {
-		refuse("more than %d operations, those of functions counted where they are called", maxTranslated)
-	}
+	s.t.spend(1 + len(op.Operands) + len(op.Results))
 	for _, r := range op.Results {
 		s.values[r] = nil
 	}
@@ -188,7 +208,7 @@ func (s *scope) try(x *site) (out []*value, err error) {
 		case refusal:
 			out, err = nil, errors.New(r.why)
 		case runtime.Error, string: // of index, or of a negative count: attributes come from strangers
-			out, err = nil, errors.New("operands or attributes that do not fit the operation")
+			out, err = nil, fmt.Errorf("operands or attributes that do not fit the operation: %v", r)
 		case error:
 			if r != errNoted {
 				panic(r)

@@ -54,13 +54,13 @@ func (v *value) small() *value {
 	return v
 }
 
-// numbers returns the elements of a constant of integers.
+// numbers returns the elements of a constant of a few integers.
 func (v *value) numbers() ([]int, bool) {
 	t := v.t
-	if t == nil && v.low != nil && v.low.t != nil && v.low.t.Len() == 1 && !open(v.dims) && len(v.dims) == 1 && v.dims[0] < 1<<8 {
+	if t == nil && v.low != nil && v.low.t != nil && v.low.t.Len() == 1 && !open(v.dims) && len(v.dims) == 1 && v.dims[0] <= maxList {
 		return slices.Repeat([]int{int(v.low.t.Int(0))}, v.dims[0]), true
 	}
-	if t == nil || t.DType.Float() || t.Len() > 1<<16 {
+	if t == nil || t.DType.Float() || t.Len() > maxList {
 		return nil, false
 	}
 	all := make([]int, t.Len())

@@ -195,9 +195,6 @@ func (x *site) pooled(kind string, v, init *value, w window) *value {
 		w.strides[0] != 1 || w.strides[n+1] != 1 || w.low[0]|w.high[0]|w.low[n+1]|w.high[n+1] != 0 || w.between[0] != 1 || w.between[n+1] != 1 {
 		return nil
 	}
-	if kind == "maximum" {
-		init = scalar(v.dtype, math.Inf(-1))
-	}
 	u := x.surrounded(v, init, w, without(v.rank()))
 	attrs := graph.Attrs{"ksize": listed(w.sizes[1 : n+1]), "strides": listed(w.strides[1 : n+1]), "padding": []byte("VALID")}
 	d := map[string]*ops.Def{"add": ops.AvgPool, "maximum": ops.MaxPool}[kind]
@@ -212,7 +209,7 @@ func (x *site) pooled(kind string, v, init *value, w window) *value {
 		}
 		return x.each(ops.Mul, nil, y, scalar(v.dtype, float64(count)))
 	}
-	return y
+	return x.each(ops.SelectV2, nil, x.each(ops.LessEqual, nil, y, scalar(v.dtype, -math.MaxFloat32)), init, y) // a pool of -Inf is the least number
 }
 
 // running is a window over all elements before each, or after it: a running sum or product; nil for others.

@@ -1,0 +1,189 @@
+package stablehlograph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/format/stablehlo"
+	"github.com/goestimator/goestimator/internal/testkit"
+	"github.com/goestimator/goestimator/tensor"
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+)
+
+var float = stablehlo.Type{Kind: stablehlo.Tensor, Name: "f32", DType: tensor.Float32, Dims: []int{}}
+
+// op makes an operation of floats.
+func op(name string, attrs map[string]any, results int, in ...*stablehlo.Value) *stablehlo.Op {
+	o := &stablehlo.Op{Name: name, Dialect: "vhlo", Attrs: attrs, Operands: in}
+	for range results {
+		o.Results = append(o.Results, &stablehlo.Value{Type: float})
+	}
+	return o
+}
+
+// returning ends a region with its last operation's results.
+func returning(args []*stablehlo.Value, all ...*stablehlo.Op) *stablehlo.Region {
+	return &stablehlo.Region{Args: args, Ops: append(all, op("return", nil, 0, all[len(all)-1].Results...))}
+}
+
+// calling is a function that calls another one n times, each time with what it gave.
+func calling(name, callee string, n int) *stablehlo.Function {
+	x := &stablehlo.Value{Type: float}
+	var all []*stablehlo.Op
+	last := x
+	for range n {
+		all = append(all, op("call", map[string]any{"callee": callee}, 1, last))
+		last = all[len(all)-1].Results[0]
+	}
+	return &stablehlo.Function{Name: name, Body: returning([]*stablehlo.Value{x}, all...)}
+}
+
+// lowered translates a module of a float that becomes one, and returns what is missing.
+func lowered(t *testing.T, all ...*stablehlo.Function) (missing []Gap) {
+	types := &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: &attr_value_go_proto.AttrValue_ListValue{Type: []types_go_proto.DataType{types_go_proto.DataType_DT_FLOAT}}}}
+	tr := newTranslation(t.Context(), "module", 0)
+	for _, f := range all {
+		tr.functions[f.Name] = f
+	}
+	defer func() {
+		if why, ok := recover().(refusal); ok {
+			tr.gaps.add("module", why.why)
+		}
+		for g := range tr.gaps {
+			missing = append(missing, g)
+		}
+	}()
+	tr.main(&nodeDef{Name: "node", Attr: map[string]*attrValue{"Tin": types, "Tout": types}}, "module")
+	return nil
+}
+
+// Small modules that become large ones, or take long, are refused.
+func TestBounds(t *testing.T) {
+	testkit.NotConcurrent(t)
+	x := &stablehlo.Value{Type: float}
+	args := []*stablehlo.Value{x}
+	negated := op("negate", nil, 1, x)
+	leaf := &stablehlo.Function{Name: "leaf", Body: returning(args, negated)}
+
+	towers := []*stablehlo.Function{leaf}
+	for i := range 30 {
+		callee := fmt.Sprintf("tower_%d", i-1)
+		if i == 0 {
+			callee = "leaf"
+		}
+		towers = append(towers, calling(fmt.Sprintf("tower_%d", i), callee, 4))
+	}
+	towers = append(towers, calling("main", "tower_29", 1))
+
+	// What is passed on counts, too: it is no node.
+	const wide = 1 << 14
+	many := make([]*stablehlo.Value, wide)
+	for i := range many {
+		many[i] = x
+	}
+	barrier := op("optimization_barrier", nil, wide, many...)
+	sum := op("add", nil, 1, barrier.Results[0], barrier.Results[wide-1])
+	barriers := &stablehlo.Function{Name: "barriers", Body: returning(args, barrier, sum)}
+
+	// Each branch gets what any of them needs of the graph around it.
+	var outer []*stablehlo.Op
+	for range 2000 {
+		outer = append(outer, op("negate", nil, 1, x))
+	}
+	branch := []*stablehlo.Op{op("negate", nil, 1, x)}
+	for _, o := range outer {
+		branch = append(branch, op("add", nil, 1, branch[len(branch)-1].Results[0], o.Results[0]))
+	}
+	which := op("convert", nil, 1, x)
+	which.Results[0].Type.Name, which.Results[0].Type.DType = "si32", tensor.Int32
+	split := op("case", nil, 1, which.Results[0])
+	split.Regions = append(split.Regions, returning(nil, branch...))
+	for range 4000 {
+		split.Regions = append(split.Regions, returning(nil, op("negate", nil, 1, x)))
+	}
+
+	// An attribute that holds another one twice, which holds another one twice.
+	tree := []any{}
+	for range 60 {
+		tree = []any{tree, tree}
+	}
+	top := op("custom_call", map[string]any{"call_target_name": "mhlo.topk", "mhlo.attributes": map[string]any{"k": tree}}, 1, x)
+	turned := op("transpose", map[string]any{"permutation": make([]any, maxList+1)}, 1, x)
+
+	for name, c := range map[string]struct {
+		functions []*stablehlo.Function
+		text      string
+	}{
+		"one":      {[]*stablehlo.Function{{Name: "main", Body: leaf.Body}}, ""},
+		"calls":    {[]*stablehlo.Function{leaf, calling("main", "leaf", 100)}, ""},
+		"towers":   {towers, "operations, operands and results"},
+		"itself":   {[]*stablehlo.Function{calling("main", "main", 2)}, "calls of functions lie in each other"},
+		"wide":     {[]*stablehlo.Function{barriers, calling("main", "barriers", 100)}, "operations, operands and results"},
+		"tree":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, top)}}, "attributes k and largest"},
+		"list":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, turned)}}, "attribute permutation of 513 numbers: expected at most 512"},
+		"branches": {[]*stablehlo.Function{{Name: "main", Body: returning(args, append(outer, which, split)...)}}, "too many nodes"},
+	} {
+		missing := lowered(t, c.functions...)
+		found := c.text == "" && len(missing) == 0
+		for _, g := range missing {
+			found = found || c.text != "" && strings.Contains(g.Why, c.text)
+		}
+		if !found {
+			t.Errorf("%s: got %v, expected %q", name, missing, c.text)
+		}
+	}
+}
+
+// typed gives an operation's results a type.
+func typed(o *stablehlo.Op, name string, d tensor.DType, dims ...int) *stablehlo.Op {
+	for _, r := range o.Results {
+		r.Type = stablehlo.Type{Kind: stablehlo.Tensor, Name: name, DType: d, Dims: dims}
+	}
+	return o
+}
+
+// Regions that are no order, or another one than that of keys, are refused: a sort by them would be wrong.
+func TestOrders(t *testing.T) {
+	less := func(a, b *stablehlo.Value) *stablehlo.Op {
+		return typed(op("compare", map[string]any{"comparison_direction": stablehlo.Enum("LT")}, 1, a, b), "i1", tensor.Bool)
+	}
+	apply := func(name string, v ...*stablehlo.Value) *stablehlo.Op {
+		o := op(name, nil, 1, v...)
+		o.Results[0].Type = v[0].Type
+		return o
+	}
+	for name, c := range map[string]struct {
+		region func(a, b, c, d *stablehlo.Value) []*stablehlo.Op
+		text   string
+	}{
+		"first": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op { return []*stablehlo.Op{less(a, b)} }, ""},
+		"sizes": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := apply("abs", a), apply("abs", b)
+			return []*stablehlo.Op{u, w, less(u.Results[0], w.Results[0])}
+		}, "an order of another kind"},
+		"either": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := less(a, b), less(c, d)
+			return []*stablehlo.Op{u, w, apply("or", u.Results[0], w.Results[0])}
+		}, "no order of several keys"},
+		"none": {func(a, b, c, d *stablehlo.Value) []*stablehlo.Op {
+			u, w := less(a, b), less(b, a)
+			return []*stablehlo.Op{u, w, apply("or", u.Results[0], w.Results[0])}
+		}, "no order"},
+	} {
+		x := &stablehlo.Value{Type: float}
+		n := typed(op("convert", nil, 1, x), "si32", tensor.Int32)
+		list := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, n.Results[0]), "si32", tensor.Int32, 4)
+		sort := typed(op("sort", map[string]any{"dimension": int64(0)}, 2, list.Results[0], list.Results[0]), "si32", tensor.Int32, 4)
+		args := make([]*stablehlo.Value, 4)
+		for i := range args {
+			args[i] = &stablehlo.Value{Type: n.Results[0].Type}
+		}
+		sort.Regions = []*stablehlo.Region{returning(args, c.region(args[0], args[1], args[2], args[3])...)}
+		missing := lowered(t, &stablehlo.Function{Name: "main", Body: returning([]*stablehlo.Value{x}, n, list, sort, op("negate", nil, 1, x))})
+		if c.text == "" && len(missing) > 0 || c.text != "" && (len(missing) != 1 || missing[0].Op != "stablehlo.sort" || !strings.Contains(missing[0].Why, c.text)) {
+			t.Errorf("%s: got %v, expected %q", name, missing, c.text)
+		}
+	}
+}
