@@ -59,7 +59,7 @@ var errNoted = errors.New("")
 // absent is an optional input of a function that its caller leaves out.
 var absent = &value{}
 
-var errNoValue = errors.New("it is neither an input nor an initializer, and no node makes it without needing it")
+var errNoValue = errors.New("no node makes it before it is needed, and it is neither an input nor an initializer")
 
 // find returns the value of a name, nil where it could not be made.
 func (s *scope) find(name string) (*value, error) {
