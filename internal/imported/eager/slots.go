@@ -86,11 +86,14 @@ func (s *Slots) Clear() {
 // Settle leaves what was paid for since the last step to the end of the run.
 func (s *Slots) Settle() { s.paid = s.account.Mark() }
 
+// fewValues is how many inputs and outputs most steps have at most.
+const fewValues = 8
+
 // Run runs a step.
 func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	n := len(st.In) + len(st.Out)
 	if n > len(s.room) {
-		s.room = make([]Value, n)
+		s.room = make([]Value, max(n, fewValues))
 	}
 	in, out := s.room[:len(st.In)], s.room[len(st.In):n]
 	for k, at := range st.In {
