@@ -22,6 +22,11 @@ func elements[T float32 | int64](v []T, shape ...int) *tensor.Tensor {
 	return t
 }
 
+// booleans is a vector of bytes 0 and 1.
+func booleans(v ...byte) *tensor.Tensor {
+	return &tensor.Tensor{DType: tensor.Bool, Shape: []int{len(v)}, Bytes: v}
+}
+
 // TestNewerOperators runs operators that the installed package has no tests of.
 func TestNewerOperators(t *testing.T) {
 	for _, c := range []struct {
@@ -34,12 +39,14 @@ func TestNewerOperators(t *testing.T) {
 		{"SwiGLU", nil, []*tensor.Tensor{elements([]float32{0, 1}, 2), elements([]float32{5, -2}, 2)}, elements([]float32{0, -1.4621172}, 2)},
 		{"CumProd", map[string]any{"exclusive": 1, "reverse": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0})}, elements([]float32{6, 3, 1}, 3)},
 		{"BitCast", map[string]any{"to": 7}, []*tensor.Tensor{tensor.Scalar(1.0)}, elements([]int64{1023 << 52})},
-		{"BitCast", map[string]any{"to": 3}, []*tensor.Tensor{{DType: tensor.Bool, Shape: []int{2}, Bytes: []byte{0, 1}}}, &tensor.Tensor{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}},
-		{"BitCast", map[string]any{"to": 9}, []*tensor.Tensor{{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}}, &tensor.Tensor{DType: tensor.Bool, Shape: []int{2}, Bytes: []byte{0, 1}}},
+		{"BitCast", map[string]any{"to": 3}, []*tensor.Tensor{booleans(0, 1)}, &tensor.Tensor{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}},
+		{"BitCast", map[string]any{"to": 9}, []*tensor.Tensor{{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}}, booleans(0, 1)},
 		{"SpaceToDepth", map[string]any{"blocksize": 2, "mode": "CRD"}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 8, 1, 1)},
 		{"SpaceToDepth", map[string]any{"blocksize": 2}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 5, 2, 6, 3, 7, 4, 8}, 1, 8, 1, 1)},
 		{"BitShift", map[string]any{"direction": "RIGHT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8, 8, -8}, 5), elements([]int64{1, 64, 64, -1, -1}, 5)}, elements([]int64{-4, -1, 0, 0, -1}, 5)},
 		{"BitShift", map[string]any{"direction": "LEFT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8}, 3), elements([]int64{1, 64, -1}, 3)}, elements([]int64{-16, 0, 0}, 3)},
+		{"ScatterElements", map[string]any{"reduction": "mul"}, []*tensor.Tensor{booleans(1, 1, 0, 1), elements([]int64{0, 1, 1, 2}, 4), booleans(1, 1, 0, 1)}, booleans(1, 0, 0, 1)},
+		{"ScatterND", map[string]any{"reduction": "mul"}, []*tensor.Tensor{booleans(1, 1, 0, 1), elements([]int64{0, -1, -1}, 3, 1), booleans(1, 0, 1)}, booleans(1, 1, 0, 0)},
 		{"TensorScatter", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3, 1), elements([]float32{7, 8, 9, 10}, 2, 2, 1), elements([]int64{1, 0}, 2)}, elements([]float32{1, 7, 8, 9, 10, 6}, 2, 3, 1)},
 		{"TensorScatter", map[string]any{"mode": "circular"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]float32{7, 8}, 1, 2, 1), elements([]int64{2}, 1)}, elements([]float32{8, 2, 7}, 1, 3, 1)},
 		{"DFT", map[string]any{"inverse": 1, "onesided": 1}, []*tensor.Tensor{elements([]float32{10, 0, -2, 2, -2, 0}, 1, 3, 2)}, elements([]float32{1, 2, 3, 4}, 1, 4, 1)},
