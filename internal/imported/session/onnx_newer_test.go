@@ -228,3 +228,31 @@ func TestPlacesBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestGraphsWithinGraphs: graphs that lie in each other use values of all around them, once and again.
+func TestGraphsWithinGraphs(t *testing.T) {
+	branch := func(nodes ...onnx.Node) *onnx.Graph {
+		return &onnx.Graph{Nodes: nodes, Outputs: []onnx.Value{{Name: nodes[len(nodes)-1].Outputs[0], DType: tensor.Float32, Unranked: true}}}
+	}
+	decide := func(then, other *onnx.Graph, out string) onnx.Node {
+		return onnx.Node{Op: "If", Inputs: []string{"x0"}, Outputs: []string{out}, Attrs: map[string]any{"then_branch": then, "else_branch": other}}
+	}
+	sum := func(a, b, out string) onnx.Node {
+		return onnx.Node{Op: "Add", Inputs: []string{a, b}, Outputs: []string{out}}
+	}
+	inmost := decide(branch(sum("x1", "twice", "a")), branch(sum("x1", "x1", "b")), "c")
+	middle := decide(branch(sum("x1", "x1", "twice"), inmost), branch(sum("x1", "x1", "d")), "e")
+	for within, c := range []struct {
+		node onnx.Node
+		want float32
+	}{{decide(branch(middle), branch(sum("x1", "x1", "f")), "y"), 6}, {decide(branch(middle, sum("e", "x1", "g")), branch(sum("x1", "x1", "f")), "y"), 8}} {
+		m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Nodes: []onnx.Node{c.node}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
+		in := []*tensor.Tensor{{DType: tensor.Bool, Bytes: []byte{1}}, elements([]float32{2, -1}, 2)}
+		got, err := answerONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], "", i) })
+		if err != nil {
+			t.Errorf("model %d: %v", within, err)
+		} else if v := tensor.Values[float32](got); len(v) != 2 || v[0] != c.want || v[1] != -c.want/2 {
+			t.Errorf("model %d: got %v, expected %v and %v", within, v, c.want, -c.want/2)
+		}
+	}
+}
