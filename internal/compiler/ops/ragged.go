@@ -3,7 +3,7 @@ package ops
 // Ragged tensors.
 var (
 	RaggedGather = define("RaggedGather(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues, indices: Tindices) -> output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
-		"Tindices: indices", "Tsplits: indices = int64")
+		"Tindices: indices", "Tsplits: indices = int64").grows()
 	RaggedRange = define("RaggedRange(starts: T, limits: T, deltas: T) -> rt_nested_splits: Tsplits, rt_dense_values: T",
 		"T: {int32, int64, bfloat16, float32, float64} = int32", "Tsplits: indices = int64").grows()
 	RaggedTensorToSparse = define("RaggedTensorToSparse(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T) -> sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64",

@@ -3,6 +3,7 @@ package eager
 import (
 	"encoding/hex"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -59,6 +60,7 @@ func TestDecodeProto(t *testing.T) {
 		in         string
 	}{
 		{"parse", "i", tensor.Int32, "\x08"}, {"parse", "i", tensor.Int32, "\x0a\x05\x01"}, {"parse", "i", tensor.Int32, "\x0a\x01\xff"},
+		{"parse", "i", tensor.Int32, strings.Repeat("\x0b", 1<<20)}, {"parse", "i", tensor.Int32, "\x0c"}, {"parse", "i", tensor.Int32, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"}, // groups without an end, an end alone, and more bytes than there are
 		{"fits into", "u", tensor.Int64, ""}, {"not in message", "q", tensor.Int64, ""},
 	} {
 		s.refuse(c.why, "DecodeProtoV2", attrs(c.field, c.dtype), textVector([]string{c.in}))

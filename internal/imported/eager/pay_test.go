@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -23,6 +24,11 @@ func TestPayers(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
 	column, row := tensor.New(tensor.Float32, 4096, 1), tensor.New(tensor.Float32, 1, 4096) // together 64 MiB
+	texts, messages := tensor.New(tensor.String, 1024), tensor.New(tensor.String, 256)
+	texts.Strings[0] = bytes.Repeat([]byte("a"), 4<<10)
+	messages.Strings[0] = append([]byte{0x0a, 0x80, 0x80, 0x04}, make([]byte, 1<<16)...) // 64 K numbers: where others are padded, these have 64 MiB
+	numbers := graph.Attrs{"message_type": []byte("t.M"), "field_names": [][]byte{[]byte("i")}, "output_types": []tensor.DType{tensor.Int32}, "descriptor_source": append([]byte("bytes://"), unhex(protoFile)...)}
+	rows := graph.Attrs{"PARAMS_RAGGED_RANK": int64(1), "OUTPUT_RAGGED_RANK": int64(1), "Tvalues": tensor.Float32, "Tindices": tensor.Int64, "Tsplits": tensor.Int64}
 	for name, c := range map[string]struct {
 		op      string
 		attrs   graph.Attrs
@@ -37,6 +43,9 @@ func TestPayers(t *testing.T) {
 		"sizes that multiply":    {"AddV2", nil, []any{column, row}, Payer{Rows: true}, true},
 		"sizes that are given":   {"AddV2", nil, []any{tensor.New(tensor.Float32, 16<<20), tensor.Scalar(float32(1))}, Payer{Rows: true}, false},
 		"as many, rows not sent": {"AddV2", nil, []any{tensor.New(tensor.Float32, 16<<20), tensor.Scalar(float32(1))}, Payer{}, true},
+		"texts that are padded":  {"_Tokens", nil, []any{texts}, Payer{Rows: true}, true},
+		"padded messages":        {"DecodeProtoV2", numbers, []any{messages}, Payer{Rows: true}, true},
+		"a long row, often":      {"RaggedGather", rows, []any{[]int64{0, 1 << 16}, tensor.New(tensor.Float32, 1<<16), tensor.New(tensor.Int64, 256)}, Payer{Rows: true}, true},
 		"no growth":              {"Neg", nil, []any{tensor.New(tensor.Float32, 16<<20)}, Payer{Rows: true}, false},
 	} {
 		c.payer.Account = memory.Open()

@@ -20,7 +20,7 @@ type Step struct {
 	Keeps bool
 }
 
-// Ends sets what no later step needs. Of the slots read by later ones, and of others whose values stay, needed is true; the step adds its own.
+// Ends sets Done. needed is true of slots that later steps read, and of those whose values stay; the step adds its own.
 func (s *Step) Ends(needed []bool) {
 	s.Done = nil
 	for _, at := range slices.Concat(s.Out, s.In) {
@@ -52,10 +52,10 @@ type Slots struct {
 type memory struct {
 	taken budget.Mark
 	refs  int       // slots, and memory that is of this too
-	of    []*memory // what values lie in besides
+	of    []*memory // other memory in which the values lie
 }
 
-// leastTracked is the size in bytes from which on what a step took is given back. The rest is paid for until the run ends.
+// leastTracked is how many bytes a step has to take for them to be given back. Less is paid for until the run ends.
 const leastTracked = leastPaid
 
 // NewSlots returns n slots.
@@ -83,14 +83,17 @@ func (s *Slots) Clear() {
 	s.account = nil
 }
 
-// Settle leaves what was paid for since the last step to the end of the run.
+// Settle makes what was paid for since the last step stay paid for until the run ends.
 func (s *Slots) Settle() { s.paid = s.account.Mark() }
+
+// fewValues is how many inputs and outputs most steps have at most.
+const fewValues = 8
 
 // Run runs a step.
 func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	n := len(st.In) + len(st.Out)
 	if n > len(s.room) {
-		s.room = make([]Value, n)
+		s.room = make([]Value, max(n, fewValues))
 	}
 	in, out := s.room[:len(st.In)], s.room[len(st.In):n]
 	for k, at := range st.In {
@@ -112,7 +115,7 @@ func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	return nil
 }
 
-// Put sets the value of a slot, for which alone all is that was paid for since the last step.
+// Put sets the value of a slot. What was paid for since the last step is its memory.
 func (s *Slots) Put(at int, v Value) {
 	s.Values[at] = v
 	if s.account != nil {
@@ -226,7 +229,7 @@ func holding(values []Value) bool {
 	})
 }
 
-// shares reports whether a result may lie in the memory of an input. That of texts is not looked for in texts.
+// shares reports whether a result may lie in the memory of an input. Texts that come of texts are taken to, without a look.
 func shares(in, out *tensor.Tensor) bool {
 	switch {
 	case in == nil || out == nil:
@@ -246,7 +249,7 @@ func anyOf(t *tensor.Tensor, is func(piece []byte) bool) bool {
 	return is(t.Bytes)
 }
 
-// overlap reports whether two pieces of memory do. What lies behind a piece may belong to it.
+// overlap reports whether two pieces of memory overlap, each with its capacity.
 func overlap(a, b []byte) bool {
 	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return x < y+uintptr(cap(b)) && y < x+uintptr(cap(a))

@@ -1,6 +1,7 @@
 package eager
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -139,6 +140,26 @@ func TestSlotsGiveBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSlotsAllocate: slots of steps that grow take one piece of memory for the values and one for inputs and outputs.
+func TestSlotsAllocate(t *testing.T) {
+	var steps []Step
+	for n := range fewValues {
+		steps = append(steps, Step{Kernel: func(context.Context, *Env, []Value, []Value) error { return nil }, In: make([]int, n), Out: []int{1}})
+	}
+	got := testing.AllocsPerRun(10, func() {
+		slots := NewSlots(2)
+		slots.Begin(Payer{})
+		for i := range steps {
+			if err := slots.Run(t.Context(), nil, &steps[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if got > 3 {
+		t.Errorf("%v allocations, expected 3", got)
 	}
 }
 

@@ -25,7 +25,7 @@ type builder struct {
 	t      *translation
 	g      *graph.Builder
 	parent *builder            // of a function: where it is called
-	taken  map[*value]*value   // values of parents that came in as arguments
+	taken  map[*value]*value   // values of all graphs around that came in as arguments
 	args   []*value            // of those, in order, in the parent's terms
 	nodes  []*graph.Node       // their placeholders
 	name   string              // of the nodes that are made
@@ -53,21 +53,25 @@ func (b *builder) own(v *value) *value {
 		}
 		return b.add(inner)
 	}
+	if w := b.taken[v]; w != nil {
+		return w
+	}
 	outer := b.parent.plain(b.parent.own(v))
 	if outer.t != nil {
 		return outer
 	}
-	return b.capture(v, outer)
+	b.taken[v] = b.capture(outer)
+	return b.taken[v]
 }
 
-// capture makes an argument of a parent's value.
-func (b *builder) capture(v, outer *value) *value {
-	if w := b.taken[v]; w != nil {
+// capture makes an argument of a value of the parent.
+func (b *builder) capture(outer *value) *value {
+	if w := b.taken[outer]; w != nil {
 		return w
 	}
 	w := b.placeholder("captured", outer.dtype, outer.known)
 	w.four, w.list = outer.four, outer.list
-	b.taken[v] = w
+	b.taken[outer] = w
 	b.args, b.nodes = append(b.args, outer), append(b.nodes, w.out.Node)
 	return w
 }
@@ -273,7 +277,7 @@ func (b *builder) operand(v *value, role ops.Role) graph.Output {
 	held := b.constants(v)
 	small := role == ops.RoleConstant || role == ops.RoleSize || v.t.DType == tensor.String || v.t.Len() <= smallTensor
 	if !small && b.parent != nil {
-		return b.capture(v, v).out
+		return b.capture(v).out
 	}
 	if small {
 		if !held.constant.Valid() {

@@ -75,7 +75,7 @@ func share(all ...*site) []*value {
 	for _, x := range all {
 		nodes := make([]*graph.Node, len(shared))
 		for i, v := range shared {
-			nodes[i] = x.capture(v, v).out.Node
+			nodes[i] = x.capture(v).out.Node
 		}
 		x.args, x.nodes = shared, nodes
 	}
@@ -97,7 +97,7 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 	}
 	shared := share(test, step)
 	for _, v := range shared {
-		next = append(next, step.capture(v, v))
+		next = append(next, step.capture(v))
 	}
 	attrs := graph.Attrs{"cond": graph.Func{Name: test.function("cond", testArgs, []*value{more})}, "body": graph.Func{Name: step.function("body", stepArgs, next)}}
 	out := x.ops(ops.StatelessWhile, attrs, append(append([]*value{}, first...), shared...)...)

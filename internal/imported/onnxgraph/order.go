@@ -1,11 +1,36 @@
 package onnxgraph
 
-import "github.com/goestimator/goestimator/internal/format/onnx"
+import (
+	"slices"
 
-// inOrder are nodes such that each comes after those that make its inputs, and else as they are. ONNX asks for that order; ONNX Runtime does
-// not, and its converter to float16 writes others. Where nodes need each other in a circle, or something that nobody makes, those are left as
-// they are.
-func inOrder(nodes []onnx.Node) []onnx.Node {
+	"github.com/goestimator/goestimator/internal/format/onnx"
+)
+
+// orders are the orders of the nodes of graphs and functions, each found once: functions may be called often, and loops are translated on trial.
+type orders struct {
+	nodes   map[*onnx.Node][]onnx.Node // by the first node as they are
+	outside map[*onnx.Graph][]string   // the names that a graph takes from the one around it
+}
+
+func newOrders() orders {
+	return orders{map[*onnx.Node][]onnx.Node{}, map[*onnx.Graph][]string{}}
+}
+
+// of are nodes such that each comes after those that make its inputs, and else as they are. ONNX asks for that order; ONNX Runtime does not,
+// and its converter to float16 writes others. Nodes that need each other in a circle, and those that need them, are left as they are.
+func (r orders) of(nodes []onnx.Node) []onnx.Node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	found, ok := r.nodes[&nodes[0]]
+	if !ok {
+		found = r.inOrder(nodes)
+		r.nodes[&nodes[0]] = found
+	}
+	return found
+}
+
+func (r orders) inOrder(nodes []onnx.Node) []onnx.Node {
 	makers := map[string]int{}
 	for i := range nodes {
 		for _, o := range nodes[i].Outputs {
@@ -14,12 +39,18 @@ func inOrder(nodes []onnx.Node) []onnx.Node {
 			}
 		}
 	}
-	if sorted(nodes, makers) {
+	needs := make([][]int, len(nodes))
+	sorted := true
+	for i := range nodes {
+		needs[i] = r.needs(&nodes[i], makers)
+		sorted = sorted && !slices.ContainsFunc(needs[i], func(from int) bool { return from > i })
+	}
+	if sorted {
 		return nodes
 	}
 	waits, users := make([]int, len(nodes)), make([][]int, len(nodes))
-	for i := range nodes {
-		for from := range needs(&nodes[i], makers) {
+	for i, all := range needs {
+		for _, from := range all {
 			if from != i {
 				waits[i]++
 				users[from] = append(users[from], i)
@@ -51,67 +82,62 @@ func inOrder(nodes []onnx.Node) []onnx.Node {
 	return out
 }
 
-// sorted reports whether each node comes after those that make its inputs.
-func sorted(nodes []onnx.Node, makers map[string]int) bool {
-	for i := range nodes {
-		for from := range needs(&nodes[i], makers) {
-			if from > i {
-				return false
+// needs are the nodes that make what a node takes, also inside the graphs that it has, each once.
+func (r orders) needs(n *onnx.Node, makers map[string]int) (found []int) {
+	add := func(names []string) {
+		for _, name := range names {
+			if from, ok := makers[name]; ok {
+				found = append(found, from)
 			}
 		}
 	}
-	return true
-}
-
-// needs are the nodes that make what a node takes, also inside the graphs that it has.
-func needs(n *onnx.Node, makers map[string]int) map[int]bool {
-	found := map[int]bool{}
-	add := func(name string) {
-		if from, ok := makers[name]; ok {
-			found[from] = true
-		}
-	}
-	for _, in := range n.Inputs {
-		add(in)
-	}
+	add(n.Inputs)
 	for _, a := range n.Attrs {
 		if g, ok := a.(*onnx.Graph); ok {
-			outside(g, add)
+			add(r.outer(g))
 		}
 	}
-	return found
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
-// outside calls f for the names that a graph takes from the one around it.
-func outside(g *onnx.Graph, f func(name string)) {
-	own := map[string]bool{}
+// outer are the names that a graph takes from the one around it, each once.
+func (r orders) outer(g *onnx.Graph) []string {
+	if found, ok := r.outside[g]; ok {
+		return found
+	}
+	seen := map[string]bool{} // its own, and those that were found
 	for _, v := range g.Inputs {
-		own[v.Name] = true
+		seen[v.Name] = true
 	}
 	for _, v := range g.Initializers {
-		own[v.Name] = true
+		seen[v.Name] = true
 	}
 	for i := range g.Nodes {
 		for _, o := range g.Nodes[i].Outputs {
-			own[o] = true
+			seen[o] = true
 		}
 	}
-	add := func(name string) {
-		if !own[name] {
-			f(name)
+	var found []string
+	add := func(names ...string) {
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				found = append(found, name)
+			}
 		}
 	}
 	for i := range g.Nodes {
-		for _, in := range g.Nodes[i].Inputs {
-			add(in)
-		}
+		add(g.Nodes[i].Inputs...)
 		for _, a := range g.Nodes[i].Attrs {
 			if inner, ok := a.(*onnx.Graph); ok {
-				outside(inner, add)
+				add(r.outer(inner)...)
 			}
 		}
 	}
 	for _, o := range g.Outputs {
 		add(o.Name)
 	}
+	r.outside[g] = found
+	return found
 }

@@ -23,11 +23,31 @@ func TestNodesInOrder(t *testing.T) {
 		"itself":    {[]onnx.Node{node("A", "a", []string{"1"}, []string{"1"}, nil)}, []string{"a"}},
 	} {
 		var got []string
-		for _, n := range inOrder(c.nodes) {
+		for _, n := range newOrders().of(c.nodes) {
 			got = append(got, n.Name)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, expected %v", name, got, c.want)
 		}
+	}
+}
+
+// TestOrdersAreFoundOnce: functions that are called often, and graphs that lie deep, are looked at once.
+func TestOrdersAreFoundOnce(t *testing.T) {
+	inner := &onnx.Graph{Nodes: []onnx.Node{node("Neg", "", []string{"late"}, []string{"own"}, nil)}, Outputs: []onnx.Value{{Name: "own"}, {Name: "late"}}}
+	for range 3 {
+		inner = &onnx.Graph{Inputs: []onnx.Value{{Name: "own"}}, Nodes: []onnx.Node{node("If", "", []string{"c", "late"}, []string{"d"}, map[string]any{"then_branch": inner, "else_branch": inner})}}
+	}
+	nodes := []onnx.Node{node("If", "if", []string{"c"}, []string{"d"}, map[string]any{"then_branch": inner, "else_branch": inner}), node("A", "a", []string{"x"}, []string{"late"}, nil)}
+	r := newOrders()
+	first, second := r.of(nodes), r.of(nodes)
+	if first[0].Name != "a" || &first[0] != &second[0] {
+		t.Errorf("got %q first: expected a, and the same nodes both times", first[0].Name)
+	}
+	if got := r.outside[inner]; !slices.Equal(got, []string{"c", "late"}) {
+		t.Errorf("a graph takes %q: expected c and late", got)
+	}
+	if len(r.outside) != 4 {
+		t.Errorf("%d graphs: expected 4", len(r.outside))
 	}
 }

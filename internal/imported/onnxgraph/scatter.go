@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // scatterOperators write elements to their places.
@@ -21,8 +22,11 @@ func (x *site) scatterOp() *ops.Def {
 	return d
 }
 
-// productsOf are the rows of data times all updates of each, in their order.
+// productsOf are the rows of data times all updates of each, in their order. Those of booleans are true where all are.
 func (x *site) productsOf(data, at, updates *value) *value {
+	if data.dtype == tensor.Bool {
+		return x.cast(x.productsOf(x.cast(data, tensor.Int32), at, x.cast(updates, tensor.Int32)), tensor.Bool)
+	}
 	n := x.size(data, 0)
 	rows := x.op(ops.Range, nil, x.i32(0), n, x.i32(1))
 	return x.op(ops.UnsortedSegmentProd, nil, x.concat(0, data, updates), x.concat(0, rows, x.narrow(at)), n)

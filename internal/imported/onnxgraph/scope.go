@@ -59,7 +59,7 @@ var errNoted = errors.New("")
 // absent is an optional input of a function that its caller leaves out.
 var absent = &value{}
 
-var errNoValue = errors.New("no other node makes it, and it is neither an input nor an initializer")
+var errNoValue = errors.New("no node makes it before it is needed, and it is neither an input nor an initializer")
 
 // find returns the value of a name, nil where it could not be made.
 func (s *scope) find(name string) (*value, error) {
@@ -73,7 +73,10 @@ func (s *scope) find(name string) (*value, error) {
 
 // run translates nodes, each after those that it needs; what cannot be translated is noted.
 func (s *scope) run(nodes []onnx.Node) {
-	nodes = inOrder(nodes)
+	if s.t.budget -= len(nodes); s.t.budget < 0 {
+		refuse("more than %d nodes, those of functions counted where they are called", maxTranslated)
+	}
+	nodes = s.t.orders.of(nodes)
 	for i := range nodes {
 		s.node(&nodes[i])
 	}
@@ -83,9 +86,6 @@ func (s *scope) run(nodes []onnx.Node) {
 func (s *scope) node(n *onnx.Node) {
 	if s.t.ctx.Err() != nil {
 		refuse("the load has ended")
-	}
-	if s.t.budget--; s.t.budget < 0 {
-		refuse("more than %d nodes, those of functions counted where they are called", maxTranslated)
 	}
 	name, op := n.Name, n.Op
 	if name == "" {

@@ -72,10 +72,11 @@ type translation struct {
 	open      map[string]int               // open dimensions by symbol
 	functions map[[2]string]*onnx.Function // by domain and name
 	calls     int                          // of the model's functions that lie in each other
-	budget    int                          // nodes that may still be translated
-	made      int                          // nodes, with their inputs and results
-	room      int                          // bytes of constants that may still be made
-	work      int                          // bytes of constants that may still be read to make others
+	orders    orders
+	budget    int // nodes that may still be translated
+	made      int // nodes, with their inputs and results
+	room      int // bytes of constants that may still be made
+	work      int // bytes of constants that may still be read to make others
 }
 
 // Bounds of what functions and unrolled loops may make of a model.
@@ -104,7 +105,7 @@ func (t *translation) pay(bytes int) {
 // Translate makes a graph of a model. It ends with the error of ctx once that is done.
 func Translate(ctx context.Context, m *onnx.Model) (_ *Model, err error) {
 	t := &translation{ctx: ctx, m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
-		gaps: map[[2]string][]string{}, open: map[string]int{}, budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}
+		gaps: map[[2]string][]string{}, open: map[string]int{}, orders: newOrders(), budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}
 	for i := range m.Functions {
 		f := &m.Functions[i]
 		if key := [2]string{f.Domain, f.Name}; t.functions[key] == nil {

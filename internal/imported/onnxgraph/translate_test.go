@@ -86,12 +86,12 @@ func TestRefusesWhatIsNoModel(t *testing.T) {
 	new := model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"y"}, nil)}})
 	new.Opsets[""] = 99
 	for want, m := range map[string]*onnx.Model{
-		"no other node makes it": model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Add", "", []string{"x", "b"}, []string{"a"}, nil), node("Relu", "", []string{"a"}, []string{"b"}, nil)}}),
-		`output "y"`:             model(onnx.Graph{Inputs: x, Outputs: y}),
-		"defined twice":          model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"x"}, nil)}}),
-		"no outputs":             model(onnx.Graph{Inputs: x}),
-		"calls of functions":     endless,
-		"expected at most 28":    new,
+		"no node makes it before": model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Add", "", []string{"x", "b"}, []string{"a"}, nil), node("Relu", "", []string{"a"}, []string{"b"}, nil)}}),
+		`output "y"`:              model(onnx.Graph{Inputs: x, Outputs: y}),
+		"defined twice":           model(onnx.Graph{Inputs: x, Outputs: y, Nodes: []onnx.Node{node("Relu", "", []string{"x"}, []string{"x"}, nil)}}),
+		"no outputs":              model(onnx.Graph{Inputs: x}),
+		"calls of functions":      endless,
+		"expected at most 28":     new,
 		"do not fit the operator": model(onnx.Graph{Inputs: x, Outputs: y, Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Float32, 1, 4, 3)}},
 			Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"kernel_shape": []int{3}, "strides": []int{}, "pads": []int{1, 1}})}}),
 		"values of kind sequence": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "sequence"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/imported/eager"
 	"github.com/goestimator/goestimator/internal/platform/budget"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -163,5 +164,25 @@ func TestRunsBeginAnew(t *testing.T) {
 	}
 	if a.Held() != int64(out[0].MemoryBytes()) || tensor.Values[float32](out[0])[elements-1] != 1 {
 		t.Errorf("%d bytes are held after a run whose answer is %v...", a.Held(), tensor.Values[float32](out[0])[:1])
+	}
+}
+
+// TestForgets: before a run begins anew nothing of it is left but its feeds.
+func TestForgets(t *testing.T) {
+	s := chain(t, 3)
+	if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": vector(4)}, []string{"y:0"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.plans {
+		r := &run{p: p, slots: eager.NewSlots(p.size)}
+		for at := range r.slots.Values {
+			r.slots.Values[at].T = vector(1)
+		}
+		r.forget()
+		for at, v := range r.slots.Values {
+			if fed := at == p.feeds[0].slot; fed != (v.T != nil) {
+				t.Errorf("slot %d: left %v, expected %v", at, v.T != nil, fed)
+			}
+		}
 	}
 }

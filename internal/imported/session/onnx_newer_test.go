@@ -22,6 +22,11 @@ func elements[T float32 | int64](v []T, shape ...int) *tensor.Tensor {
 	return t
 }
 
+// booleans is a vector of bytes 0 and 1.
+func booleans(v ...byte) *tensor.Tensor {
+	return &tensor.Tensor{DType: tensor.Bool, Shape: []int{len(v)}, Bytes: v}
+}
+
 // TestNewerOperators runs operators that the installed package has no tests of.
 func TestNewerOperators(t *testing.T) {
 	for _, c := range []struct {
@@ -34,12 +39,14 @@ func TestNewerOperators(t *testing.T) {
 		{"SwiGLU", nil, []*tensor.Tensor{elements([]float32{0, 1}, 2), elements([]float32{5, -2}, 2)}, elements([]float32{0, -1.4621172}, 2)},
 		{"CumProd", map[string]any{"exclusive": 1, "reverse": 1}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 3), elements([]int64{0})}, elements([]float32{6, 3, 1}, 3)},
 		{"BitCast", map[string]any{"to": 7}, []*tensor.Tensor{tensor.Scalar(1.0)}, elements([]int64{1023 << 52})},
-		{"BitCast", map[string]any{"to": 3}, []*tensor.Tensor{{DType: tensor.Bool, Shape: []int{2}, Bytes: []byte{0, 1}}}, &tensor.Tensor{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}},
-		{"BitCast", map[string]any{"to": 9}, []*tensor.Tensor{{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}}, &tensor.Tensor{DType: tensor.Bool, Shape: []int{2}, Bytes: []byte{0, 1}}},
+		{"BitCast", map[string]any{"to": 3}, []*tensor.Tensor{booleans(0, 1)}, &tensor.Tensor{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}},
+		{"BitCast", map[string]any{"to": 9}, []*tensor.Tensor{{DType: tensor.Int8, Shape: []int{2}, Bytes: []byte{0, 1}}}, booleans(0, 1)},
 		{"SpaceToDepth", map[string]any{"blocksize": 2, "mode": "CRD"}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 8, 1, 1)},
 		{"SpaceToDepth", map[string]any{"blocksize": 2}, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 1, 2, 2, 2)}, elements([]float32{1, 5, 2, 6, 3, 7, 4, 8}, 1, 8, 1, 1)},
 		{"BitShift", map[string]any{"direction": "RIGHT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8, 8, -8}, 5), elements([]int64{1, 64, 64, -1, -1}, 5)}, elements([]int64{-4, -1, 0, 0, -1}, 5)},
 		{"BitShift", map[string]any{"direction": "LEFT"}, []*tensor.Tensor{elements([]int64{-8, -8, 8}, 3), elements([]int64{1, 64, -1}, 3)}, elements([]int64{-16, 0, 0}, 3)},
+		{"ScatterElements", map[string]any{"reduction": "mul"}, []*tensor.Tensor{booleans(1, 1, 0, 1), elements([]int64{0, 1, 1, 2}, 4), booleans(1, 1, 0, 1)}, booleans(1, 0, 0, 1)},
+		{"ScatterND", map[string]any{"reduction": "mul"}, []*tensor.Tensor{booleans(1, 1, 0, 1), elements([]int64{0, -1, -1}, 3, 1), booleans(1, 0, 1)}, booleans(1, 1, 0, 0)},
 		{"TensorScatter", nil, []*tensor.Tensor{elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3, 1), elements([]float32{7, 8, 9, 10}, 2, 2, 1), elements([]int64{1, 0}, 2)}, elements([]float32{1, 7, 8, 9, 10, 6}, 2, 3, 1)},
 		{"TensorScatter", map[string]any{"mode": "circular"}, []*tensor.Tensor{elements([]float32{1, 2, 3}, 1, 3, 1), elements([]float32{7, 8}, 1, 2, 1), elements([]int64{2}, 1)}, elements([]float32{8, 2, 7}, 1, 3, 1)},
 		{"DFT", map[string]any{"inverse": 1, "onesided": 1}, []*tensor.Tensor{elements([]float32{10, 0, -2, 2, -2, 0}, 1, 3, 2)}, elements([]float32{1, 2, 3, 4}, 1, 4, 1)},
@@ -218,6 +225,34 @@ func TestPlacesBeside(t *testing.T) {
 		m := onnx.Model{Opsets: map[string]int{"": 18}, Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{node}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
 		if got, err := answerONNX(t, m, c.in, func(i int) []onnx.Dim { return dimsLike(c.in[i], c.op, i) }); err == nil {
 			t.Errorf("%s %v: got %v, expected an error", c.op, c.attrs, got)
+		}
+	}
+}
+
+// TestGraphsWithinGraphs: graphs that lie in each other use values of all around them, once and again.
+func TestGraphsWithinGraphs(t *testing.T) {
+	branch := func(nodes ...onnx.Node) *onnx.Graph {
+		return &onnx.Graph{Nodes: nodes, Outputs: []onnx.Value{{Name: nodes[len(nodes)-1].Outputs[0], DType: tensor.Float32, Unranked: true}}}
+	}
+	decide := func(then, other *onnx.Graph, out string) onnx.Node {
+		return onnx.Node{Op: "If", Inputs: []string{"x0"}, Outputs: []string{out}, Attrs: map[string]any{"then_branch": then, "else_branch": other}}
+	}
+	sum := func(a, b, out string) onnx.Node {
+		return onnx.Node{Op: "Add", Inputs: []string{a, b}, Outputs: []string{out}}
+	}
+	inmost := decide(branch(sum("x1", "twice", "a")), branch(sum("x1", "x1", "b")), "c")
+	middle := decide(branch(sum("x1", "x1", "twice"), inmost), branch(sum("x1", "x1", "d")), "e")
+	for within, c := range []struct {
+		node onnx.Node
+		want float32
+	}{{decide(branch(middle), branch(sum("x1", "x1", "f")), "y"), 6}, {decide(branch(middle, sum("e", "x1", "g")), branch(sum("x1", "x1", "f")), "y"), 8}} {
+		m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Nodes: []onnx.Node{c.node}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
+		in := []*tensor.Tensor{{DType: tensor.Bool, Bytes: []byte{1}}, elements([]float32{2, -1}, 2)}
+		got, err := answerONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], "", i) })
+		if err != nil {
+			t.Errorf("model %d: %v", within, err)
+		} else if v := tensor.Values[float32](got); len(v) != 2 || v[0] != c.want || v[1] != -c.want/2 {
+			t.Errorf("model %d: got %v, expected %v and %v", within, v, c.want, -c.want/2)
 		}
 	}
 }

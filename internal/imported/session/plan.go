@@ -309,6 +309,7 @@ func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 		err = v.runStages(ctx, r)
 		if again, ok := err.(*notCompiled); ok && !p.eagerly {
 			p.force(again.nodes)
+			r.forget()
 			continue
 		}
 		if err != nil {
@@ -317,6 +318,15 @@ func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 		return r.results(v)
 	}
 	return nil, fmt.Errorf("the graph does not settle into parts that can be run")
+}
+
+// forget drops what was computed, for which nobody pays any more. The feeds stay.
+func (r *run) forget() {
+	for at, from := range r.p.makers {
+		if from != nil {
+			r.slots.Values[at] = eager.Value{}
+		}
+	}
 }
 
 // force makes nodes eager from now on.

@@ -37,8 +37,8 @@ type variant struct {
 // stage is a part of a variant.
 type stage interface {
 	run(ctx context.Context, r *run) error
-	// ends finds the slots that nothing needs after the stage. Of the ones that later stages read, and of those that stay, needed is true;
-	// the stage adds its own.
+	// ends finds the slots that nothing needs after the stage. needed is true of slots that later stages read, and of those whose values
+	// stay; the stage adds its own.
 	ends(needed []bool)
 	close()
 }

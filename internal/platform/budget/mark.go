@@ -24,7 +24,7 @@ func (m Mark) Since(from Mark) Mark {
 	return Mark{max(m.used-from.used, 0), max(m.model-from.model, 0), max(m.fixed-from.fixed, 0)}
 }
 
-// Return releases what a Since said, and returns what is held then.
+// Return releases what Since returned, and returns what is held then.
 func (a *Account) Return(m Mark) (left Mark) {
 	if a == nil {
 		return left

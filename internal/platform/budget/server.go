@@ -13,7 +13,8 @@ import (
 
 // What a request may hold where Limits.Request does not say: Base, and Factor times its bytes; Expansion besides where it
 // has values that stand for many. With what the collector has not found yet, and what the transport holds, the
-// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (ReserveModel).
+// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (ReserveModel), and as much again as
+// it takes for these at once whatever their values (ReserveFixed).
 const (
 	Base      = 32 << 20
 	Factor    = 8
