@@ -138,6 +138,7 @@ func TestBounds(t *testing.T) {
 
 // All modules of a graph have one account.
 func TestModulesShareBounds(t *testing.T) {
+	testkit.NotConcurrent(t)
 	x := &stablehlo.Value{Type: float}
 	all := []*stablehlo.Function{calling("main", "f", 1000), calling("f", "g", 100), {Name: "g", Body: returning([]*stablehlo.Value{x}, op("negate", nil, 1, x))}}
 	a, again := newAccount(0), 0
