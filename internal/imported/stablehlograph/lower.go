@@ -32,14 +32,16 @@ const (
 // there are none. A module that is not translated whole stays, with what is missing: see [Gaps]. The error is ctx's, once it is done.
 func Lower(ctx context.Context, gd *graph_go_proto.GraphDef) (*graph_go_proto.GraphDef, error) {
 	l := &lowering{ctx: ctx, made: map[string]*attrValue{}, names: map[string]bool{}, missing: map[string]*attrValue{}}
-	used := hasModules(gd.GetNode())
+	used, size := hasModules(gd.GetNode()), moduleBytes(gd.GetNode())
 	for _, f := range gd.GetLibrary().GetFunction() {
 		l.names[f.GetSignature().GetName()] = true
 		used = used || hasModules(f.GetNodeDef())
+		size += moduleBytes(f.GetNodeDef())
 	}
 	if !used {
 		return gd, nil
 	}
+	l.account = newAccount(size)
 	out := &graph_go_proto.GraphDef{Node: l.nodes(gd.GetNode()), Versions: gd.GetVersions(), Library: &function_go_proto.FunctionDefLibrary{Gradient: gd.GetLibrary().GetGradient()}}
 	for _, f := range gd.GetLibrary().GetFunction() {
 		if hasModules(f.GetNodeDef()) {
@@ -56,9 +58,19 @@ func hasModules(nodes []*nodeDef) bool {
 	return slices.ContainsFunc(nodes, func(n *nodeDef) bool { return n.GetOp() == callModule || n.GetOp() == sharding })
 }
 
+func moduleBytes(nodes []*nodeDef) (sum int) {
+	for _, n := range nodes {
+		if n.GetOp() == callModule {
+			sum += len(n.GetAttr()["module"].GetS())
+		}
+	}
+	return sum
+}
+
 // lowering is the state of one graph.
 type lowering struct {
 	ctx     context.Context
+	account *account
 	made    map[string]*attrValue // functions, by the nodes that they replace
 	missing map[string]*attrValue
 	names   map[string]bool
@@ -106,7 +118,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		name = fmt.Sprintf("stablehlo_%d", i)
 	}
 	l.names[name] = true
-	t := newTranslation(l.ctx, name, len(n.Attr["module"].GetS()))
+	t := newTranslation(l.ctx, name, l.account)
 	defer func() {
 		switch why := recover().(type) {
 		case nil:

@@ -14,32 +14,45 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 )
 
-// Bounds of what calls and unrolled windows may make of a module.
+// maxCalls bounds calls that lie in each other.
+const maxCalls = 64
+
+// Bounds of what calls and unrolled windows may make of the modules of a graph, beside what their bytes give.
 const (
-	maxCalls      = 64
-	maxTranslated = 1 << 20 // operations with their operands and results
-	maxMade       = 1 << 20
-	minRoom       = 256 << 20 // bytes of constants that may be made, beside those of the module
+	minOperations = 1 << 20
+	minRoom       = 256 << 20
 )
 
-// pay refuses a module of which more bytes of constants would be made than there may be.
-func (t *translation) pay(bytes int) {
-	if t.room -= bytes; t.room < 0 {
-		refuse("the module becomes more constants than there may be: many times its size")
+// account is what the modules of a graph may still become.
+type account struct {
+	operations int // that are translated, with their operands and results
+	nodes      int // that are made, with their inputs and results
+	room       int // bytes of constants
+}
+
+// newAccount is for modules of some bytes.
+func newAccount(bytes int) *account {
+	return &account{operations: minOperations + bytes, nodes: minOperations + bytes, room: minRoom + 4*bytes}
+}
+
+// spend counts operations, operands and results that are translated.
+func (a *account) spend(n int) {
+	if a.operations -= n; a.operations < 0 {
+		refuse("more operations than there may be, those of functions counted where they are called: many times the size of the modules")
 	}
 }
 
-// spend counts what is translated: n operations, operands or results.
-func (t *translation) spend(n int) {
-	if t.budget -= n; t.budget < 0 {
-		refuse("more than %d operations, operands and results, those of functions counted where they are called", maxTranslated)
+// add counts nodes, inputs and results that are made.
+func (a *account) add(n int) {
+	if a.nodes -= n; a.nodes < 0 {
+		refuse("more nodes than there may be: many times the size of the modules")
 	}
 }
 
-// add counts n nodes, inputs or results of what is made.
-func (t *translation) add(n int) {
-	if t.made += n; t.made > maxMade {
-		refuse("the module becomes too many nodes: more than %d with their inputs and results", maxMade)
+// pay counts bytes of constants that are made.
+func (a *account) pay(bytes int) {
+	if a.room -= bytes; a.room < 0 {
+		refuse("more constants than there may be: many times the size of the modules")
 	}
 }
 
@@ -51,16 +64,13 @@ type translation struct {
 	prefix    string // of the names of functions
 	gaps      gaps
 	depth     int // of calls that lie in each other
-	budget    int // what may still be spent
-	made      int // nodes, with their inputs and results
-	room      int // bytes of constants that may still be made
-	tensors   map[*stablehlo.Constant]*tensor.Tensor
+	*account
+	tensors map[*stablehlo.Constant]*tensor.Tensor
 }
 
-// newTranslation begins with a module of some bytes, whose functions get names with a prefix.
-func newTranslation(ctx context.Context, prefix string, size int) *translation {
-	return &translation{ctx: ctx, functions: map[string]*stablehlo.Function{}, prefix: prefix, gaps: gaps{}, budget: maxTranslated, room: minRoom + 4*size,
-		tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
+// newTranslation begins with a module, whose functions get names with a prefix.
+func newTranslation(ctx context.Context, prefix string, a *account) *translation {
+	return &translation{ctx: ctx, functions: map[string]*stablehlo.Function{}, prefix: prefix, gaps: gaps{}, account: a, tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
 }
 
 // scope are the values that the operations of a region see.
