@@ -299,7 +299,7 @@ func TestGenerated(t *testing.T) {
 		want bool
 	}{
 		"a generator": {ds, true}, "in batches": {Pipe(ds, Shuffle(4, 1), Repeat(0), Batch(2, false)), true}, "memory": {Pipe(memory, Batch(2, false)), false},
-		"a data set of another package": {Pipe(struct{ Dataset }{memory}, Batch(2, false)), true}, "one with random access": {struct{ Indexed }{memory.(Indexed)}, false},
+		"a data set of another package": {Pipe(struct{ Dataset }{memory}, Batch(2, false)), true}, "one with random access": {struct{ Indexed }{memory}, false},
 	} {
 		if got := Generated(c.ds); got != c.want {
 			t.Errorf("%s: %v, expected %v", name, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -51,9 +52,11 @@ func Gaps(n *graph.Node) (all []Gap) {
 		if len(parts) != 3 {
 			continue
 		}
-		g := Gap{Op: parts[0], Why: parts[2]}
-		fmt.Sscan(parts[1], &g.N)
-		all = append(all, g)
+		n, err := strconv.Atoi(parts[1])
+		if err != nil {
+			continue
+		}
+		all = append(all, Gap{Op: parts[0], Why: parts[2], N: n})
 	}
 	slices.SortFunc(all, func(a, b Gap) int { return cmp.Or(strings.Compare(a.Op, b.Op), strings.Compare(a.Why, b.Why)) })
 	return all

@@ -19,7 +19,6 @@ type places struct {
 	kept    []int  // the others
 	windows []int  // axes in which boxes are longer than 1, and not of the whole dimension
 	whole   []int  // dimensions of which boxes have all
-	inBox   *value // scatter: whether a box lies in the operand [batch...]
 	points  *value // the indices of the boxes' elements [batch..., windows..., points' axes]
 	dims    []int  // of those: axes that are not whole
 }
