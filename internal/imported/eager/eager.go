@@ -14,6 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/bundle"
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -87,8 +88,13 @@ type Error struct {
 	Err      error
 }
 
+// longestCause is how many bytes of what went wrong an Error says: shapes and texts of requests and of damaged models may be in it.
+const longestCause = 1024
+
 // Error names the node and op.
-func (e *Error) Error() string { return fmt.Sprintf("node %q (%s): %v", e.Node, e.Op, e.Err) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("node %q (%s): %s", e.Node, e.Op, printable.Short(e.Err.Error(), longestCause))
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -227,4 +229,18 @@ func TestRowOrder(t *testing.T) {
 	s.expect(s.run("_RowOrder", nil, textVector([]string{"b", "", "\xff", "ba"})), "int32[4] 1 0 3 2")
 	s.expect(s.run("_RowOrder", nil, tensorOf([]float32{}, 3, 0)), "int32[3] 0 1 2")
 	s.refuse("at least one dimension", "_RowOrder", nil, tensorOf([]float32{1}))
+}
+
+// TestErrorsAreShort: a shape of very many sizes is not quoted whole.
+func TestErrorsAreShort(t *testing.T) {
+	const n = 100_000
+	shape := tensor.New(tensor.Int32, n)
+	for i := range n {
+		tensor.Values[int32](shape)[i] = -1
+	}
+	node := &graph.Node{Name: "r", Op: "Reshape", Outputs: []graph.Type{{}}}
+	_, err := Run(t.Context(), node, []Value{{T: tensor.Scalar(float32(1))}, {T: shape}}, nil)
+	if err == nil || len(err.Error()) > 2000 || !strings.HasSuffix(err.Error(), "...") || !strings.Contains(err.Error(), `node "r" (Reshape)`) {
+		t.Errorf("got %.3000s", fmt.Sprint(err))
+	}
 }

@@ -40,3 +40,11 @@ func Value(s string) string {
 	}
 	return s
 }
+
+// Short returns s, or as much of it as most bytes hold and "..." behind that.
+func Short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

@@ -63,3 +63,11 @@ func ExampleText() {
 	fmt.Println("no model " + Text("m\x1b[31m\nready"))
 	// Output: no model m\x1b[31m\nready
 }
+
+func TestShort(t *testing.T) {
+	for in, want := range map[string]string{"": "", "four": "four", "abcde": "abcd...", "abcé": "abc...", "éé": "éé", "ééx": "éé..."} {
+		if got := Short(in, 4); got != want {
+			t.Errorf("%q: got %q, expected %q", in, got, want)
+		}
+	}
+}

@@ -3,8 +3,8 @@ package requestlog
 import (
 	"context"
 	"log/slog"
-	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"google.golang.org/grpc/status"
 )
@@ -45,9 +45,4 @@ func (a Access) Done(c inference.Call) {
 const longest = 1024
 
 // shown shortens s.
-func shown(s string) string {
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + "..."
-}
+func shown(s string) string { return printable.Short(s, longest) }
