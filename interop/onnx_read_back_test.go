@@ -17,9 +17,6 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// notReadBack are cases whose models are refused, and a part of what is said.
-var notReadBack = map[string]string{"UnsortedSegmentProd": "reduction mul"}
-
 // TestONNXReadsBack exports ops one by one as ONNX and loads the models: they answer what the graph does.
 func TestONNXReadsBack(t *testing.T) {
 	s := newOpSheet(t)
@@ -38,10 +35,7 @@ func TestONNXReadsBack(t *testing.T) {
 		if err == nil {
 			err = s.readBack(t, model, s.fetches[before:])
 		}
-		switch want := notReadBack[c.name]; {
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: got %v, expected an error that says %q", c.name, err, want)
-		case want == "" && err != nil:
+		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		n++
