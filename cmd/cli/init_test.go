@@ -243,20 +243,27 @@ func TestInitImages(t *testing.T) {
 					t.Errorf("expected %q in\n%s", want, config)
 				}
 			}
-			path := filepath.Join(t.TempDir(), "config.yaml")
-			if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			var stdout, stderr bytes.Buffer
-			if code := Run(t.Context(), []string{"train", "--config", path, "--set", "train.max_steps=60", "--json"}, &stdout, &stderr); code != 0 {
-				t.Fatalf("train: exit code %d: %s", code, stderr.String())
-			}
-			if !strings.Contains(stdout.String(), `"accuracy":1,`) {
-				t.Errorf("expected accuracy 1: %s", stdout.String())
-			}
+			path := trainsWell(t, config)
 			predictsNamed(t, path, dir)
 		})
 	}
+}
+
+// trainsWell trains 60 steps by a config to an accuracy of 1, and returns the config's path.
+func trainsWell(t *testing.T, config string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := Run(t.Context(), []string{"train", "--config", path, "--set", "train.max_steps=60", "--json"}, &stdout, &stderr); code != 0 {
+		t.Fatalf("train: exit code %d: %s", code, stderr.String())
+	}
+	if !strings.Contains(stdout.String(), `"accuracy":1,`) {
+		t.Errorf("expected accuracy 1: %s", stdout.String())
+	}
+	return path
 }
 
 // predictsNamed predicts images of a folder and one alone; the names of the files come first.

@@ -21,7 +21,7 @@ const quietest = 1e-6
 
 // soundCNN is, over the log-mel spectrogram of a sound, for each entry of filters a 3x3 convolution and a 2x2 max pool, then the mean over
 // time and dense layers. The spectrogram has mean 0 and deviation 1, so that loud and soft sounds are alike. Parameters: sample_rate (16000), window (512:
-// samples of a frame, half of which the next one has, too), mels (40: bands), filters (16, 32, 64), dense_units (64), dropout (0).
+// samples of a frame; the next frame begins in its middle), mels (40: bands), filters (16, 32, 64), dense_units (64), dropout (0).
 func soundCNN(p *Params) Network {
 	s := spectrogram{rate: p.Int("sample_rate", 16000, 1), window: p.Int("window", 512, 4), mels: p.Int("mels", 40, 1)}
 	if s.window%2 != 0 {

@@ -146,7 +146,7 @@ func TestOnResource(t *testing.T) {
 	}
 }
 
-// What follows from the types of inputs: those of a list are one type.
+// What follows from the types of inputs. All inputs of a list have one type.
 func TestTypes(t *testing.T) {
 	attrs := map[string]any{}
 	out, err := Pack.Types(attrs, []tensor.DType{tensor.Int32, tensor.Int32})

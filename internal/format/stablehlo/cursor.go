@@ -53,7 +53,7 @@ func (c *cursor) flagged() (uint64, bool) {
 	return u >> 1, u&1 == 1
 }
 
-// count reads how many things follow, each of which takes a byte or more.
+// count reads how many things follow. Each takes a byte or more.
 func (c *cursor) count() int {
 	n := c.varint()
 	if n > uint64(len(c.b)) {

@@ -17,7 +17,7 @@ const (
 	hasProperties
 )
 
-// scope are the values that the operations of a region see: those of the regions around it too, unless it is isolated.
+// scope are the values that the operations of a region see. Unless it is isolated, it sees the regions around it, too.
 type scope struct{ values []*Value }
 
 // functions reads the module and returns its functions.

@@ -124,7 +124,7 @@ func (r *reader) stringAt(i uint64) string {
 	return r.strings[i]
 }
 
-// readDialects reads the names of dialects, and those of operations.
+// readDialects reads the names of dialects and of operations.
 func (r *reader) readDialects(c *cursor) {
 	for n := c.count(); n > 0; n-- {
 		if r.version < dialectVersions {

@@ -25,7 +25,7 @@ func artifact(t testing.TB, name string) []byte {
 	return b
 }
 
-// operations returns all operations of a module, those of regions after what has them.
+// operations returns all operations of a module. The operations of a region come after the one that has it.
 func operations(m *stablehlo.Module) (all []*stablehlo.Op) {
 	var walk func(r *stablehlo.Region)
 	walk = func(r *stablehlo.Region) {

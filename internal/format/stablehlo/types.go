@@ -13,7 +13,7 @@ type elementType struct {
 	bits  int
 }
 
-// elementTypes are those of VhloBytecode.cpp, by their codes.
+// elementTypes are the element types of VhloBytecode.cpp, by their codes.
 var elementTypes = map[uint64]elementType{
 	0: {"i1", tensor.Bool, 8}, 2: {"bf16", tensor.BFloat16, 16}, 3: {"f16", tensor.Float16, 16}, 4: {"f32", tensor.Float32, 32}, 5: {"f64", tensor.Float64, 64},
 	6: {"f8E4M3FN", tensor.Invalid, 8}, 7: {"f8E5M2", tensor.Invalid, 8}, 9: {"index", tensor.Invalid, 64}, 10: {"si4", tensor.Invalid, 8}, 11: {"si8", tensor.Int8, 8},

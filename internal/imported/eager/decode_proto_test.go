@@ -24,7 +24,7 @@ func unhex(s string) []byte {
 // repeated M m = 8; optional fixed64 x = 9; optional sint32 z = 10; }.
 const protoFile = "0ac4010a07742e70726f746f1201742291010a014d120d0a016918012003280542021001120d0a01731802200128123a022d3712090a017518032001280d12090a0166180420032802120f0a01621805200128083a0474727565120f0a016518062001280e32042e742e45120f0a01771807200128093a046e6f6e65120f0a016d18082003280b32042e742e4d12090a017818092001280612090a017a180a200128112a1a0a014512050a01411003120e0a014210ffffffffffffffffff01620670726f746f32"
 
-// TestDecodeProto: a message with all fields, one with none, and one with an unknown field and others twice. The values are those of TensorFlow 2.15.
+// TestDecodeProto: a message with all fields, one with none, and one with an unknown field and others twice. The values are TensorFlow 2.15's.
 func TestDecodeProto(t *testing.T) {
 	s := newSession(t)
 	messages := textVector([]string{

@@ -57,7 +57,7 @@ func (x *site) pixelNumbers(u *value, n int, columns bool) (pixels, total *value
 	return pixels, x.cast(total, tensor.Int64)
 }
 
-// wholeIndices are those of images whose windows all lie inside.
+// wholeIndices are the indices of images whose windows all lie inside.
 func (x *site) wholeIndices(u *value, w windowed) []*value {
 	attrs := w.attrs()
 	attrs["ksize"], attrs["include_batch_in_index"], attrs["Targmax"] = listed(w.kernel), true, tensor.Int64

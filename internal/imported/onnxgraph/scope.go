@@ -74,7 +74,7 @@ func (s *scope) find(name string) (*value, error) {
 // run translates nodes, each after those that it needs; what cannot be translated is noted.
 func (s *scope) run(nodes []onnx.Node) {
 	if s.t.budget -= len(nodes); s.t.budget < 0 {
-		refuse("more than %d nodes, those of functions counted where they are called", maxTranslated)
+		refuse("more than %d nodes; a function counts at each call", maxTranslated)
 	}
 	nodes = s.t.orders.of(nodes)
 	for i := range nodes {

@@ -44,7 +44,7 @@ func (x *site) convolved(image, filter *value) *value {
 	u := x.transpose(image, slices.Concat([]int{x.int("input_batch_dimension")}, inSpace, []int{x.int("input_feature_dimension")})...)
 	f := x.transpose(filter, slices.Concat(filterSpace, []int{x.int("kernel_input_feature_dimension"), x.int("kernel_output_feature_dimension")})...)
 	if open(f.dims) {
-		refuse("a filter of sizes %v, some of which are open", f.dims)
+		refuse("a filter with open sizes: %v", f.dims)
 	}
 	if flips := x.op.Attrs["window_reversal"]; flips != nil {
 		f = x.flipped(f)

@@ -297,7 +297,7 @@ func limit(d tensor.DType, largest bool) *value {
 	return bits(tensor.New(d), all)
 }
 
-// bitcast may have a dimension more or less, whose bytes are those of one element.
+// bitcast may have a dimension more or less, which is the bytes of one element.
 func bitcast(x *site) *value {
 	v, to := x.at(0), x.result(0)
 	if v.dtype == tensor.Bool || to.DType == tensor.Bool {

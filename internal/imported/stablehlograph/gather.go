@@ -18,7 +18,7 @@ type places struct {
 	gone    []int  // dimensions that the boxes do not have
 	kept    []int  // the others
 	windows []int  // axes in which boxes are longer than 1, and not of the whole dimension
-	whole   []int  // dimensions of which boxes have all
+	whole   []int  // dimensions that boxes have whole
 	points  *value // the indices of the boxes' elements [batch..., windows..., points' axes]
 	dims    []int  // of those: axes that are not whole
 }
@@ -241,7 +241,7 @@ func (x *site) cut(p *places, v *value) *value {
 	return x.node(ops.Slice, v.dims, nil, v, ints(make([]int, p.rank)...), x.pack(sizes))
 }
 
-// extents are the sizes of the boxes: those of the result where the operation does not say them.
+// extents are the sizes of the boxes: the result's where the operation does not say them.
 func (x *site) extents(p *places, to, offsets []int) []int {
 	if len(offsets) != len(p.kept) {
 		refuse("%d dimensions of boxes: expected %d", len(offsets), len(p.kept))
@@ -281,7 +281,7 @@ func (x *site) room(p *places, v *value) *value {
 	return x.pack(parts)
 }
 
-// Dimensions are named while they move: those of the batch, and those of boxes by the operand's.
+// Dimensions are named while they move: the batch's by their places, the boxes' by the operand's.
 func batchLabel(i int) int { return -1 - i }
 func boxLabel(d int) int   { return d }
 

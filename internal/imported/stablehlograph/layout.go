@@ -27,7 +27,7 @@ func (b *builder) size(v *value, axis int) *value {
 	return b.node(ops.Reshape, nil, nil, b.slice(b.sizes(v), []int{axis}, []int{1}), ints())
 }
 
-// shapeFrom is a shape as a vector, whose open sizes are, in their order, those of from.
+// shapeFrom is a shape as a vector. Its open sizes are the open sizes of from, in their order.
 func (b *builder) shapeFrom(dims []int, from ...*value) *value {
 	if !open(dims) {
 		return ints(dims...)
@@ -61,7 +61,7 @@ func (b *builder) pack(parts []*value) *value {
 	return b.node(ops.Pack, []int{len(parts)}, graph.Attrs{"axis": int64(0)}, parts...)
 }
 
-// reshape gives a value other sizes, of which one may be open where that follows from the number of elements.
+// reshape gives a value other sizes. One may be open if it follows from the number of elements.
 func (b *builder) reshape(v *value, dims ...int) *value {
 	if slices.Equal(v.dims, dims) && !open(dims) {
 		return v

@@ -74,6 +74,7 @@ type lowering struct {
 	made    map[string]*attrValue // functions, by the nodes that they replace
 	missing map[string]*attrValue
 	names   map[string]bool
+	next    int // number of the next name
 	library []*function_go_proto.FunctionDef
 }
 
@@ -114,8 +115,9 @@ func (l *lowering) node(n *nodeDef) *nodeDef {
 
 // translate makes functions of a node's module, and returns the name of the first one, or what is missing.
 func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
-	for i := 0; name == "" || l.names[name]; i++ {
-		name = fmt.Sprintf("stablehlo_%d", i)
+	for name == "" || l.names[name] {
+		name = fmt.Sprintf("stablehlo_%d", l.next)
+		l.next++
 	}
 	l.names[name] = true
 	t := newTranslation(l.ctx, name, l.account)

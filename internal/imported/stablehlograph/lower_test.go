@@ -122,7 +122,7 @@ func FuzzLower(f *testing.F) {
 	})
 }
 
-// Modules of which bytes are changed are refused, or become other graphs; none panics, and none takes long.
+// Modules with changed bytes are refused, or become other graphs; none panics, and none takes long.
 func TestDamagedModules(t *testing.T) {
 	testkit.NotConcurrent(t)
 	in, out := []*tensor.Tensor{tensor.New(tensor.Float32, 3)}, []*tensor.Tensor{tensor.New(tensor.Float32), tensor.New(tensor.Int32)}

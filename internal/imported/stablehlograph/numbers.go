@@ -27,7 +27,7 @@ func scalar(d tensor.DType, v float64) *value {
 	return bits(t, uint64(int64(v)))
 }
 
-// bits is a scalar whose first bytes are those of an integer.
+// bits is a scalar whose first bytes are an integer's.
 func bits(t *tensor.Tensor, v uint64) *value {
 	var whole [8]byte
 	binary.LittleEndian.PutUint64(whole[:], v)

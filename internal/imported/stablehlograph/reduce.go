@@ -13,7 +13,7 @@ import (
 // reducers are the ops of reductions by the operation that the region is.
 var reducers = map[string]*ops.Def{"add": ops.Sum, "multiply": ops.Prod, "maximum": ops.Max, "minimum": ops.Min}
 
-// boolReducers are those of bools.
+// boolReducers are the reducers of bools.
 var boolReducers = map[string]*ops.Def{"and": ops.All, "or": ops.Any, "minimum": ops.All, "maximum": ops.Any, "add": ops.Any, "multiply": ops.All}
 
 // combiners are the ops of two operands.

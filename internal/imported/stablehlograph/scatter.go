@@ -73,7 +73,7 @@ func (x *site) boxWritten(p *places, v, updates *value) *value {
 	return x.each(ops.SelectV2, nil, inside, y, v)
 }
 
-// nanFirst are floats as integers, of which those of NaN are the largest, or the smallest: NaN wins, which it does not in scatters of floats.
+// nanFirst are floats as integers. NaN becomes the largest, or the smallest, so that it wins, which it does not in scatters of floats.
 func (x *site) nanFirst(v *value, largest bool) *value {
 	nan := math.NaN()
 	if !largest {

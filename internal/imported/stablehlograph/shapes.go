@@ -222,7 +222,7 @@ func dynamicUpdateSlice(x *site) *value {
 	return x.node(ops.XlaDynamicUpdateSlice, v.dims, nil, v, update, x.starts(2))
 }
 
-// pad adds elements before, after and between those of the operand. Negative numbers take elements away.
+// pad adds elements before, after and between the operand's. Negative numbers take elements away.
 func pad(x *site) *value {
 	return x.padded(x.at(0), x.at(1), x.ints("edge_padding_low"), x.ints("edge_padding_high"), x.ints("interior_padding"))
 }
@@ -274,7 +274,7 @@ func (b *builder) padded(v, with *value, low, high, between []int) *value {
 // parted puts n elements between those along an axis.
 func (b *builder) parted(v, with *value, axis, n int) *value {
 	if n < 0 || v.dims[axis] < 0 || v.dims[axis] > 1<<31/(n+1) {
-		refuse("%d elements between those of a dimension of size %d", n, v.dims[axis])
+		refuse("%d elements between the elements of a dimension of size %d", n, v.dims[axis])
 	}
 	if v.dims[axis] == 0 {
 		return v

@@ -38,7 +38,7 @@ func newAccount(bytes int) *account {
 // spend counts operations, operands and results that are translated.
 func (a *account) spend(n int) {
 	if a.operations -= n; a.operations < 0 {
-		refuse("more operations than there may be, those of functions counted where they are called: many times the size of the modules")
+		refuse("more operations than there may be: many times the size of the modules; a function counts at each call")
 	}
 }
 

@@ -46,7 +46,7 @@ func (v *value) rank() int { return len(v.dims) }
 // open reports whether a size is not known.
 func open(dims []int) bool { return slices.Contains(dims, -1) }
 
-// small is a value of which an elementwise op makes the whole one: what is broadcast.
+// small is what is broadcast: an elementwise op makes the whole value of it.
 func (v *value) small() *value {
 	if v.low != nil {
 		return v.low

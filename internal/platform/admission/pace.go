@@ -19,7 +19,7 @@ type pace struct {
 }
 
 const (
-	// mostGoroutines is how many there may be besides those of connections. A machine with less than goroutineShare of memory for each may have fewer.
+	// mostGoroutines is how many there may be besides what connections need. A machine with less than goroutineShare of memory for each may have fewer.
 	mostGoroutines = 1 << 15
 	goroutineShare = 64 << 10
 	// ofConnection is how many goroutines a connection may need for itself.

@@ -32,7 +32,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestConverted: numbers of several units become ones of one, and those of other units are none.
+// TestConverted: numbers of several units become numbers of one; other units give none.
 func TestConverted(t *testing.T) {
 	for _, c := range []struct {
 		text, unit string

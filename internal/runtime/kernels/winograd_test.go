@@ -100,7 +100,7 @@ func TestWinograd(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			newWinogradCase(drawTiled(t), rapid.Uint64().Draw(t, "seed")).check(t)
 		})
-		newWinogradCase(cnnLayer(1, 5, 129, 67), 1).check(t) // a filter in strips, the last of which is not whole
+		newWinogradCase(cnnLayer(1, 5, 129, 67), 1).check(t) // a filter in strips; the last is not whole
 	})
 }
 
