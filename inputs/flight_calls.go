@@ -226,11 +226,7 @@ func (c *flightCalls) explain(ctx context.Context, call *flightCall, name string
 	if errors.Is(context.Cause(call.ctx), errSilent) {
 		return &DataError{File: name, Err: fmt.Errorf("no answer for %v: see the log of the service, or raise flight.timeout_secs", call.limit)}
 	}
-	const most = 500
-	text := printable.Text(c.secrets.hide(statustext.Of(err)))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
+	text := printable.Short(printable.Text(c.secrets.hide(statustext.Of(err))), 500)
 	return &DataError{File: name, Err: &explained{err, text + fixOf(status.Code(err), text)}}
 }
 

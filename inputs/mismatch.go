@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,10 +137,4 @@ func stepMismatch(saved, now string) string {
 }
 
 // shortened is a description that is not too long for a message.
-func shortened(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}
+func shortened(s string) string { return printable.Short(s, 80) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"strings"
 )
 
@@ -45,10 +46,7 @@ func Quote(v any) string {
 	default:
 		s = strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 	}
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
+	return printable.Short(s, most)
 }
 
 // Error reports everything that is wrong in a configuration. It is an [ErrMistake].

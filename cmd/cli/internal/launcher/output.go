@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"io"
 	"strings"
 	"sync"
@@ -120,9 +121,7 @@ func (t *tail) add(line string) {
 	if line = strings.TrimSpace(line); line == "" {
 		return
 	}
-	if len(line) > tailWidth {
-		line = strings.ToValidUTF8(line[:tailWidth], "") + "..."
-	}
+	line = printable.Short(line, tailWidth)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.lines) == tailLines {

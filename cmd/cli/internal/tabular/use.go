@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
@@ -127,9 +128,4 @@ func isIdentifier(name string) bool {
 	return slices.Contains(identifiers, n) || strings.HasSuffix(n, "_id") || strings.HasSuffix(n, " id") || strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")
 }
 
-func quoted(s string) string {
-	if len(s) > 40 {
-		s = strings.ToValidUTF8(s[:40], "") + "..."
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quoted(s string) string { return fmt.Sprintf("%q", printable.Short(s, 40)) }
