@@ -90,7 +90,7 @@ func TestGPTLosses(t *testing.T) {
 }
 
 // TestGPTBesidePyTorch trains a gpt of 2.7 million parameters here and in PyTorch, from the same weights and on the same batches of the standard
-// library's source, for the same CPU time on one thread each, and compares the losses of text that neither has seen. Then ours is exported, served
+// library's source, for the same CPU time on one thread each and at the same time, and compares the losses of text that neither has seen. Then ours is exported, served
 // and asked for a text, in parts.
 func TestGPTBesidePyTorch(t *testing.T) {
 	if *gptMinutes <= 0 {
@@ -102,21 +102,45 @@ func TestGPTBesidePyTorch(t *testing.T) {
 	c.begin(t, py, *gptPackages, 25*c.Batch)
 	held := c.held
 	c.held = c.rows(0, nil)
-	each := map[bool]float64{true: c.here(t, c.estimator(t)).Seconds, false: c.torch(t, py).Seconds} // of a step here, and there
+	ours, theirs := c.beside(t, py, c.estimator(t), c.Steps, c.Steps)
 	c.held = held
 	budget := *gptMinutes * 60
-	c.last(int64(budget / each[true]))
 	e := c.estimator(t)
-	ours := c.here(t, e)
-	t.Logf("here: %d steps in %.0f s of CPU time (%.3f a step), loss of the last 20 steps %.4f, of other text %.4f", c.Steps, ours.Total, ours.Seconds, mean(ours.Losses[max(0, len(ours.Losses)-20):]), ours.Held)
-	c.last(int64(budget / each[false]))
-	theirs := c.torch(t, py)
-	t.Logf("PyTorch %s, compiled %v: %d steps in %.0f s of CPU time (%.3f a step), loss of the last 20 steps %.4f, of other text %.4f", theirs.Version, c.Compile, c.Steps, theirs.Total, theirs.Seconds,
-		mean(theirs.Losses[max(0, len(theirs.Losses)-20):]), theirs.Held)
+	ours, theirs = c.beside(t, py, e, int64(budget/ours.Seconds), int64(budget/theirs.Seconds))
+	ours.log(t, "here")
+	theirs.log(t, fmt.Sprintf("PyTorch %s, compiled %v", theirs.Version, c.Compile))
 	if ours.Held > theirs.Held*1.02 {
 		t.Errorf("loss of other text %.4f, expected no more than PyTorch's %.4f", ours.Held, theirs.Held)
 	}
 	c.stream(t, e)
+}
+
+// beside trains here and in PyTorch at the same time, each for its number of steps: what else the machine does slows both.
+func (c *gptTraining) beside(t *testing.T, py python, e *estimator.Estimator, here, there int64) (ours, theirs gptResult) {
+	t.Helper()
+	side := func(steps int64, train func(*gptTraining, *testing.T)) func(*testing.T) {
+		mine := *c
+		mine.last(steps)
+		return func(t *testing.T) {
+			t.Parallel()
+			train(&mine, t)
+		}
+	}
+	done := t.Run(fmt.Sprint(here, " steps here, ", there, " in PyTorch"), func(t *testing.T) {
+		t.Run("here", side(here, func(c *gptTraining, t *testing.T) { ours = c.here(t, e) }))
+		t.Run("PyTorch", side(there, func(c *gptTraining, t *testing.T) { theirs = c.torch(t, py) }))
+	})
+	if !done {
+		t.FailNow()
+	}
+	return ours, theirs
+}
+
+// log reports a training.
+func (r gptResult) log(t *testing.T, where string) {
+	t.Helper()
+	t.Logf("%s: %d steps in %.0f s of CPU time (%.3f a step), loss of the last 20 steps %.4f, of other text %.4f", where, len(r.Losses), r.Total, r.Seconds,
+		mean(r.Losses[max(0, len(r.Losses)-20):]), r.Held)
 }
 
 // last sets how many steps there are, and the rates that belong to them.
