@@ -59,8 +59,9 @@ type conv[T Float] struct {
 	rows    int // of a block of the forward direction, or of tiles
 	col     []T // patches, a row for each pixel: see gathers
 	colRow  int // elements from one to the next
-	points  []T // the filter in Winograd's form
-	in, out []T // points of all tiles: see dividesPoints
+	points  []T // the filter, or its gradient, in Winograd's form
+	in, out []T // points of all tiles, or of a block: see dividesPoints and filterGradByPoints
+	at      int // the block of tiles at work
 	part    scratch[T]
 	partial []T
 }
@@ -117,6 +118,10 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 		return
 	}
 	if g.Groups > 1 && inGroups(g, y, x, w, bias, relu) {
+		return
+	}
+	if g.sampled() {
+		convSampled(g, y, x, w, bias, relu)
 		return
 	}
 	c := newConv(g, nil, x, w, y)
@@ -213,6 +218,8 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 		Gemm(GemmArgs[T]{M: g.pixels(), N: g.InC, K: g.OutC, Alpha: 1, A: dy, LDA: g.OutC, B: w, LDB: g.OutC,
 			TransB: true, C: dx, LDC: g.InC})
 	case g.Groups > 1 && inputGradInGroups(g, dx, dy, w):
+	case g.sampled():
+		inputGradSampled(g, dx, dy, w)
 	case g.StrideH == 1 && g.StrideW == 1:
 		s := scratches[T]().get()
 		back, flipped := flipFilter(g, s.take(g.weights()), w)
@@ -220,7 +227,8 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 		scratches[T]().put(s)
 	default:
 		c := newConv(g, &doConvInputGrad, dx, w, dy)
-		Parallel(g.Batch, 1, c)
+		c.rows = g.gradImages()
+		Parallel(ceilDiv(g.Batch, c.rows), 1, c)
 		c.recycle()
 	}
 }
@@ -242,19 +250,32 @@ func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
 	return g, dst
 }
 
-// runConvInputGrad does whole images: the patches of one image overlap.
+const (
+	gradBlock = 256 // pixels whose patches' gradients a task holds: more than convBlock, as each block packs all of the filter
+	gradTasks = 8   // tasks that small images are left to make
+)
+
+// gradPixels is how many output pixels' patches of gradients a task holds, gradImages how many images it does.
+func (w *Window) gradPixels() int { return max(1, min(gradBlock, convGathered/max(1, w.patch()))) }
+
+func (w *Window) gradImages() int {
+	return max(1, min(w.gradPixels()/max(1, w.OutH*w.OutW), w.Batch/gradTasks))
+}
+
+// runConvInputGrad does whole images, c.rows at a time: the patches of one image overlap.
 var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float64]}
 
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
-	k, out, image, pixels := c.patch(), c.groupOut(), c.OutH*c.OutW, c.blockPixels()
+	k, out, image, pixels := c.patch(), c.groupOut(), c.OutH*c.OutW, c.gradPixels()
 	buf := s.take(pixels*k + c.groupIn())
 	col, ones := buf[:pixels*k], buf[pixels*k:]
 	Fill(ones, 1)
-	for n := lo; n < hi; n++ {
-		clear(c.x[n*c.InH*c.InW*c.InC : (n+1)*c.InH*c.InW*c.InC])
-		for from := n * image; from < (n+1)*image; from += pixels {
-			to := min(from+pixels, (n+1)*image)
+	for i := lo; i < hi; i++ {
+		first, end := i*c.rows, min((i+1)*c.rows, c.Batch)
+		clear(c.x[first*c.InH*c.InW*c.InC : end*c.InH*c.InW*c.InC])
+		for from := first * image; from < end*image; from += pixels {
+			to := min(from+pixels, end*image)
 			for i := range c.split() {
 				gemmSerial(GemmArgs[T]{M: to - from, N: k, K: out, Alpha: 1, A: c.y[from*c.OutC+i*out:], LDA: c.OutC,
 					B: c.w[i*out:], LDB: c.OutC, TransB: true, C: col, LDC: k})
@@ -268,13 +289,23 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
-	if g.Groups > 1 && filterGradInGroups(g, dw, x, dy) {
+	switch {
+	case g.Groups > 1 && filterGradInGroups(g, dw, x, dy):
+		return
+	case g.pointwise() && g.weights() >= filterProduct:
+		filterGradProduct(g, dw, x, dy, 0)
+		return
+	case g.sampled():
+		filterGradSampled(g, dw, x, dy)
 		return
 	}
 	c := newConv(g, nil, x, dw, dy)
 	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), g.blockPixels())
 	switch {
-	case c.filterGradByTiles():
+	case c.winograd(1) && c.InC*c.OutC > winogradSums:
+		c.filterGradByPoints(winogradBlock)
+		return
+	case c.winograd(1):
 		f, blocks = c.gradByTiles()
 	case c.direct():
 		f, blocks = &doFilterGradDirect, g.Batch*g.directBlocks()

@@ -118,6 +118,70 @@ func TestConvBlocks(t *testing.T) {
 	})
 }
 
+// TestConvLarge has filters of which no block of pixels reads all: they are one product, or Winograd's by points.
+func TestConvLarge(t *testing.T) {
+	at := func(batch, size, in, out, k, stride int) Window {
+		g := Window{Batch: batch, InH: size, InW: size + 1, InC: in, OutC: out, KH: k, KW: k, StrideH: stride, StrideW: stride, DilH: 1, DilW: 1}
+		g.OutH, g.PadTop = OutSize(g.InH, k, stride, 1, true)
+		g.OutW, g.PadLeft = OutSize(g.InW, k, stride, 1, true)
+		return g
+	}
+	cropped, tall := at(2, 6, 512, 512, 1, 2), at(2, 7, 600, 437, 1, 3)
+	cropped.OutH, cropped.OutW = 2, 2
+	tall.StrideW, tall.OutW = 1, tall.InW
+	padded := at(1, 5, 512, 512, 1, 2)
+	padded.PadTop, padded.PadLeft, padded.OutH = 1, 1, 3
+	for _, g := range []Window{at(2, 3, 256, 256, 1, 1), at(3, 5, 512, 512, 1, 2), at(0, 5, 512, 512, 1, 2), at(1, 1, 512, 512, 1, 2), cropped, tall, padded, at(9, 7, 5, 6, 3, 2), at(33, 3, 4, 20, 3, 2)} {
+		checkConv[float32](t, g, 6)
+		checkConv[float64](t, g, 7)
+	}
+	g := at(2, 12, 129, 131, 3, 1)
+	if !newConv[float32](g, nil, nil, nil, nil).winograd(1) || g.InC*g.OutC <= winogradSums {
+		t.Fatalf("%+v is not of Winograd's form by points", g)
+	}
+	w := newWinogradCase(g, 8)
+	w.check(t)
+	dw := make([]float32, g.weights())
+	Conv2DFilterGrad(g, dw, w.x, w.dy)
+	requireTiled(t, "filter gradient", g.pixels(), dw, w.dw)
+}
+
+// TestConvSamples: a convolution that samples pixels, of more images than are gathered at once, is the plain product with these.
+func TestConvSamples(t *testing.T) {
+	g := Window{Batch: 3, InH: 127, InW: 128, InC: 512, OutH: 64, OutW: 64, OutC: 512, KH: 1, KW: 1, StrideH: 2, StrideW: 2, DilH: 1, DilW: 1}
+	if !g.sampled() || g.gatheredImages() != 2 {
+		t.Fatalf("%d images are gathered at once, want 2", g.gatheredImages())
+	}
+	r := newRand(9)
+	x, w, dy, bias := vector[float32](r, g.inSize()), vector[float32](r, g.weights()), vector[float32](r, g.outSize()), vector[float32](r, g.OutC)
+	plain := g
+	plain.InH, plain.InW, plain.StrideH, plain.StrideW = g.OutH, g.OutW, 1, 1
+	pixels := make([]float32, plain.inSize())
+	eachPair(g, func(out, in, _ int) { copy(pixels[out*g.InC:][:g.InC], x[in*g.InC:]) })
+	results := func(g Window, x []float32) (y, dx, dw []float32) {
+		y, dx, dw = vector[float32](r, g.outSize()), vector[float32](r, g.inSize()), vector[float32](r, g.weights())
+		Conv2D(g, y, x, w, bias, true)
+		Conv2DInputGrad(g, dx, dy, w)
+		Conv2DFilterGrad(g, dw, x, dy)
+		return y, dx, dw
+	}
+	y, dx, dw := results(g, x)
+	wantY, sampledDx, wantDw := results(plain, pixels)
+	wantDx := make([]float32, g.inSize())
+	eachPair(g, func(out, in, _ int) { copy(wantDx[in*g.InC:][:g.InC], sampledDx[out*g.InC:]) })
+	for _, c := range []struct {
+		what      string
+		got, want []float32
+		terms     int
+	}{{"forward", y, wantY, g.InC}, {"input gradient", dx, wantDx, g.OutC}, {"filter gradient", dw, wantDw, g.pixels()}} {
+		for i, v := range c.got {
+			if math.Abs(float64(v-c.want[i])) > 1e-6*math.Sqrt(float64(c.terms))*4 {
+				t.Fatalf("%s: element %d is %v, want %v", c.what, i, v, c.want[i])
+			}
+		}
+	}
+}
+
 // TestConvBounds: what convolutions copy is bounded where strides, dilations and padding put the rows of an image far apart, and
 // where a patch is large.
 func TestConvBounds(t *testing.T) {

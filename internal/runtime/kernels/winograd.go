@@ -50,7 +50,8 @@ const (
 	winogradPass    = 400     // transforms of one channel of a tile, there and back
 	winogradPair    = 650     // transform of one pair of channels of a filter, which one thread does
 	winogradRow     = 1 << 16 // most elements of a row of the result or the images: a bound on one call of assembly
-	winogradSums    = 1 << 14 // most pairs of channels of a filter's gradient: sums of products stay in the caches
+	winogradSums    = 1 << 14 // most pairs of channels of a filter's gradient whose sums of products stay in the caches
+	winogradBlock   = 1 << 23 // elements of the points of a block, of more pairs: a bound on memory
 	winogradBlocks  = 2       // for each thread, at least, of so many tiles or more; smaller ones only to have one for each
 	winogradFewest  = 8       // tiles of a block: fewer make products of too few rows for the points of the filter that they read
 	winogradLanes   = 16      // channels of one vector
@@ -141,9 +142,6 @@ func (f *winogradForm[T]) recycle() {
 	t.dst, t.src, t.scale, t.bias, t.add = nil, nil, nil, nil, nil
 	transformArgsFree.put(t)
 }
-
-// filterGradByTiles reports whether the filter's gradient takes Winograd's form.
-func (c *conv[T]) filterGradByTiles() bool { return c.InC*c.OutC <= winogradSums && c.winograd(1) }
 
 // byTiles prepares the forward direction in Winograd's form. There are fewer rows of tiles in a block where a few images
 // would not keep all threads busy.
@@ -321,14 +319,13 @@ func filterPoints[T Float](dst, w []T, pairs int) {
 // winogradCall bounds the pairs of channels that one call of a transform does.
 const winogradCall = 4096
 
-// tapGradients is the transpose of filterPoints.
-func tapGradients[T Float](dw, points []T, pairs int) {
+// tapGradients is the transpose of filterPoints, for pairs [lo, hi) of a filter of so many.
+func tapGradients[T Float](dw, points []T, pairs, lo, hi int) {
 	t, size := transformArgsFree.get(), int(unsafe.Sizeof(T(0)))
-	step := min(pairs, winogradCall)
 	far := pairStride[T](pairs) * size
 	t.srcRow, t.srcCol, t.dstRow, t.dstCol = winogradInput*far, far, 3*pairs*size, pairs*size
-	for at := 0; at < pairs; at += step {
-		t.dst, t.src, t.count, t.cols = unsafe.Pointer(&dw[at]), unsafe.Pointer(&points[at]), 1, min(step, pairs-at)
+	for at := lo; at < hi; at += winogradCall {
+		t.dst, t.src, t.count, t.cols = unsafe.Pointer(&dw[at]), unsafe.Pointer(&points[at]), 1, min(winogradCall, hi-at)
 		applyTransform[T](filterGradTransform, t)
 	}
 	t.dst, t.src = nil, nil
@@ -359,7 +356,7 @@ func runFilterGradWinograd[T Float](c *conv[T], lo, hi int) {
 		if first == last {
 			clear(points)
 		}
-		tapGradients(c.partial[i*c.weights():(i+1)*c.weights()], points, pairs)
+		tapGradients(c.partial[i*c.weights():(i+1)*c.weights()], points, pairs, 0, pairs)
 	}
 	f.recycle()
 	scratches[T]().put(sums)

@@ -59,3 +59,64 @@ func runPointResults[T Float](c *conv[T], lo, hi int) {
 	}
 	f.recycle()
 }
+
+// filterGradByPoints computes the gradient of a filter of more pairs of channels than winogradSums, and recycles the convolution. The
+// sums of its points are in no core's caches, so that the points of many tiles are multiplied at once, as a product of matrices for each point:
+// so many elements of points, or a row of tiles.
+func (c *conv[T]) filterGradByPoints(most int) {
+	each := winogradPoints * c.tileColumns() * (c.InC + c.OutC)
+	c.rows = max(1, min(c.Batch*c.tileRows(), most/each))
+	pairs := c.InC * c.OutC
+	in, out := c.pointSizes()
+	s := scratches[T]().get()
+	all := s.take(in + out + winogradPoints*pairStride[T](pairs))
+	c.in, c.out, c.points = all[:in], all[in:in+out], all[in+out:]
+	for c.at = range c.tileBlocks() {
+		from, to := c.tileBlock(c.at)
+		c.run = pickConv[T](&doPairedPoints)
+		Parallel(to-from, 1, c)
+		c.run = pickConv[T](&doPointSums)
+		Parallel(winogradPoints, 1, c)
+	}
+	c.run = pickConv[T](&doTapGradients)
+	Parallel(pairs, winogradCall, c)
+	scratches[T]().put(s)
+	c.recycle()
+}
+
+var (
+	doPairedPoints = convFunc{runPairedPoints[float32], runPairedPoints[float64]}
+	doPointSums    = convFunc{runPointSums[float32], runPointSums[float64]}
+	doTapGradients = convFunc{runTapGradients[float32], runTapGradients[float64]}
+)
+
+// runPairedPoints transforms rows of tiles of the block: the images and the result's gradient.
+func runPairedPoints[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	f := c.formOf(c.in, c.out, s.take(c.linesSize()))
+	first, _ := c.tileBlock(c.at)
+	for r := lo; r < hi; r++ {
+		f.imagePoints(first+r, r*c.tileColumns())
+		f.gradPoints(first+r, r*c.tileColumns())
+	}
+	f.recycle()
+	scratches[T]().put(s)
+}
+
+// runPointSums adds the block's sums to points [lo, hi) of the gradient: [InC, tiles] x [tiles, OutC].
+func runPointSums[T Float](c *conv[T], lo, hi int) {
+	from, to := c.tileBlock(c.at)
+	tiles := c.rows * c.tileColumns()
+	a := GemmArgs[T]{M: c.InC, N: c.OutC, K: (to - from) * c.tileColumns(), Alpha: 1, TransA: true, LDA: c.InC, LDB: c.OutC, LDC: c.OutC}
+	if c.at > 0 {
+		a.Beta = 1
+	}
+	for i := lo; i < hi; i++ {
+		a.A, a.B, a.C = c.in[i*pointStride[T](tiles, c.InC):], c.out[i*pointStride[T](tiles, c.OutC):], c.points[i*pairStride[T](c.InC*c.OutC):]
+		gemmSerial(a)
+	}
+}
+
+func runTapGradients[T Float](c *conv[T], lo, hi int) {
+	tapGradients(c.w, c.points, c.InC*c.OutC, lo, hi)
+}

@@ -66,6 +66,13 @@ func (w *winogradCase) filterGrad() []float32 {
 	return dw
 }
 
+// pointsGrad returns it by so many elements of points at a time.
+func (w *winogradCase) pointsGrad(most int) []float32 {
+	dw := make([]float32, w.weights())
+	newConv(w.Window, nil, w.x, dw, w.dy).filterGradByPoints(most)
+	return dw
+}
+
 // furthest returns the largest error and the largest result.
 func furthest(got []float32, want []float64) (off, size float64) {
 	for i, v := range want {
@@ -87,6 +94,10 @@ func requireTiled(t rapid.TB, what string, terms int, got []float32, want []floa
 func (w *winogradCase) check(t rapid.TB) {
 	requireTiled(t, "forward", 9*w.InC, w.forward(Filter[float32]{}, Epilogue[float32]{}), w.y)
 	requireTiled(t, "filter gradient", w.Batch*w.OutH*w.OutW, w.filterGrad(), w.dw)
+	row := winogradPoints * w.tileColumns() * (w.InC + w.OutC)
+	for _, most := range []int{1, 2 * row, winogradBlock} {
+		requireTiled(t, fmt.Sprintf("filter gradient by %d elements of points", most), w.Batch*w.OutH*w.OutW, w.pointsGrad(most), w.dw)
+	}
 	want := make([]float64, len(w.y))
 	for i, v := range w.y {
 		want[i] = max(0, v*float64(w.scale[i%w.OutC])+float64(w.bias[i%w.OutC])+float64(w.add[i]))
@@ -118,7 +129,8 @@ func TestWinogradError(t *testing.T) {
 			what           string
 			tiled, present []float32
 			want           []float64
-		}{{"forward", w.forward(Filter[float32]{}, Epilogue[float32]{}), direct, w.y}, {"filter gradient", w.filterGrad(), dw, w.dw}} {
+		}{{"forward", w.forward(Filter[float32]{}, Epilogue[float32]{}), direct, w.y}, {"filter gradient", w.filterGrad(), dw, w.dw},
+			{"filter gradient by points", w.pointsGrad(winogradBlock), dw, w.dw}} {
 			off, size := furthest(p.tiled, p.want)
 			plain, _ := furthest(p.present, p.want)
 			t.Logf("%dx%dx%d to %d, %s: %.2g of the largest result, direct %.2g", g.InH, g.InW, g.InC, g.OutC, p.what, off/size, plain/size)
@@ -141,7 +153,7 @@ func TestWinogradChoice(t *testing.T) {
 		{cnnLayer(0, 32, 16, 16), false, false, false}, {cnnLayer(16, 5, 32, 32), false, false, false},
 	} {
 		w := conv[float32]{Window: c.Window}
-		if got := [3]bool{w.winograd(0), w.winograd(1), w.filterGradByTiles()}; got != [3]bool{c.packed, c.fresh, c.grad} {
+		if got := [3]bool{w.winograd(0), w.winograd(1), w.winograd(1)}; got != [3]bool{c.packed, c.fresh, c.grad} {
 			t.Errorf("%d x %dx%dx%d to %d: packed, fresh filter, gradient: got %v", c.Batch, c.InH, c.InW, c.InC, c.OutC, got)
 		}
 		if double := (&conv[float64]{Window: c.Window}); double.winograd(0) {
