@@ -72,12 +72,13 @@ type exampleParser struct {
 	lists   []array.Builder // of ragged columns; else nil
 	found   []foundFeature  // of the present example, for each field
 	order   exampleOrder
+	forms   []orderedEntry // of each field whose values lie as in its column; else without a head
 	values  valueBuffer
 }
 
 func newExampleParser(f *exampleFormat) *exampleParser {
 	n := len(f.fields)
-	p := &exampleParser{format: f, columns: make([]blockColumn, n), lists: make([]array.Builder, n), found: make([]foundFeature, n)}
+	p := &exampleParser{format: f, columns: make([]blockColumn, n), lists: make([]array.Builder, n), found: make([]foundFeature, n), forms: make([]orderedEntry, n)}
 	for i, field := range f.fields {
 		p.targets = append(p.targets, newBlockTarget(field, f.schema.Columns()[i].DType))
 	}
@@ -185,14 +186,12 @@ func (p *exampleParser) find(example []byte) bool {
 	for k := 0; features.More(); k++ {
 		rest := features.Rest
 		at := len(example) - len(rest)
-		if e := p.order.entry(k, rest); e != nil {
-			if e.field >= 0 {
-				p.found[e.field].set(e.kind, at+e.list, at+len(e.head), at+e.size)
-				p.found[e.field].written = e.floats
-			}
-			if e.floats {
-				p.columns[e.field].putFloats(rest[len(e.head):e.size])
-			}
+		e, i := p.order.entry(k, rest), notSought
+		if e == nil {
+			e, i = p.form(rest)
+		}
+		if e != nil {
+			p.take(e, at, rest)
 			features.Rest = rest[e.size:]
 			continue
 		}
@@ -204,16 +203,55 @@ func (p *exampleParser) find(example []byte) bool {
 		if data, ok := tfexample.Only(list); ok {
 			values = end - len(data)
 		}
-		i := p.format.names.Find(name)
+		if i == notSought {
+			i = p.format.names.Find(name)
+		}
 		if i >= 0 {
 			p.found[i].set(kind, end-len(list), values, end)
 		}
-		if p.order.learns(k, values-at) {
-			floats := i >= 0 && kind == tfexample.Floats && p.columns[i].float32s != nil && end-values == 4*p.targets[i].size
-			p.order.learn(orderedEntry{string(example[at:values]), end - at, end - len(list) - at, kind, i, floats})
+		floats := i >= 0 && kind == tfexample.Floats && p.columns[i].float32s != nil && end-values == 4*p.targets[i].size
+		if learns := p.order.learns(k, values-at); learns || floats && p.forms[i].head == "" && values-at <= longestHead {
+			e := orderedEntry{string(example[at:values]), end - at, end - len(list) - at, kind, i, floats}
+			if learns {
+				p.order.learn(e)
+			}
+			if floats {
+				p.forms[i] = e
+			}
 		}
 	}
 	return true
+}
+
+// notSought stands for the field of a name that was not looked up, -1 for that of a name without one.
+const notSought = -2
+
+// form returns the entry of the field of whose name the rest begins with one that lies alike, else nil and what is known of the field.
+func (p *exampleParser) form(rest []byte) (e *orderedEntry, field int) {
+	name, ok := tfexample.ShortName(rest)
+	if !ok {
+		return nil, notSought
+	}
+	i := p.format.names.Find(name)
+	if i < 0 {
+		return nil, i
+	}
+	if e := &p.forms[i]; e.head != "" && e.begins(rest) {
+		return e, i
+	}
+	return nil, i
+}
+
+// take takes an entry that lies so from the rest of an example.
+func (p *exampleParser) take(e *orderedEntry, at int, rest []byte) {
+	if e.field < 0 {
+		return
+	}
+	p.found[e.field].set(e.kind, at+e.list, at+len(e.head), at+e.size)
+	if e.floats {
+		p.found[e.field].written = true
+		p.columns[e.field].putFloats(rest[len(e.head):e.size])
+	}
 }
 
 // list writes the value of a ragged column.

@@ -122,6 +122,28 @@ func unusual(t *rapid.T, data []byte) []byte {
 	return data[:rapid.IntRange(0, len(data)).Draw(t, "end")]
 }
 
+// TestTFRecordForms: features that lie otherwise than in the examples before are not taken for these: a word as long as a float, another number of
+// floats, none, in any order.
+func TestTFRecordForms(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var file []byte
+		for range rapid.IntRange(2, 12).Draw(rt, "records") {
+			features := map[string]any{"d": []float32{2}, "v": []float32{rapid.Float32().Draw(rt, "v"), 1}}
+			switch rapid.IntRange(0, 3).Draw(rt, "kind") {
+			case 0:
+				features["f"] = []string{"0001"}
+			case 1:
+				features["g"] = []float32{3} // of no column
+			default:
+				features["f"] = []float32{rapid.Float32().Draw(rt, "f")}
+			}
+			file = tfrecord.Append(file, shuffledFeatures(rt, serialized(t, features)))
+		}
+		sameExamples(t, rt, file, 0, false)
+	})
+}
+
+// sameExamples compares what a file is read as in blocks and record by record.
 func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, leaveOut bool) {
 	format := func() *exampleFormat {
 		o := ArrowOptions{Columns: blockColumns, Allocator: checked(t)}

@@ -31,13 +31,18 @@ type orderedEntry struct {
 	floats bool // its values lie as in the column of the field
 }
 
+// begins reports whether an entry that lies alike is the first of the rest.
+func (e *orderedEntry) begins(rest []byte) bool {
+	return len(rest) >= e.size && string(rest[:len(e.head)]) == e.head
+}
+
 // entry returns entry k, where rest begins with one that lies alike; else nil.
 func (o *exampleOrder) entry(k int, rest []byte) *orderedEntry {
 	if k >= len(o.entries) {
 		return nil
 	}
 	e := &o.entries[k]
-	if len(rest) >= e.size && string(rest[:len(e.head)]) == e.head {
+	if e.begins(rest) {
 		o.trust = min(o.trust+1, mostTrust)
 		return e
 	}

@@ -32,6 +32,15 @@ func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 	return p.long()
 }
 
+// ShortName returns where the first of the entries has its name, if it takes less than 128 bytes: the name that Next returns, where Next can
+// read the entry.
+func ShortName(entries []byte) (name []byte, ok bool) {
+	if len(entries) < 4 || entries[1] >= 0x80 || int(entries[3]) > len(entries)-4 {
+		return nil, false
+	}
+	return entries[4 : 4+int(entries[3])], true
+}
+
 // short is Next for an entry with a list whose lengths take a byte each.
 func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
 	b := p.Rest
