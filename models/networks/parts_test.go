@@ -1,6 +1,7 @@
 package networks_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,20 +14,36 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A pixel far from all others has influence on those alone that the smallest size reaches.
+// A pixel far from all others has influence on those alone that the smallest size reaches, and through a transposed convolution or an
+// interpolation.
 func TestUNetJoinsSizes(t *testing.T) {
-	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{networks.UNet{Filters: []int{3, 4}, Classes: 2}.Logits(b, b.Input("x", tensor.Float32, b.Batch(), 16, 24, 1))}
-	})
-	x := tensor.New(tensor.Float32, 2, 16, 24, 1)
-	tensor.Values[float32](x)[16*24] = 1 // the corner of the second image
-	y := p.Host(t, 2, x)[0]
-	if !slices.Equal(y.Shape, []int{2, 16, 24, 2}) {
-		t.Fatalf("logits of shape %v", y.Shape)
-	}
-	v := modeltest.Floats(y)
-	if one, two := v[:16*24*2], v[16*24*2:]; slices.Equal(one[:6], two[:6]) || !slices.Equal(one[len(one)-24:], two[len(two)-24:]) {
-		t.Error("expected a change near the corner, and none far from it")
+	for kernel, bilinear := range map[string]bool{"up_0/conv2d_transpose/kernel": false, "up_0/conv2d/kernel": true} {
+		var names []string
+		p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+			y := networks.UNet{Filters: []int{3, 4}, Classes: 2, Bilinear: bilinear}.Logits(b, b.Input("x", tensor.Float32, b.Batch(), 16, 24, 1))
+			names = nil
+			for _, v := range b.Variables() {
+				names = append(names, fmt.Sprint(v.Name, v.Shape))
+			}
+			return []*G.Node{y}
+		})
+		x := tensor.New(tensor.Float32, 2, 16, 24, 1)
+		tensor.Values[float32](x)[16*24] = 1 // the corner of the second image
+		y := p.Host(t, 2, x)[0]
+		if !slices.Equal(y.Shape, []int{2, 16, 24, 2}) {
+			t.Fatalf("logits of shape %v", y.Shape)
+		}
+		v := modeltest.Floats(y)
+		if one, two := v[:16*24*2], v[16*24*2:]; slices.Equal(one[:6], two[:6]) || !slices.Equal(one[len(one)-24:], two[len(two)-24:]) {
+			t.Error("expected a change near the corner, and none far from it")
+		}
+		want := kernel + fmt.Sprint([]int{2, 2, 3, 4})
+		if bilinear {
+			want = kernel + fmt.Sprint([]int{2, 2, 4, 3})
+		}
+		if !slices.Contains(names, want) {
+			t.Errorf("bilinear %v: expected a variable %s among %v", bilinear, want, names)
+		}
 	}
 }
 
