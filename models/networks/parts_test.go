@@ -50,10 +50,12 @@ func TestUNetJoinsSizes(t *testing.T) {
 func TestTowers(t *testing.T) {
 	net := networks.TwoTower{Queries: 5, Candidates: 7, Embedding: 3, Hidden: []int{4}, Width: 6}
 	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{net.Query(b, b.Input("q", tensor.Int64, b.Batch())), net.Candidate(b, b.Input("c", tensor.Int32, b.Batch()))}
+		ids := []*G.Node{net.Query(b, b.Input("q", tensor.Int64, b.Batch())), net.Candidate(b, b.Input("c", tensor.Int32, b.Batch()))}
+		b.Scope("numbers", func() { ids = append(ids, net.QueryOf(b, b.Input("x", tensor.Float32, b.Batch(), 2))) })
+		return ids
 	})
 	ids := []float64{0, 4, 4}
-	for _, y := range p.Host(t, 3, modeltest.Tensor(tensor.Int64, ids, 3), modeltest.Tensor(tensor.Int32, ids, 3)) {
+	for _, y := range p.Host(t, 3, modeltest.Tensor(tensor.Int64, ids, 3), modeltest.Tensor(tensor.Int32, ids, 3), modeltest.Tensor(tensor.Float32, []float64{1, -2, 3, 1, 3, 1}, 3, 2)) {
 		v := modeltest.Floats(y)
 		square := 0.0
 		for _, x := range v[:6] {
@@ -70,8 +72,9 @@ func TestWrongPartsAreNamed(t *testing.T) {
 		"multiples of 4": func(b *models.Builder) {
 			networks.UNet{Filters: []int{2, 2, 2}, Classes: 1}.Logits(b, b.Input("x", tensor.Float32, 2, 8, 6, 1))
 		},
-		"a code of 0":      func(b *models.Builder) { networks.Autoencoder{}.Encode(b, b.Input("x", tensor.Float32, 2, 8)) },
-		"two_tower: query": func(b *models.Builder) { networks.TwoTower{Width: 2}.Query(b, b.Input("x", tensor.Int32, 2, 8)) },
+		"a code of 0":                      func(b *models.Builder) { networks.Autoencoder{}.Encode(b, b.Input("x", tensor.Float32, 2, 8)) },
+		"two_tower: query":                 func(b *models.Builder) { networks.TwoTower{Width: 2}.Query(b, b.Input("x", tensor.Int32, 2, 8)) },
+		"two_tower: a query, vectors of 2": func(b *models.Builder) { networks.TwoTower{Width: 2}.QueryOf(b, b.Input("x", tensor.Float32, 2)) },
 		"gpt: 1 nodes of a cache": func(b *models.Builder) {
 			small := networks.GPT{Vocabulary: 3, Context: 4, Layers: 1, Heads: 1, Width: 2}
 			x := b.Input("x", tensor.Int32, 2)
