@@ -150,7 +150,7 @@ func (t *imageTable) config(modelDir string) string {
 	say("# %d classes, %d images to train on.", len(t.classes), t.images())
 	say("#\n#   goestimator train --config FILE, then evaluate, predict, export\n")
 	say("model_dir: %s\nseed: 1\n", quotedYAML(modelDir))
-	say("# Convolutions that halve the images %d times. Other networks: resnet20, resnet50.", len(t.filters()))
+	say("# Convolutions that halve the images %d times. Other networks: mobilenet_v2, resnet20, resnet50.", len(t.filters()))
 	say("model:\n  name: cnn\n  params: {classes: %d, filters: %s, dense_units: [128], dropout: %g}\n", len(t.classes), unitsText(t.filters()), t.dropout())
 	say("optimizer:\n  name: adam\n  learning_rate: {schedule: cosine, initial: 0.001, decay_steps: %d}\n", t.steps())
 	say("train:\n  input:")

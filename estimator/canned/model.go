@@ -44,6 +44,11 @@ type dataTrained interface {
 	train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp
 }
 
+// sampled is a body whose training does not compute the logits of all classes.
+type sampled interface {
+	training(mc *estimator.ModelContext, h heads.Head, f models.Features, labels models.Labels) (*estimator.Spec, error)
+}
+
 // checked is a body that refuses some results of the columns.
 type checked interface {
 	check(ds inputs.Dataset) inputs.Dataset
@@ -65,6 +70,9 @@ func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 
 // Model builds the graph of a mode.
 func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	if s, ok := m.body.(sampled); ok && mc.Mode() == models.Train {
+		return s.training(mc, m.head, features, labels)
+	}
 	logits := m.body.logits(mc, features, m.head.LogitsDimension())
 	if mc.Failed() {
 		return nil, mc.Err()

@@ -2,6 +2,7 @@ package canned
 
 import (
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/internal/platform/registry"
@@ -33,6 +34,7 @@ var makers = registry.New("model", map[string]maker{
 	"rnn_classifier":                 rnnOf(classes),
 	"rnn_estimator":                  rnnOf(anyHead),
 	"kmeans":                         kmeansNamed,
+	"two_tower":                      twoTowerNamed,
 })
 
 // Names returns the names that Named knows, sorted.
@@ -96,6 +98,18 @@ func dcnOf(k kindOfHead) maker {
 			Dropout: r.Float("dropout", 0), BatchNorm: r.Bool("batch_norm", false)}
 		return finish(r, o.ModelFn)
 	}
+}
+
+func twoTowerNamed(r *paramReader) (estimator.ModelFn, error) {
+	o := TwoTower{Columns: r.columns("feature_columns"), Embedding: r.count("embedding"), HiddenUnits: r.wholes("hidden_units"), Width: r.count("width"),
+		Temperature: r.Float("temperature", 0), Optimizer: r.optimizer("optimizer", ownRate)}
+	switch h := r.head(candidates).(type) {
+	case heads.MultiClassHead:
+		o.Head = h
+	case heads.BinaryClassHead:
+		r.Expect("n_classes", "three candidates or more")
+	}
+	return finish(r, o.ModelFn)
 }
 
 func combinedOf(k kindOfHead) maker {

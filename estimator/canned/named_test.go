@@ -66,6 +66,36 @@ func values(x *tensor.Tensor) any {
 	return x.Float(0)
 }
 
+// TestNamedLoss: canned models take the losses of their heads.
+func TestNamedLoss(t *testing.T) {
+	for _, c := range []struct {
+		name, label string
+		params      estimator.Params
+	}{
+		{"linear_classifier", "rich", estimator.Params{"feature_columns": "age", "loss": map[string]any{"name": "focal", "gamma": 3}}},
+		{"dnn_regressor", "income", estimator.Params{"feature_columns": "age", "hidden_units": 2, "loss": "mean_absolute_error"}},
+		{"dcn_estimator", "income", estimator.Params{"feature_columns": "age", "hidden_units": 2, "label_dimension": 1, "loss": map[string]any{"name": "quantile", "quantile": 0.9}}},
+		{"baseline_classifier", "rich", estimator.Params{"loss": "hinge"}},
+	} {
+		var found []float64
+		for _, named := range []bool{true, false} {
+			if !named {
+				delete(c.params, "loss")
+			}
+			e := ok(estimator.New(ok(canned.Named(c.name, c.params, trades())), scratch(t)...))
+			ok(e.Train(t.Context(), someone.of(c.label), estimator.Steps(1)))
+			loss, _ := ok(e.Evaluate(t.Context(), someone.of(c.label))).Scalar("average_loss")
+			found = append(found, loss)
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if math.Abs(found[0]-found[1]) < 1e-6 {
+			t.Errorf("%s: average losses %v with another loss and without: expected them to differ", c.name, found)
+		}
+	}
+}
+
 // Errors name the parameter, all of them together.
 func TestNamedRefuses(t *testing.T) {
 	for _, c := range []struct {
@@ -100,6 +130,15 @@ func TestNamedRefuses(t *testing.T) {
 		{"linear_classifier", estimator.Params{"feature_columns": "age", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id", "symmetric_l2_regularization": 0}},
 			[]string{"optimizer: symmetric_l2_regularization: expected > 0, got 0"}},
 		{"baseline_classifier", estimator.Params{"feature_columns": "age"}, []string{"unknown parameter feature_columns"}},
+		{"linear_classifier", estimator.Params{"feature_columns": "age", "loss": "huber"}, []string{`unknown loss "huber" of a binary head: known are focal, hinge`}},
+		{"linear_classifier", estimator.Params{"feature_columns": "age", "loss": "focal", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id"}}, []string{"optimizer sdca: a head heads.BinaryClassHead of a loss of its own"}},
+		{"linear_regressor", estimator.Params{"feature_columns": "age", "loss": "huber", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id"}}, []string{"optimizer sdca: a head heads.RegressionHead of a loss of its own"}},
+		{"boosted_trees_classifier", estimator.Params{"feature_columns": "age", "n_batches_per_layer": 1, "loss": "focal"}, []string{"boosted trees: a head heads.BinaryClassHead of a loss of its own"}},
+		{"two_tower", estimator.Params{"feature_columns": "age"}, []string{"n_classes: expected three candidates or more"}},
+		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "loss": "focal"}, []string{"unknown parameter loss"}},
+		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "temperature": -1}, []string{"temperature -1: expected numbers above 0"}},
+		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "hidden_units": []any{4, 0}}, []string{"hidden_units[1]: expected >= 1, got 0"}},
+		{"two_tower", estimator.Params{"n_classes": 3}, []string{"no feature columns"}},
 		{"dnn_estimator", estimator.Params{"feature_columns": "age", "hidden_units": 2, "head": "logistics"}, []string{`unknown head "logistics"`}},
 	} {
 		fn, err := canned.Named(c.name, c.params, trades())

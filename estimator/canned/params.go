@@ -107,17 +107,24 @@ func (r *paramReader) combiner(name string) feature.Combiner {
 type kindOfHead int
 
 const (
-	classes kindOfHead = iota // n_classes
-	numbers                   // label_dimension
-	anyHead                   // head and its parameters
+	classes    kindOfHead = iota // n_classes
+	candidates                   // n_classes of a model with a loss of its own
+	numbers                      // label_dimension
+	anyHead                      // head and its parameters
 )
 
 // head makes the head; the parameters are as of heads.FromParams, but that
 // the number of classes has tf.estimator's name.
 func (r *paramReader) head(k kindOfHead) heads.Head {
 	p := estimator.Params{}
-	names := []string{"weight_column", "loss_reduction", "metrics"}
+	names := []string{"metrics"}
+	if k != candidates {
+		names = append(names, "weight_column", "loss", "loss_reduction")
+	}
 	switch k {
+	case candidates:
+		names = append(names, "n_classes", "label_vocabulary", "class_names")
+		p["classes"] = 2
 	case classes:
 		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds", "class_weights")
 		p["classes"] = 2

@@ -91,6 +91,8 @@ func sdcaModel(o LinearEstimator, s sdca) (*Model, error) {
 		return nil, fmt.Errorf("sparse_combiner: expected sum with the optimizer sdca, got %s", o.SparseCombiner)
 	case o.Head == nil || o.Head.LogitsDimension() != 1:
 		return nil, fmt.Errorf("optimizer sdca: expected two classes, or a label of one number")
+	case heads.KindOfLoss(o.Head) == heads.OtherLoss:
+		return nil, fmt.Errorf("optimizer sdca: a head %T of a loss of its own: expected another optimizer, or the head's own loss", o.Head)
 	}
 	m, err := newModel(feature.Columns{Linear: o.Columns}, o.Head, o.WeightColumn)
 	if err != nil {

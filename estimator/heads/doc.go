@@ -14,6 +14,7 @@
 //	Regression        squared error                 numbers
 //	Poisson           log-Poisson                   counts
 //	Logistic          sigmoid cross-entropy         numbers in 0..1
+//	Reconstruction    squared error                 the features
 //	Multi             weighted sum over its heads   one label per head, by its name
 //
 // Words become ids before a batch is fed (estimator.Encoder), and predicted ids

@@ -31,16 +31,20 @@ var namedLosses = map[string]map[string]func(p *params.Reader) LossFn{
 	"multi_class": {"focal": softmaxFocal},
 	"multi_label": {"focal": sigmoidFocal, "dice": dice},
 	"regression": {
-		"huber":    huber,
-		"quantile": quantile,
-		"mean_absolute_error": func(*params.Reader) LossFn {
-			return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
-				return losses.MeanAbsoluteError(mc, in.Labels, in.Logits, unreduced)
-			}
-		},
-		"cosine_similarity": func(*params.Reader) LossFn { return cosineSimilarity },
+		"huber":               huber,
+		"quantile":            quantile,
+		"mean_absolute_error": absoluteError,
+		"cosine_similarity":   func(*params.Reader) LossFn { return cosineSimilarity },
 	},
+	"reconstruction": {"huber": huber, "mean_absolute_error": absoluteError, crossEntropy: func(*params.Reader) LossFn {
+		return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
+			return losses.SigmoidCrossEntropy(mc, in.Labels, in.Logits, unreduced)
+		}
+	}},
 }
+
+// crossEntropy is a loss of logits whose sigmoid is predicted.
+const crossEntropy = "cross_entropy"
 
 // lossFn reads the parameter loss of a head of some kind: a name, or a map of the name and the loss's parameters.
 func (r paramReader) lossFn(kind string) []Option {
@@ -62,6 +66,9 @@ func (r paramReader) lossFn(kind string) []Option {
 	fn := read(p)
 	if err := p.Done(); err != nil {
 		r.Fail(err)
+	}
+	if name == crossEntropy {
+		return []Option{WithLossFn(fn), WithInverseLink(ops.Sigmoid)}
 	}
 	return []Option{WithLossFn(fn)}
 }
@@ -112,6 +119,12 @@ func huber(p *params.Reader) LossFn {
 	}
 	return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
 		return losses.Huber(mc, in.Labels, in.Logits, delta, unreduced)
+	}
+}
+
+func absoluteError(*params.Reader) LossFn {
+	return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
+		return losses.MeanAbsoluteError(mc, in.Labels, in.Logits, unreduced)
 	}
 }
 

@@ -30,18 +30,21 @@ const (
 
 // FromParams makes the head that a model's parameters ask for, and returns the
 // parameters that it leaves to the network. The parameter head names the kind:
-// binary, multi_class, multi_label, regression, poisson or logistic; without it,
+// binary, multi_class, multi_label, regression, poisson, logistic or reconstruction; without it,
 // classes (ForClasses) or label_dimension (regression) tell. The others are the
 // options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
 // head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
 // no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
-// quantile (quantile 0.5), mean_absolute_error and cosine_similarity. Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
+// quantile (quantile 0.5), mean_absolute_error and cosine_similarity, reconstructions huber, mean_absolute_error and cross_entropy (of numbers in 0..1). Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
 // the name in results (as) and parameters, as {name: top_k, k: 5}.
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
 	opts := r.options()
 	classes, dimension := r.whole(paramClasses, 2), r.whole(paramDimension, 1)
 	kind := r.kind()
+	if kind == "reconstruction" && !r.Has(paramDimension) {
+		dimension = 0
+	}
 	opts = append(opts, r.lossFn(kindOf(kind, classes))...)
 	if err := r.Err(); err != nil {
 		return nil, r.Rest(), err
@@ -80,8 +83,10 @@ func newHead(kind string, classes, dimension int, opts []Option) (h Head, err er
 		h = Poisson(dimension, opts...)
 	case "logistic":
 		h = Logistic(opts...)
+	case "reconstruction":
+		h = Reconstruction(dimension, opts...)
 	default:
-		return nil, fmt.Errorf("%s: unknown head %q: expected binary, multi_class, multi_label, regression, poisson or logistic", paramHead, kind)
+		return nil, fmt.Errorf("%s: unknown head %q: expected binary, multi_class, multi_label, regression, poisson, logistic or reconstruction", paramHead, kind)
 	}
 	if err := Check(h); err != nil {
 		return nil, err

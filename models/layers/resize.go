@@ -31,12 +31,30 @@ func UpSampling(c models.Context, x *G.Node, factors ...int) (y *G.Node) {
 	return y
 }
 
+// Resizing gives steps, images or volumes x [batch, spatial..., channels] other sizes, one for each spatial dimension: see ops.Resize.
+func Resizing(c models.Context, x *G.Node, how ops.Interpolation, sizes ...int) (y *G.Node) {
+	if !spatial(c, "resizing", x, len(sizes)) {
+		return nil
+	}
+	scope(c, "", "resizing", func() { y = ops.Resize(c, x, how, sizes...) })
+	return y
+}
+
 // ZeroPadding adds zeros before and after each spatial dimension of x [batch, spatial..., channels].
 func ZeroPadding(c models.Context, x *G.Node, paddings ...[2]int) (y *G.Node) {
 	if !spatial(c, "zero_padding", x, len(paddings)) {
 		return nil
 	}
 	scope(c, "", "zero_padding", func() { y = ops.Pad(c, x, append(append([][2]int{{}}, paddings...), [2]int{})) })
+	return y
+}
+
+// BorderPadding adds elements of x [batch, spatial..., channels] before and after each spatial dimension: see ops.Border.
+func BorderPadding(c models.Context, x *G.Node, border ops.Border, paddings ...[2]int) (y *G.Node) {
+	if !spatial(c, "border_padding", x, len(paddings)) {
+		return nil
+	}
+	scope(c, "", "border_padding", func() { y = ops.PadBorder(c, x, append(append([][2]int{{}}, paddings...), [2]int{}), border) })
 	return y
 }
 

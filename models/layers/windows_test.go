@@ -69,6 +69,10 @@ func TestWindowLayers(t *testing.T) {
 			return ops.Add(b, layers.GlobalAvgPool3D(b, x), layers.GlobalMaxPool3D(b, x))
 		}, []int{4}, ""},
 		{"larger", images, func(b *models.Builder, x *G.Node) *G.Node { return layers.UpSampling(b, x, 2, 3) }, []int{16, 18, 4}, ""},
+		{"resized", images, func(b *models.Builder, x *G.Node) *G.Node { return layers.Resizing(b, x, ops.Bilinear, 5, 12) }, []int{5, 12, 4}, ""},
+		{"bordered", images, func(b *models.Builder, x *G.Node) *G.Node {
+			return layers.BorderPadding(b, x, ops.Reflect, [2]int{1, 2}, [2]int{5, 0})
+		}, []int{11, 11, 4}, ""},
 		{"padded", steps, func(b *models.Builder, x *G.Node) *G.Node { return layers.ZeroPadding(b, x, [2]int{1, 2}) }, []int{15, 4}, ""},
 		{"cropped", volumes, func(b *models.Builder, x *G.Node) *G.Node {
 			return layers.Cropping(b, x, [2]int{1, 2}, [2]int{}, [2]int{0, 3})
@@ -114,10 +118,14 @@ func TestWindowLayersRefuse(t *testing.T) {
 		"conv3d_transpose: padding VALID, stride -1": func(b *models.Builder, x *G.Node) {
 			layers.Conv3DTranspose(b, ops.ExpandDims(b, x, 1), 2, layers.Window3D{Size: [3]int{2, 2, 2}, Strides: [3]int{1, -1, 1}}, layers.Weights{})
 		},
-		"something is left": func(b *models.Builder, x *G.Node) { layers.Cropping(b, x, [2]int{4, 5}, [2]int{}) },
-		"expected 1 to 3":   func(b *models.Builder, x *G.Node) { layers.ZeroPadding(b, x) },
-		"factors [2 -1]":    func(b *models.Builder, x *G.Node) { layers.UpSampling(b, x, 2, -1) },
-		"expected rank":     func(b *models.Builder, x *G.Node) { layers.Conv1D(b, x, 2, layers.Window1D{Size: 2}, layers.Weights{}) },
+		"something is left":              func(b *models.Builder, x *G.Node) { layers.Cropping(b, x, [2]int{4, 5}, [2]int{}) },
+		"expected 1 to 3":                func(b *models.Builder, x *G.Node) { layers.ZeroPadding(b, x) },
+		"resizing: 0 spatial dimensions": func(b *models.Builder, x *G.Node) { layers.Resizing(b, x, ops.Nearest) },
+		"0 to 7 elements of a reflect border": func(b *models.Builder, x *G.Node) {
+			layers.BorderPadding(b, x, ops.Reflect, [2]int{8, 0}, [2]int{})
+		},
+		"factors [2 -1]": func(b *models.Builder, x *G.Node) { layers.UpSampling(b, x, 2, -1) },
+		"expected rank":  func(b *models.Builder, x *G.Node) { layers.Conv1D(b, x, 2, layers.Window1D{Size: 2}, layers.Weights{}) },
 		"-1 groups of 4 channels": func(b *models.Builder, x *G.Node) {
 			layers.Conv2D(b, x, 4, layers.Window{Size: [2]int{2, 2}, Groups: -1}, layers.Weights{})
 		},

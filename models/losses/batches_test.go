@@ -151,29 +151,43 @@ func TestCTCOfTensorFlow(t *testing.T) {
 	ofBatch{[]int{1, 2, 3}, loss, []*tensor.Tensor{modeltest.Tensor(tensor.Int64, []float64{1, 1}, 1, 2)}}.check(t, logits[:6], []float64{math.Inf(1)})
 }
 
+// TestInBatch: with ids, the second and the last candidate are the same, and do not count against each other's queries.
 func TestInBatch(t *testing.T) {
 	const n, width, temperature = 4, 3, 0.5
 	q, candidates := values(n*width), make([]float64, n*width)
-	want := make([]float64, n)
 	for i := range candidates {
 		candidates[i] = math.Cos(float64(3 * i))
 	}
-	for i := range n {
-		sum, own := 0.0, 0.0
-		for j := range n {
-			score := 0.0
-			for k := range width {
-				score += q[i*width+k] * candidates[j*width+k] / temperature
+	for _, ids := range [][]float64{nil, {5, 2, 3, 2}} {
+		want := make([]float64, n)
+		for i := range n {
+			sum, own := 0.0, 0.0
+			for j := range n {
+				score := 0.0
+				for k := range width {
+					score += q[i*width+k] * candidates[j*width+k] / temperature
+				}
+				if i == j {
+					own = score
+				} else if ids != nil && ids[i] == ids[j] {
+					continue
+				}
+				sum += math.Exp(score)
 			}
-			if sum += math.Exp(score); i == j {
-				own = score
-			}
+			want[i] = math.Log(sum) - own
 		}
-		want[i] = math.Log(sum) - own
+		feeds := []*tensor.Tensor{modeltest.Tensor(tensor.Float64, candidates, n, width)}
+		if ids != nil {
+			feeds = append(feeds, modeltest.Tensor(tensor.Int64, ids, n))
+		}
+		ofBatch{[]int{n, width}, func(b *models.Builder, x *G.Node) *G.Node {
+			own, o := b.Input("candidates", tensor.Float64, b.Batch(), width), losses.Options{Reduction: losses.None}
+			if ids == nil {
+				return losses.InBatch(b, own, x, temperature, o)
+			}
+			return losses.InBatchByID(b, own, x, b.Input("ids", tensor.Int64, b.Batch()), temperature, o)
+		}, feeds}.check(t, q, want)
 	}
-	ofBatch{[]int{n, width}, func(b *models.Builder, x *G.Node) *G.Node {
-		return losses.InBatch(b, b.Input("candidates", tensor.Float64, b.Batch(), width), x, temperature, losses.Options{Reduction: losses.None})
-	}, []*tensor.Tensor{modeltest.Tensor(tensor.Float64, candidates, n, width)}}.check(t, q, want)
 }
 
 func TestTriplet(t *testing.T) {

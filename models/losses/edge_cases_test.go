@@ -69,7 +69,7 @@ var edgeLosses = []tried{
 }
 
 // ofBatches are the losses that see several rows at once; distance_test.go and ctc_test.go have them.
-var ofBatches = []string{"InBatch", "Triplet", "CTC"}
+var ofBatches = []string{"InBatch", "InBatchByID", "Triplet", "CTC"}
 
 // edgeLoss is a loss with its feeds.
 type edgeLoss struct {

@@ -10,6 +10,26 @@ import (
 // candidates of the batch, by softmax(queries·candidatesᵀ/temperature) (sampled softmax with in-batch negatives, as
 // tfrs.tasks.Retrieval); before reduction [batch].
 func InBatch(c models.Context, candidates, queries *G.Node, temperature float64, o Options) *G.Node {
+	return inBatch(c, candidates, queries, nil, temperature, o)
+}
+
+// InBatchByID is InBatch for candidates with ids [batch] that may come several times in a batch: another one with the id of a query's own
+// candidate does not count against it (remove_accidental_hits of tfrs.tasks.Retrieval).
+func InBatchByID(c models.Context, candidates, queries, ids *G.Node, temperature float64, o Options) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	if ids == nil || len(ids.Shape()) != 1 {
+		c.Core().Failf("in-batch softmax: expected ids of candidates, [batch]")
+		return nil
+	}
+	return inBatch(c, candidates, queries, ids, temperature, o)
+}
+
+// hidden is a score that has no part in a softmax; its product with a label of 0 is 0.
+const hidden = -1e9
+
+func inBatch(c models.Context, candidates, queries, ids *G.Node, temperature float64, o Options) *G.Node {
 	const name = "in-batch softmax"
 	candidates, queries, ok := pair(c, name, candidates, queries)
 	if !ok || !matrix(c, name, queries) {
@@ -20,13 +40,26 @@ func InBatch(c models.Context, candidates, queries *G.Node, temperature float64,
 		return nil
 	}
 	scores := ops.Div(c, ops.MatMulT(c, queries, candidates, false, true), constant(c, queries, temperature))
-	return Weighted(c, ops.SoftmaxCrossEntropyWithLogits(c, diagonal(c, scores), scores), o)
+	own := onDiagonal(c, scores)
+	if ids != nil {
+		same := ops.Equal(c, ops.ExpandDims(c, ids, 1), ops.ExpandDims(c, ids, 0))
+		scores = ops.MaskedFill(c, scores, ops.LogicalAnd(c, same, ops.LogicalNot(c, own)), hidden)
+	}
+	if c.Core().Failed() {
+		return nil
+	}
+	return Weighted(c, ops.SoftmaxCrossEntropyWithLogits(c, ops.Cast(c, own, models.GraphType(scores.Dtype())), scores), o)
 }
 
-// diagonal is the identity matrix of the shape and type of x [n, n], where n may depend on the batch.
-func diagonal(c models.Context, x *G.Node) *G.Node {
+// onDiagonal marks the diagonal of x [n, n], where n may depend on the batch.
+func onDiagonal(c models.Context, x *G.Node) *G.Node {
 	row := ops.CumSum(c, ops.OnesLike(c, ops.Max(c, ops.StopGradient(c, x), ops.Axes(1))), 0, ops.Scan{})
-	own := ops.Equal(c, ops.ExpandDims(c, row, 1), ops.ExpandDims(c, row, 0))
+	return ops.Equal(c, ops.ExpandDims(c, row, 1), ops.ExpandDims(c, row, 0))
+}
+
+// diagonal is the identity matrix of the shape and type of x [n, n].
+func diagonal(c models.Context, x *G.Node) *G.Node {
+	own := onDiagonal(c, x)
 	if c.Core().Failed() {
 		return nil
 	}

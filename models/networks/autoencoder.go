@@ -77,14 +77,18 @@ func (a Autoencoder) usable(c models.Context, x *G.Node) bool {
 	return true
 }
 
-// autoencoder is Autoencoder on all features, under a head whose labels are what it makes of the code, as the features themselves.
-// Parameters: hidden_units (128), code (16), variational (false), activation (relu) and, for a variational one, divergence (1): the
+// autoencoder is Autoencoder on all features, under a head whose labels are what it makes of the code; 0 outputs are as many as the
+// features have. Parameters: hidden_units (128), code (16), variational (false), activation (relu) and, for a variational one, divergence (1): the
 // weight of its mean divergence, which is added to the loss.
 func autoencoder(p *Params) Network {
 	a := Autoencoder{Hidden: p.Ints("hidden_units", 1, 128), Code: p.Int("code", 16, 1), Variational: p.Bool("variational", false), Activation: p.Activation("activation", "relu")}
 	weight := p.FloatIn("divergence", 1, 0, 1e6)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		code, divergence := a.Encode(c, vector(c, f))
+		x := Vector(c, f)
+		if outputs == 0 && !c.Core().Failed() {
+			outputs = x.Shape()[1]
+		}
+		code, divergence := a.Encode(c, x)
 		if divergence != nil && !c.Core().Failed() {
 			c.Core().AddLoss(ops.Mul(c, ops.Mean(c, divergence), ops.Scalar(c, models.GraphType(divergence.Dtype()), weight)))
 		}

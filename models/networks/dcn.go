@@ -15,7 +15,7 @@ func dcn(p *Params) Network {
 	rate, act := p.Rate("dropout", 0), p.Activation("activation", "relu")
 	reg := penalty(0, p.FloatIn("l2", 0, 0, 1e6))
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		x := vector(c, f)
+		x := Vector(c, f)
 		crossed, deep := x, x
 		for range count {
 			crossed = layers.Cross(c, x, crossed, layers.Weights{KernelRegularizer: reg})

@@ -9,9 +9,9 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// vector returns all features as [batch, n]: each one numeric and flattened,
+// Vector returns all features as [batch, n]: each one numeric and flattened, bytes scaled to 0..1,
 // in the order of the set.
-func vector(c models.Context, f models.Features) *G.Node {
+func Vector(c models.Context, f models.Features) *G.Node {
 	if c.Core().Failed() {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 func linear(p *Params) Network {
 	w := layers.Weights{KernelRegularizer: penalty(p.FloatIn("l1", 0, 0, 1e6), p.FloatIn("l2", 0, 0, 1e6))}
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		return logits(c, vector(c, f), outputs, w)
+		return logits(c, Vector(c, f), outputs, w)
 	}
 }
 
@@ -21,7 +21,7 @@ func mlp(p *Params) Network {
 	w := layers.Weights{Activation: p.Activation("activation", "relu"), KernelRegularizer: penalty(0, p.FloatIn("l2", 0, 0, 1e6))}
 	rate := p.Rate("dropout", 0)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		x := vector(c, f)
+		x := Vector(c, f)
 		for _, n := range units {
 			x = layers.Dropout(c, layers.Dense(c, x, n, w), rate)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -295,4 +296,23 @@ func Example() {
 	// (8, 3)
 	// <nil>
 	// network mlp: unknown parameter layers: known are activation, dropout, hidden_units, l2
+}
+
+// TestPage: docs/training.md has a row of each network; those of TestRegistry have none.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/training.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := ""
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, "|"); len(cells) == 6 {
+			rows += cells[1]
+		}
+	}
+	for _, name := range networks.Names() {
+		if !strings.HasPrefix(name, "mine") && !strings.Contains(rows, "`"+name+"`") {
+			t.Errorf("docs/training.md has no row of network %s", name)
+		}
+	}
 }

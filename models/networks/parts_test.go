@@ -1,6 +1,7 @@
 package networks_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,30 +14,48 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A pixel far from all others has influence on those alone that the smallest size reaches.
+// A pixel far from all others has influence on those alone that the smallest size reaches, and through a transposed convolution or an
+// interpolation.
 func TestUNetJoinsSizes(t *testing.T) {
-	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{networks.UNet{Filters: []int{3, 4}, Classes: 2}.Logits(b, b.Input("x", tensor.Float32, b.Batch(), 16, 24, 1))}
-	})
-	x := tensor.New(tensor.Float32, 2, 16, 24, 1)
-	tensor.Values[float32](x)[16*24] = 1 // the corner of the second image
-	y := p.Host(t, 2, x)[0]
-	if !slices.Equal(y.Shape, []int{2, 16, 24, 2}) {
-		t.Fatalf("logits of shape %v", y.Shape)
-	}
-	v := modeltest.Floats(y)
-	if one, two := v[:16*24*2], v[16*24*2:]; slices.Equal(one[:6], two[:6]) || !slices.Equal(one[len(one)-24:], two[len(two)-24:]) {
-		t.Error("expected a change near the corner, and none far from it")
+	for kernel, bilinear := range map[string]bool{"up_0/conv2d_transpose/kernel": false, "up_0/conv2d/kernel": true} {
+		var names []string
+		p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
+			y := networks.UNet{Filters: []int{3, 4}, Classes: 2, Bilinear: bilinear}.Logits(b, b.Input("x", tensor.Float32, b.Batch(), 16, 24, 1))
+			names = nil
+			for _, v := range b.Variables() {
+				names = append(names, fmt.Sprint(v.Name, v.Shape))
+			}
+			return []*G.Node{y}
+		})
+		x := tensor.New(tensor.Float32, 2, 16, 24, 1)
+		tensor.Values[float32](x)[16*24] = 1 // the corner of the second image
+		y := p.Host(t, 2, x)[0]
+		if !slices.Equal(y.Shape, []int{2, 16, 24, 2}) {
+			t.Fatalf("logits of shape %v", y.Shape)
+		}
+		v := modeltest.Floats(y)
+		if one, two := v[:16*24*2], v[16*24*2:]; slices.Equal(one[:6], two[:6]) || !slices.Equal(one[len(one)-24:], two[len(two)-24:]) {
+			t.Error("expected a change near the corner, and none far from it")
+		}
+		want := kernel + fmt.Sprint([]int{2, 2, 3, 4})
+		if bilinear {
+			want = kernel + fmt.Sprint([]int{2, 2, 4, 3})
+		}
+		if !slices.Contains(names, want) {
+			t.Errorf("bilinear %v: expected a variable %s among %v", bilinear, want, names)
+		}
 	}
 }
 
 func TestTowers(t *testing.T) {
 	net := networks.TwoTower{Queries: 5, Candidates: 7, Embedding: 3, Hidden: []int{4}, Width: 6}
 	p := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{net.Query(b, b.Input("q", tensor.Int64, b.Batch())), net.Candidate(b, b.Input("c", tensor.Int32, b.Batch()))}
+		ids := []*G.Node{net.Query(b, b.Input("q", tensor.Int64, b.Batch())), net.Candidate(b, b.Input("c", tensor.Int32, b.Batch()))}
+		b.Scope("numbers", func() { ids = append(ids, net.QueryOf(b, b.Input("x", tensor.Float32, b.Batch(), 2))) })
+		return ids
 	})
 	ids := []float64{0, 4, 4}
-	for _, y := range p.Host(t, 3, modeltest.Tensor(tensor.Int64, ids, 3), modeltest.Tensor(tensor.Int32, ids, 3)) {
+	for _, y := range p.Host(t, 3, modeltest.Tensor(tensor.Int64, ids, 3), modeltest.Tensor(tensor.Int32, ids, 3), modeltest.Tensor(tensor.Float32, []float64{1, -2, 3, 1, 3, 1}, 3, 2)) {
 		v := modeltest.Floats(y)
 		square := 0.0
 		for _, x := range v[:6] {
@@ -53,8 +72,9 @@ func TestWrongPartsAreNamed(t *testing.T) {
 		"multiples of 4": func(b *models.Builder) {
 			networks.UNet{Filters: []int{2, 2, 2}, Classes: 1}.Logits(b, b.Input("x", tensor.Float32, 2, 8, 6, 1))
 		},
-		"a code of 0":      func(b *models.Builder) { networks.Autoencoder{}.Encode(b, b.Input("x", tensor.Float32, 2, 8)) },
-		"two_tower: query": func(b *models.Builder) { networks.TwoTower{Width: 2}.Query(b, b.Input("x", tensor.Int32, 2, 8)) },
+		"a code of 0":                      func(b *models.Builder) { networks.Autoencoder{}.Encode(b, b.Input("x", tensor.Float32, 2, 8)) },
+		"two_tower: query":                 func(b *models.Builder) { networks.TwoTower{Width: 2}.Query(b, b.Input("x", tensor.Int32, 2, 8)) },
+		"two_tower: a query, vectors of 2": func(b *models.Builder) { networks.TwoTower{Width: 2}.QueryOf(b, b.Input("x", tensor.Float32, 2)) },
 		"gpt: 1 nodes of a cache": func(b *models.Builder) {
 			small := networks.GPT{Vocabulary: 3, Context: 4, Layers: 1, Heads: 1, Width: 2}
 			x := b.Input("x", tensor.Int32, 2)

@@ -27,6 +27,19 @@ func (t TwoTower) Candidate(c models.Context, ids *G.Node) *G.Node {
 	return t.tower(c, "candidate", ids, t.Candidates)
 }
 
+// QueryOf is Query of numbers that are known of the queries, [batch, n], in place of their ids.
+func (t TwoTower) QueryOf(c models.Context, x *G.Node) (y *G.Node) {
+	if c.Core().Failed() {
+		return nil
+	}
+	if x == nil || len(x.Shape()) != 2 || t.Width < 1 {
+		c.Core().Failf("two_tower: a query, vectors of %d: expected numbers [batch, n], and vectors of 1 number or more", t.Width)
+		return nil
+	}
+	c.Core().Scope("query", func() { y = t.vectors(c, x) })
+	return y
+}
+
 func (t TwoTower) tower(c models.Context, name string, ids *G.Node, rows int) (x *G.Node) {
 	if c.Core().Failed() {
 		return nil
@@ -36,16 +49,20 @@ func (t TwoTower) tower(c models.Context, name string, ids *G.Node, rows int) (x
 		return nil
 	}
 	c.Core().Scope(name, func() {
-		x = layers.Embedding(c, ops.Cast(c, ids, tensor.Int32), rows, t.Embedding, layers.Weights{})
-		for _, n := range t.Hidden {
-			x = layers.Dense(c, x, n, layers.Weights{Activation: ops.Relu})
-		}
-		x = layers.Dense(c, x, t.Width, layers.Weights{Name: "vector"})
-		if c.Core().Failed() {
-			return
-		}
-		squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(1))
-		x = ops.Mul(c, x, ops.Rsqrt(c, ops.Maximum(c, squares, ops.Scalar(c, models.GraphType(x.Dtype()), 1e-12))))
+		x = t.vectors(c, layers.Embedding(c, ops.Cast(c, ids, tensor.Int32), rows, t.Embedding, layers.Weights{}))
 	})
 	return x
+}
+
+// vectors are the dense layers of a tower; what they make has the length 1.
+func (t TwoTower) vectors(c models.Context, x *G.Node) *G.Node {
+	for _, n := range t.Hidden {
+		x = layers.Dense(c, x, n, layers.Weights{Activation: ops.Relu})
+	}
+	x = layers.Dense(c, x, t.Width, layers.Weights{Name: "vector"})
+	if c.Core().Failed() {
+		return nil
+	}
+	squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(1))
+	return ops.Mul(c, x, ops.Rsqrt(c, ops.Maximum(c, squares, ops.Scalar(c, models.GraphType(x.Dtype()), 1e-12))))
 }

@@ -13,8 +13,9 @@ import (
 // UNet labels each pixel of an image (Ronneberger et al. 2015): two convolutions at each of several sizes, on the way down and,
 // joined with these, on the way up again. Convolutions keep the size, and are batch-normalised.
 type UNet struct {
-	Filters []int // of each size, the largest one first; sides are multiples of 2 for each but the first
-	Classes int   // channels of the logits
+	Filters  []int // of each size, the largest one first; sides are multiples of 2 for each but the first
+	Classes  int   // channels of the logits
+	Bilinear bool  // images grow by interpolation and a convolution, in place of a transposed convolution
 }
 
 // Logits returns, for images [batch, height, width, channels] of floats, [batch, height, width, Classes].
@@ -37,11 +38,20 @@ func (u UNet) Logits(c models.Context, x *G.Node) *G.Node {
 	}
 	for i := len(u.Filters) - 2; i >= 0; i-- {
 		c.Core().Scope(fmt.Sprintf("up_%d", i), func() {
-			x = layers.Conv2DTranspose(c, x, u.Filters[i], layers.SquareWindow(2, 2, ops.Same), layers.Weights{KernelInit: initializers.HeNormal()})
-			x = u.twice(c, ops.Concat(c, 3, kept[i], x), u.Filters[i])
+			x = u.twice(c, ops.Concat(c, 3, kept[i], u.larger(c, x, u.Filters[i])), u.Filters[i])
 		})
 	}
 	return layers.Conv2D(c, x, u.Classes, layers.SquareWindow(1, 1, ops.Same), layers.Weights{Name: "logits"})
+}
+
+// larger doubles the sides of x.
+func (u UNet) larger(c models.Context, x *G.Node, filters int) *G.Node {
+	w := layers.Weights{KernelInit: initializers.HeNormal()}
+	if !u.Bilinear || c.Core().Failed() {
+		return layers.Conv2DTranspose(c, x, filters, layers.SquareWindow(2, 2, ops.Same), w)
+	}
+	x = layers.Resizing(c, x, ops.Bilinear, 2*x.Shape()[1], 2*x.Shape()[2])
+	return layers.Conv2D(c, x, filters, layers.SquareWindow(2, 1, ops.Same), w)
 }
 
 func (u UNet) twice(c models.Context, x *G.Node, filters int) *G.Node {
@@ -53,10 +63,10 @@ func (u UNet) twice(c models.Context, x *G.Node, filters int) *G.Node {
 	return x
 }
 
-// unet is UNet with the logits of all pixels in a row: as many outputs as pixels, or a multiple of that. Parameters: filters (16, 32, 64)
-// and the parameters of newImages, whose random changes a mask would not follow.
+// unet is UNet with the logits of all pixels in a row: as many outputs as pixels, or a multiple of that. Parameters: filters (16, 32, 64),
+// bilinear (false) and the parameters of newImages, whose random changes a mask would not follow.
 func unet(p *Params) Network {
-	filters, pixels := p.Ints("filters", 1, 16, 32, 64), newImages(p)
+	u, pixels := UNet{Filters: p.Ints("filters", 1, 16, 32, 64), Bilinear: p.Bool("bilinear", false)}, newImages(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		x := pixels.of(c, f)
 		if c.Core().Failed() {
@@ -67,6 +77,8 @@ func unet(p *Params) Network {
 			c.Core().Failf("unet: %d outputs, crop_padding %d, flip %v: expected a multiple of %d pixels, and images that stay as they are", outputs, pixels.padding, pixels.flip, n)
 			return nil
 		}
-		return ops.Flatten(c, UNet{Filters: filters, Classes: outputs / n}.Logits(c, x))
+		model := u // a network is built several times
+		model.Classes = outputs / n
+		return ops.Flatten(c, model.Logits(c, x))
 	}
 }

@@ -14,7 +14,7 @@ import (
 // cases are all cases of the contract test.
 func cases() []opCase {
 	return slices.Concat(unaryCases(), binaryCases(), compareCases(), reduceCases(), shapeCases(), linearCases(), lossCases(), imageCases(), indexCases(), raggedCases(),
-		einsumCases(), windowCases(), arrayCases(), statisticsCases(), attentionCases(), segmentCases(), matrixCases(), scatterCases(), randomCases())
+		einsumCases(), windowCases(), arrayCases(), statisticsCases(), attentionCases(), segmentCases(), matrixCases(), scatterCases(), randomCases(), borderCases())
 }
 
 type unaryOp = func(c models.Context, x *G.Node) *G.Node

@@ -33,21 +33,27 @@ func Constant(c models.Context, t *tensor.Tensor) *G.Node {
 
 // Scalar adds a scalar constant of the given type, converted from v.
 func Scalar(c models.Context, d tensor.DType, v float64) *G.Node {
-	var t *tensor.Tensor
-	switch d {
-	case tensor.Float32:
-		t = tensor.Scalar(float32(v))
-	case tensor.Float64:
-		t = tensor.Scalar(v)
-	case tensor.Int32:
-		t = tensor.Scalar(int32(v))
-	case tensor.Int64:
-		t = tensor.Scalar(int64(v))
-	default:
+	t := scalarOf(d, v)
+	if t == nil {
 		c.Core().Failf("Const: no scalar of type %v: expected float32, float64, int32 or int64", d)
 		return nil
 	}
 	return Constant(c, t)
+}
+
+// scalarOf is a scalar of the given type, nil where that has none.
+func scalarOf(d tensor.DType, v float64) *tensor.Tensor {
+	switch d {
+	case tensor.Float32:
+		return tensor.Scalar(float32(v))
+	case tensor.Float64:
+		return tensor.Scalar(v)
+	case tensor.Int32:
+		return tensor.Scalar(int32(v))
+	case tensor.Int64:
+		return tensor.Scalar(int64(v))
+	}
+	return nil
 }
 
 // scalarLike is a scalar of x's type.

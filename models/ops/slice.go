@@ -53,32 +53,51 @@ func pairs(before, after []int) [][2]int {
 
 // Pad adds zeros before and after each dimension: paddings[i] holds both counts.
 func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
-	if !ready(c, "Pad", x) {
+	return padded(c, "Pad", x, paddings)
+}
+
+// PadValue is Pad with elements of a value in place of zeros.
+func PadValue(c models.Context, x *G.Node, paddings [][2]int, value float64) *G.Node {
+	const name = "PadV2"
+	if !ready(c, name, x) {
+		return nil
+	}
+	t := scalarOf(models.GraphType(x.Dtype()), value)
+	if t == nil {
+		c.Core().Failf("%s: %v: expected float32, float64, int32 or int64", name, x.Dtype())
+		return nil
+	}
+	return padded(c, name, x, paddings, operand{name: "constant_values", tensor: t})
+}
+
+// padded is Pad, or PadV2 with the operand that follows the paddings.
+func padded(c models.Context, op string, x *G.Node, paddings [][2]int, value ...operand) *G.Node {
+	if !ready(c, op, x) {
 		return nil
 	}
 	s := []int(x.Shape())
 	if len(paddings) != len(s) {
-		c.Core().Failf("Pad: %d paddings for shape %v: expected one pair per dimension", len(paddings), x.Shape())
+		c.Core().Failf("%s: %d paddings for shape %v: expected one pair per dimension", op, len(paddings), x.Shape())
 		return nil
 	}
-	out, flat, begin, padded := make([]int, len(s)), []int{}, make([]int, len(s)), false
+	out, flat, begin, grows := make([]int, len(s)), []int{}, make([]int, len(s)), false
 	size := wholeSize(x)
 	for i, p := range paddings {
 		if min(p[0], p[1]) < 0 || max(p[0], p[1]) > math.MaxInt32 {
-			c.Core().Failf("Pad: padding %v of dimension %d: expected >= 0 and below 2^31", p, i)
+			c.Core().Failf("%s: padding %v of dimension %d: expected >= 0 and below 2^31", op, p, i)
 			return nil
 		}
 		out[i], begin[i] = s[i]+p[0]+p[1], p[0]
 		if out[i] != s[i] {
-			size[i], padded = s[i], true
+			size[i], grows = s[i], true
 		}
 		flat = append(flat, p[0], p[1])
 	}
-	if !padded {
+	if !grows {
 		return x
 	}
-	return apply(c, spec{op: "Pad", outs: []kind{{x.Dtype(), out}},
-		consts: []operand{{name: "paddings", shape: []int{len(s), 2}, ints: flat}},
+	return apply(c, spec{op: op, outs: []kind{{x.Dtype(), out}},
+		consts: append([]operand{{name: "paddings", shape: []int{len(s), 2}, ints: flat}}, value...),
 		attrs:  with(typeAttr(x.Dtype()), "Tpaddings", tensor.Int32),
 		grad:   one(func(a *adjoint) *G.Node { return Slice(a, a.grad, begin, size) })}, x)
 }

@@ -1,0 +1,98 @@
+package canned_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/tensor"
+)
+
+// A query of a topic is for each candidate of its own: those whose number leaves the topic.
+const (
+	topics          = 4
+	candidatesOfOne = 3
+)
+
+// visits are a query of each topic for each of its candidates, whose words are the labels.
+func visits(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+	var topic, seen []string
+	for i := range topics * candidatesOfOne {
+		topic, seen = append(topic, fmt.Sprint("t", i%topics)), append(seen, fmt.Sprint("page", i))
+	}
+	ds, err := inputs.Slices(nil, inputs.Strings("topic", inputs.Feature, topic), inputs.Strings("page", inputs.Label, seen))
+	if err != nil || ic.Mode != inputs.Train {
+		return inputs.Pipe(ds, inputs.Batch(5, false)), err
+	}
+	return inputs.Pipe(ds, inputs.Shuffle(12, 3), inputs.Repeat(0), inputs.Batch(8, true)), nil
+}
+
+func twoTowers(t *testing.T, params estimator.Params) *estimator.Estimator {
+	t.Helper()
+	set := ok(feature.Build([]feature.Spec{{Name: "topic", Type: "vocabulary", Key: "topic", Vocabulary: []string{"t0", "t1", "t2", "t3"}}, {Name: "vector", Type: "embedding", Of: "topic", Dimension: 4}}))
+	var words []any
+	for i := range topics * candidatesOfOne {
+		words = append(words, fmt.Sprint("page", i))
+	}
+	all := estimator.Params{"feature_columns": "vector", "n_classes": len(words), "label_vocabulary": words, "embedding": 8, "hidden_units": 8, "width": 6,
+		"optimizer": map[string]any{"name": "adam", "learning_rate": 0.02}, "metrics": []any{map[string]any{"name": "top_k", "k": candidatesOfOne}}}
+	for name, v := range params {
+		all[name] = v
+	}
+	e := ok(estimator.New(ok(canned.Named("two_tower", all, set)), scratch(t)...))
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// TestTwoTower: the candidates of a query's own topic get the highest scores, all of them alike.
+func TestTwoTower(t *testing.T) {
+	e, in := twoTowers(t, nil), estimator.InputFunc(visits)
+	before, _ := ok(e.Evaluate(t.Context(), in)).Scalar("top_k")
+	ok(e.Train(t.Context(), in, estimator.Steps(300)))
+	result := ok(e.Evaluate(t.Context(), in))
+	if after, _ := result.Scalar("top_k"); after != 1 || !(before < 0.8) {
+		t.Errorf("top_k %g, before training %g: expected 1, from less", after, before)
+	}
+	row := 0
+	for p, err := range e.Predict(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares := tensor.Values[float32](p.Get("probabilities"))
+		for i, share := range shares {
+			if own := i%topics == row%topics; own && share < 0.2 || !own && share > 0.05 {
+				t.Errorf("topic %d: probabilities %v: expected a third for each of %d candidates", row%topics, shares, candidatesOfOne)
+				break
+			}
+		}
+		best := slices.Index(shares, slices.Max(shares))
+		if got := string(p.Get("classes").Strings[0]); got != fmt.Sprint("page", best) {
+			t.Errorf("got %q, expected page%d", got, best)
+		}
+		row++
+	}
+}
+
+// TestTwoTowerTemperature: scores are products of vectors of length 1, divided by the temperature.
+func TestTwoTowerTemperature(t *testing.T) {
+	e, in := twoTowers(t, estimator.Params{"temperature": 0.25}), estimator.InputFunc(visits)
+	ok(e.Train(t.Context(), in, estimator.Steps(100)))
+	most := 0.0
+	for p, err := range e.Predict(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, z := range tensor.Values[float32](p.Get("logits")) {
+			most = max(most, math.Abs(float64(z)))
+		}
+	}
+	if most > 4.0001 || most < 2 {
+		t.Errorf("the largest score is %g: expected at most 1/0.25, and nearly that", most)
+	}
+}

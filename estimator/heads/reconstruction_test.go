@@ -1,0 +1,97 @@
+package heads_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
+)
+
+// halves is a network that makes half of each number.
+func halves(c models.Context, f models.Features, _ int) *G.Node {
+	return ops.Mul(c, networks.Vector(c, f), ops.Scalar(c, tensor.Float32, 0.5))
+}
+
+// TestReconstruction: the features are the labels, whatever labels there are.
+func TestReconstruction(t *testing.T) {
+	columns := []inputs.NamedTensor{inputs.Slice("a", inputs.Feature, []float32{2, -4, 0, 1}, 2), inputs.Slice("b", inputs.Feature, []uint8{255, 0})}
+	labelled := append(columns[:2:2], inputs.Slice("label", inputs.Label, []int64{7, 9}))
+	for _, input := range [][]inputs.NamedTensor{columns, labelled} {
+		e, in := open(t, heads.ModelFn(halves, heads.Reconstruction(0, heads.WithMetrics(heads.NamedMetric{Kind: "mse"})), sgd(0.1)).Model), batchesOf(100, input...)
+		res, err := e.Evaluate(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Halves of 2 -4 1 and 0 1 0 are missing.
+		mean := (1 + 4 + 0.25 + 0.25) / 6.0
+		check(t, res, map[string]float64{"average_loss": mean, "loss": mean, "rmse": math.Sqrt(mean), "mae": (1 + 2 + 0.5 + 0.5) / 6.0, "mse": mean})
+		row, errors := 0, []float64{(1 + 4 + 0.25) / 3, 0.25 / 3}
+		for p, err := range e.Predict(context.Background(), in) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Get("error").Float(0); math.Abs(got-errors[row]) > 1e-6 || p.Get("reconstruction").Len() != 3 || p.Get("logits") != nil {
+				t.Errorf("row %d: %v: expected an error of %g", row, p, errors[row])
+			}
+			row++
+		}
+	}
+}
+
+// TestReconstructionParams: the head of a config file, and its losses of one example.
+func TestReconstructionParams(t *testing.T) {
+	p := 1 / (1 + math.Exp(-0.25))
+	for _, c := range []struct {
+		params estimator.Params
+		want   map[string]float64
+	}{
+		{estimator.Params{}, map[string]float64{"loss": (0.0625 + 0.25) / 2, "mae": 0.375}},
+		{estimator.Params{"label_dimension": 2, "loss": "mean_absolute_error"}, map[string]float64{"loss": 0.375}},
+		{estimator.Params{"loss": map[string]any{"name": "huber", "delta": 0.25}}, map[string]float64{"loss": (0.03125 + 0.25*(0.5-0.125)) / 2}},
+		{estimator.Params{"loss": "cross_entropy"}, map[string]float64{"loss": (-0.5*math.Log(p) - 0.5*math.Log(1-p) - math.Log(1/(1+math.Exp(-0.5)))) / 2, "mae": (p - 0.5 + 1 - 1/(1+math.Exp(-0.5))) / 2}},
+	} {
+		c.params["head"] = "reconstruction"
+		h, rest, err := heads.FromParams(c.params)
+		if err != nil || len(rest) > 0 {
+			t.Errorf("%v: %v, %v left", c.params, err, rest)
+			continue
+		}
+		res, err := open(t, heads.ModelFn(halves, h, sgd(0.1)).Model).Evaluate(context.Background(), batchesOf(9, inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2)))
+		if err != nil {
+			t.Errorf("%v: %v", c.params, err)
+			continue
+		}
+		for name, want := range c.want {
+			if got, _ := res.Scalar(name); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%v: %s is %v, expected %v", c.params, name, got, want)
+			}
+		}
+	}
+	if _, _, err := heads.FromParams(estimator.Params{"head": "reconstruction", "loss": "hinge"}); err == nil || !strings.Contains(err.Error(), "known are cross_entropy, huber, mean_absolute_error") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReconstructionRefuses(t *testing.T) {
+	for want, c := range map[string]struct {
+		head    heads.Head
+		columns []inputs.NamedTensor
+	}{
+		"the features have 2: leave label_dimension out": {heads.Reconstruction(3), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2)}},
+		"expected 0 or more":                             {heads.Reconstruction(-1), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
+	} {
+		_, err := open(t, heads.ModelFn(halves, c.head, sgd(0.1)).Model).Evaluate(context.Background(), batchesOf(9, c.columns...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
+	}
+}
