@@ -174,13 +174,51 @@ func TestObjectGlobs(t *testing.T) {
 	}
 }
 
+// Folders, named or matched, and ** stand for the objects below them, without hidden ones, and folders key=value are columns.
+func TestObjectFolders(t *testing.T) {
+	web, url := newStore(t)
+	table, err := os.ReadFile("testdata/plain.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"year=2023/town=New%20York/a", "year=2024/town=Bern/b", "year=2024/_temporary/c", "year=2024/.d", "e"} {
+		web.Put("clicks/"+key+".arrow", string(table))
+	}
+	web.Put("clicks/year=2024/_SUCCESS", "")
+	web.Put("clicks/year=2024/", "")
+	web.Put("clicks-old/x.arrow", "")
+	for pattern, want := range map[string]string{
+		"clicks":               "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/":              "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/year=2024":     "year=2024/town=Bern/b.arrow",
+		"clicks/year=202[4-9]": "year=2024/town=Bern/b.arrow",
+		"clicks/**/*.arrow":    "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/**/town=*/b.*": "year=2024/town=Bern/b.arrow",
+		"**/b.arrow":           "year=2024/town=Bern/b.arrow",
+		"clicks/*":             "e.arrow",
+		"clicks/none/**":       "",
+	} {
+		files, err := Expand(url(pattern))
+		for i, f := range files {
+			files[i] = strings.TrimSuffix(strings.TrimPrefix(f, strings.TrimSuffix(url("clicks/"), "?use_path_style=true")), "?use_path_style=true")
+		}
+		if got := strings.Join(files, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %s and %v, expected %s", pattern, got, err, want)
+		}
+	}
+	ds := must[Dataset](t)(Open(t.Context(), Spec{Format: "arrow", Files: []string{url("clicks/year=*")}, Columns: []ColumnSpec{{Name: "town"}, {Name: "year"}}, BatchSize: 1}, Context{}))
+	rows := fmt.Sprint(drain(t, iterate(t, ds), ds.Schema(), 1000))
+	if !strings.Contains(rows, `["New York"];year[1] [] e707`) || !strings.Contains(rows, `["Bern"];year[1] [] e807`) {
+		t.Errorf("the partitions are not read: %.500s", rows)
+	}
+}
+
 // What is wrong with a URL or its object is told, with the URL.
 func TestObjectErrors(t *testing.T) {
 	web, url := newStore(t)
 	web.Put("dir/a.csv", "x,y\n1,a\n")
 	for name, want := range map[string]string{
 		url("none.csv"):              "the bucket has no such object: check the name",
-		url("dir"):                   "this is a folder, expected an object: name the objects in it, for example with /*",
 		url("none-*.csv"):            "no file matches",
 		url(""):                      "this is a bucket, expected an object: name the objects in it",
 		url("a[.csv"):                "syntax error in pattern",
