@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"os"
 	"strings"
@@ -122,6 +124,41 @@ func TestPredictToBucket(t *testing.T) {
 	}
 	if code, text := predict("new", "cli-written/forbidden.csv"); code != 1 || !strings.Contains(text, "no permission: check the credentials") {
 		t.Errorf("code %d: %s", code, text)
+	}
+}
+
+// TestBucketOfImages: a folder of images in a bucket trains a model that knows the names of the classes, and predicts with the names of the files.
+func TestBucketOfImages(t *testing.T) {
+	web := s3server.New(t, "cli-images")
+	for i := range 4 {
+		var im bytes.Buffer
+		if err := png.Encode(&im, image.NewGray(image.Rect(0, 0, 3, 3))); err != nil {
+			t.Fatal(err)
+		}
+		web.Put(fmt.Sprintf("pets/%s/%d.png", []string{"cat", "dog"}[i%2], i), im.String())
+		web.Put(fmt.Sprintf("new/%d.png", i), im.String())
+	}
+	t.Chdir(t.TempDir())
+	config := `
+model_dir: run
+data_dir: s3://cli-images?use_path_style=true
+model: {name: mlp, params: {classes: 2, hidden_units: [2]}}
+train: {input: {format: images, files: pets, channels: 1, batch_size: 4, repeat: true}, max_steps: 2}
+eval: {input: {format: images, files: pets, channels: 1}}
+predict: {columns: [file]}
+`
+	if err := os.WriteFile("c.yaml", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"train"}, {"predict", "--input", "s3://cli-images/new?use_path_style=true", "--output", "out.csv", "--set", "predict.keys=all_classes"}} {
+		var out, errs bytes.Buffer
+		if code := Run(context.Background(), append(args, "--config", "c.yaml"), &out, &errs); code != 0 {
+			t.Fatalf("%s: %s", args[0], errs.String())
+		}
+	}
+	text, err := os.ReadFile("out.csv")
+	if want := "file,all_classes_0,all_classes_1\n0.png,cat,dog\n1.png,cat,dog\n2.png,cat,dog\n3.png,cat,dog\n"; err != nil || string(text) != want {
+		t.Errorf("got %q, %v", text, err)
 	}
 }
 

@@ -145,7 +145,7 @@ func (a *app) outputsThere(ctx context.Context, output string) (func(name string
 	before, _, _ := strings.Cut(at.Path, "*")
 	keys, err := bucket.Below(ctx, b, before)
 	if err != nil {
-		return nil, bucket.Explain(err)
+		return nil, err
 	}
 	there := map[string]bool{}
 	for _, key := range keys {

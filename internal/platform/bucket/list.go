@@ -79,5 +79,5 @@ func keys(ctx context.Context, b *blob.Bucket, o blob.ListOptions, match func(ke
 		return nil
 	})
 	slices.Sort(found)
-	return found, err
+	return found, Explain(err)
 }
