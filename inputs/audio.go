@@ -1,9 +1,8 @@
 package inputs
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/internal/format/wav"
-	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/runconfig/violation"
 	"github.com/goestimator/goestimator/tensor"
 )
@@ -43,24 +41,29 @@ type Audio struct {
 // maxSamples bounds the samples of a sound, in all channels.
 const maxSamples = 1 << 26
 
-// AudioFolder returns the sounds of a folder that has a folder for each class: "audio" float32[samples, channels], from -1 to 1, and "label"
+// AudioFolder returns the sounds of a folder that has a folder for each class, of this machine or of a bucket: "audio" float32[samples, channels], from -1 to 1, and "label"
 // int64. They are WAV files of PCM or floats. The order is by classes and names. The result has random access, and decodes files
 // when they are read, several at a time.
 func AudioFolder(dir string, o Audio) (Indexed, error) {
+	return openAudio(context.Background(), dir, o)
+}
+
+func openAudio(ctx context.Context, dir string, o Audio) (Indexed, error) {
 	if o.SampleRate < 0 || o.Samples < 0 || o.Channels < 0 || o.Samples > maxSamples || o.SampleRate > 1<<20 || o.Channels > 256 {
 		return nil, fmt.Errorf("sounds have up to %d samples at up to %d a second, and up to 256 channels, got %d, %d and %d", maxSamples, 1<<20, o.Samples, o.SampleRate, o.Channels)
 	}
-	f, err := listFiles(dir, Images{Classes: o.Classes, Unlabeled: o.Unlabeled, Missing: o.Missing, Names: o.Names, Damaged: o.Damaged, Allocator: o.Allocator}, []string{".wav", ".wave"})
+	f, err := listFiles(ctx, dir, Images{Classes: o.Classes, Unlabeled: o.Unlabeled, Missing: o.Missing, Names: o.Names, Damaged: o.Damaged, Allocator: o.Allocator}, []string{".wav", ".wave"})
 	if err != nil {
 		return nil, err
 	}
 	a := &audioFolder{Audio: o, folder: f}
-	if err := a.asFirst(); err != nil {
+	ctx = f.seen.in(ctx)
+	if err := a.asFirst(ctx); err != nil {
 		return nil, err
 	}
-	f.decode = func(i int) ([]byte, error) { return a.samples(f.files[i]) }
+	f.decode = func(ctx context.Context, i int) ([]byte, error) { return a.samples(ctx, f.files[i]) }
 	if o.Damaged != nil {
-		if err := f.skipDamaged(); err != nil {
+		if err := f.skipDamaged(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -76,10 +79,10 @@ type audioFolder struct {
 }
 
 // asFirst sets what is left open to what the first sound has, with Damaged the first one that can be decoded.
-func (a *audioFolder) asFirst() error {
+func (a *audioFolder) asFirst(ctx context.Context) error {
 	var damaged error
 	for _, name := range a.folder.files {
-		s, err := readSound(name)
+		s, err := readSound(ctx, name)
 		if err == nil && s.Frames() == 0 && a.Samples == 0 {
 			err = fileError(name, "it has no samples: remove it, or set samples")
 		}
@@ -114,8 +117,8 @@ func (a *audioFolder) length(s *wav.Sound) int {
 }
 
 // samples decodes a file in the length, rate and channels of all.
-func (a *audioFolder) samples(name string) ([]byte, error) {
-	s, err := readSound(name)
+func (a *audioFolder) samples(ctx context.Context, name string) ([]byte, error) {
+	s, err := readSound(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -166,16 +169,8 @@ func (a *audioFolder) mixed(s *wav.Sound, frame, channel int) float32 {
 // maxSoundFile bounds the files of sounds.
 const maxSoundFile = 1 << 30
 
-func readSound(name string) (*wav.Sound, error) {
-	f, err := atomicfile.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open sound: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSoundFile+1))
-	if err == nil && len(data) > maxSoundFile {
-		err = errors.New("it is larger than 1 GiB")
-	}
+func readSound(ctx context.Context, name string) (*wav.Sound, error) {
+	data, err := readUpTo(ctx, name, maxSoundFile)
 	if err != nil {
 		return nil, fileError(name, "sound cannot be read: %w", err)
 	}
@@ -191,11 +186,8 @@ func undecodable(name string, err error) error {
 }
 
 // audio opens the folder of sounds of a spec.
-func (s Spec) audio(ic Context) (Dataset, error) {
-	if IsURL(s.Files[0]) {
-		return nil, fmt.Errorf("input %s: sounds are read from a folder of this machine: copy the folder", s.Files[0])
-	}
-	ds, err := AudioFolder(s.Files[0], Audio{Classes: s.Classes, SampleRate: s.SampleRate, Samples: s.Samples, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
+func (s Spec) audio(ctx context.Context, ic Context) (Dataset, error) {
+	ds, err := openAudio(ctx, s.Files[0], Audio{Classes: s.Classes, SampleRate: s.SampleRate, Samples: s.Samples, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
 		Names: len(s.Columns) > 0, Damaged: s.damaged(ic), Allocator: ic.Allocator})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob stands
 // for any number of folders. A star matches no hidden folder. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
 // folders are passed over, whose names begin with a dot, or with an underscore and have no "=". A name, folder or glob without a file is
-// an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, which have no folders; see IsURL.
+// an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, with ** and folders alike; see IsURL.
 func Expand(patterns ...string) ([]string, error) { return expandAll(context.Background(), patterns) }
 
 func expandAll(ctx context.Context, patterns []string) ([]string, error) {

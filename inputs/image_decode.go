@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	stdimage "image"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/jpeg"
 	"github.com/goestimator/goestimator/internal/format/raster"
-	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -32,18 +32,10 @@ type picture struct {
 }
 
 // readImage decodes a file in the given number of channels, 1 or 3.
-func readImage(name string, channels int) (*picture, error) {
-	f, err := atomicfile.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open image: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxImageFile+1))
+func readImage(ctx context.Context, name string, channels int) (*picture, error) {
+	data, err := readUpTo(ctx, name, maxImageFile)
 	if err != nil {
 		return nil, fileError(name, "image cannot be read: %w", err)
-	}
-	if len(data) > maxImageFile {
-		return nil, fileError(name, "image has more than %d bytes, which is all that is read", maxImageFile)
 	}
 	p, err := decodeImage(data, channels)
 	if err != nil {

@@ -43,26 +43,31 @@ type Images struct {
 }
 
 // ImageFolder returns the images of a folder that has a folder for each class, as Keras' image_dataset_from_directory: "image"
-// uint8[height, width, channels] and "label" int64. They are PNG, JPEG, WebP, GIF (the first frame) or BMP files, by their content; files
+// uint8[height, width, channels] and "label" int64. The folder may be the URL of one in a bucket. They are PNG, JPEG, WebP, GIF (the first frame) or BMP files, by their content; files
 // whose names end otherwise are passed over. The order is by classes and names. The result has random access, and decodes images when they are read, several at a time.
 func ImageFolder(dir string, o Images) (Indexed, error) {
+	return openImages(context.Background(), dir, o)
+}
+
+func openImages(ctx context.Context, dir string, o Images) (Indexed, error) {
 	if o.Channels = cmp.Or(o.Channels, 3); o.Channels != 1 && o.Channels != 3 {
 		return nil, fmt.Errorf("images have 1 or 3 channels, got %d", o.Channels)
 	}
 	if o.Height < 0 || o.Width < 0 || (o.Height == 0) != (o.Width == 0) || o.Height > 1<<14 || o.Width > 1<<14 {
 		return nil, fmt.Errorf("images have a height and a width of 1 to %d pixels, got %d and %d: set both, or none for the size of the first image", 1<<14, o.Height, o.Width)
 	}
-	f, err := listFiles(dir, o, imageSuffixes)
+	f, err := listFiles(ctx, dir, o, imageSuffixes)
 	if err != nil {
 		return nil, err
 	}
+	ctx = f.seen.in(ctx)
 	if f.Height == 0 {
-		if err := f.sizeOfFirst(); err != nil {
+		if err := f.sizeOfFirst(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if o.Damaged != nil {
-		if err := f.skipDamaged(); err != nil {
+		if err := f.skipDamaged(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -70,16 +75,12 @@ func ImageFolder(dir string, o Images) (Indexed, error) {
 }
 
 // ImageClasses returns the names of the classes of a folder of images: its folders, sorted.
-func ImageClasses(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func ImageClasses(dir string) ([]string, error) { return classesIn(context.Background(), dir) }
+
+func classesIn(ctx context.Context, dir string) ([]string, error) {
+	names, _, err := contentOf(ctx, dir)
 	if err != nil {
 		return nil, fmt.Errorf("folder of classes: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		if isFolder(dir, e) && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s has no folders: expected one for each class, with its images", dir)
@@ -113,31 +114,36 @@ type imageFolder struct {
 	suffixes []string // of the files
 	files    []string
 	labels   []int64
-	fixed    bool                        // the size is the first image's
-	decode   func(i int) ([]byte, error) // returns the bytes of a row's column
+	fixed    bool                                             // the size is the first image's
+	decode   func(ctx context.Context, i int) ([]byte, error) // returns the bytes of a row's column
+	seen     *seenObjects
 }
 
-func listFiles(dir string, o Images, suffixes []string) (*imageFolder, error) {
-	f := &imageFolder{Images: o, dir: dir, suffixes: suffixes}
+func listFiles(ctx context.Context, dir string, o Images, suffixes []string) (*imageFolder, error) {
+	dir, err := localName(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &imageFolder{Images: o, dir: dir, suffixes: suffixes, seen: newSeen(ctx)}
 	f.decode = f.pixels
-	if o.Unlabeled && isOneFile(dir) {
-		f.dir, f.files, f.labels = filepath.Dir(dir), []string{dir}, []int64{0}
+	if o.Unlabeled && isOneFile(dir, suffixes) {
+		f.dir, f.files, f.labels = folderOf(dir), []string{dir}, []int64{0}
 		return f, nil
 	}
 	if len(f.Classes) == 0 {
-		classes, err := ImageClasses(dir)
+		classes, err := classesIn(ctx, dir)
 		if err != nil && !o.Unlabeled {
 			return nil, err
 		}
 		f.Classes = classes
 	}
 	if o.Unlabeled {
-		if err := f.add(dir, 0); err != nil {
+		if err := f.add(ctx, dir, 0); err != nil {
 			return nil, err
 		}
 	}
 	for i, class := range f.Classes {
-		if err := f.add(filepath.Join(dir, class), int64(i)); err != nil {
+		if err := f.add(ctx, inFolder(dir, class), int64(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -152,15 +158,9 @@ var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
 // ImageExtensions returns the extensions of the files that ImageFolder reads, in lower case; case does not count.
 func ImageExtensions() []string { return slices.Clone(imageSuffixes) }
 
-// isOneFile reports whether a name is a file's, in place of a folder's.
-func isOneFile(name string) bool {
-	st, err := os.Stat(name)
-	return err == nil && st.Mode().IsRegular()
-}
-
 // add lists the images of a folder.
-func (f *imageFolder) add(dir string, label int64) error {
-	entries, err := os.ReadDir(dir)
+func (f *imageFolder) add(ctx context.Context, dir string, label int64) error {
+	_, files, err := contentOf(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) && f.Missing && dir != f.dir {
 		return nil
 	}
@@ -170,19 +170,19 @@ func (f *imageFolder) add(dir string, label int64) error {
 	if err != nil {
 		return fmt.Errorf("files of class %d: %w: expected a folder for each of the classes %s", label, err, strings.Join(f.Classes, ", "))
 	}
-	for _, e := range entries {
-		if slices.Contains(f.suffixes, strings.ToLower(filepath.Ext(e.Name()))) && !strings.HasPrefix(e.Name(), ".") && isFile(dir, e) {
-			f.files, f.labels = append(f.files, filepath.Join(dir, e.Name())), append(f.labels, label)
+	for _, name := range files {
+		if hasSuffix(name, f.suffixes) {
+			f.files, f.labels = append(f.files, inFolder(dir, name)), append(f.labels, label)
 		}
 	}
 	return nil
 }
 
 // sizeOfFirst gives all the size of the first image, with Damaged of the first one that can be decoded.
-func (f *imageFolder) sizeOfFirst() error {
+func (f *imageFolder) sizeOfFirst(ctx context.Context) error {
 	var damaged error
 	for _, name := range f.files {
-		first, err := readImage(name, f.Channels)
+		first, err := readImage(ctx, name, f.Channels)
 		if err == nil {
 			f.Height, f.Width, f.fixed = first.h, first.w, true
 			return nil
@@ -200,22 +200,29 @@ func (f *imageFolder) allDamaged(first error) error {
 }
 
 // skipDamaged leaves out what cannot be decoded.
-func (f *imageFolder) skipDamaged() error {
+func (f *imageFolder) skipDamaged(ctx context.Context) error {
 	failed := make([]error, len(f.files))
 	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
+	g.SetLimit(f.atOnce())
 	for i := range f.files {
 		g.Go(func() error {
-			_, failed[i] = f.decode(i)
+			if failed[i] = ctx.Err(); failed[i] == nil {
+				_, failed[i] = f.decode(ctx, i)
+			}
 			return nil
 		})
 	}
 	_ = g.Wait() // failures are in failed
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var files []string
 	var labels []int64
 	for i, err := range failed {
 		if err == nil {
 			files, labels = append(files, f.files[i]), append(labels, f.labels[i])
+		} else if errors.As(err, new(*unreadObject)) {
+			return err
 		} else if err := f.Damaged.leaveOut(&damagedRow{f.files[i], 1, err}); err != nil {
 			return err
 		}
@@ -228,9 +235,18 @@ func (f *imageFolder) skipDamaged() error {
 	return nil
 }
 
+// atOnce is how many files are read at the same time. Those of a bucket are waited for.
+func (f *imageFolder) atOnce() int {
+	n := runtime.GOMAXPROCS(0)
+	if IsURL(f.dir) {
+		return max(n, statsAtOnce)
+	}
+	return n
+}
+
 // pixels decodes an image in the size of all.
-func (f *imageFolder) pixels(i int) ([]byte, error) {
-	im, err := readImage(f.files[i], f.Channels)
+func (f *imageFolder) pixels(ctx context.Context, i int) ([]byte, error) {
+	im, err := readImage(ctx, f.files[i], f.Channels)
 	if err != nil {
 		return nil, err
 	}
@@ -260,10 +276,10 @@ func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{schema: s, mem: alloc(f.Allocator), origin: origin{files: f.files}, desc: fmt.Sprintf("%s(%s,%d,%s)[%s]", format, filepath.Base(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
+	n := &node{schema: s, mem: alloc(f.Allocator), origin: origin{files: f.files}, desc: fmt.Sprintf("%s(%s,%d,%s)[%s]", format, BaseName(f.dir), len(f.files), strings.Join(f.Classes, " "), s),
 		place: func(row int64) DataError { return DataError{File: f.files[row]} }}
 	return newIndexed(n, int64(len(f.files)), func(ctx context.Context, rows []int64) (arrow.Record, error) {
-		return f.gather(ctx, n, rows)
+		return f.gather(f.seen.in(ctx), n, rows)
 	}), nil
 }
 
@@ -299,14 +315,14 @@ func (f *imageFolder) decodeRows(ctx context.Context, rows []int64, out []byte, 
 	failed := make([]error, len(rows))
 	var next atomic.Int64
 	var g errgroup.Group
-	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+	for range min(f.atOnce(), len(rows)) {
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
 				if failed[i] = ctx.Err(); failed[i] != nil {
 					return nil
 				}
 				var row []byte
-				if row, failed[i] = f.decode(int(rows[i])); failed[i] == nil {
+				if row, failed[i] = f.decode(ctx, int(rows[i])); failed[i] == nil {
 					copy(out[i*size:], row)
 				}
 			}
@@ -337,26 +353,19 @@ func (f *imageFolder) namesOf(mem memory.Allocator, t arrow.DataType, rows []int
 	b := array.NewBinaryBuilder(mem, t.(arrow.BinaryDataType))
 	defer b.Release()
 	for _, row := range rows {
-		name, err := filepath.Rel(f.dir, f.files[row])
-		if err != nil {
-			name = f.files[row]
-		}
-		b.AppendString(filepath.ToSlash(name))
+		b.AppendString(belowFolder(f.dir, f.files[row]))
 	}
 	return b.NewArray()
 }
 
 // images opens the folder of images of a spec.
-func (s Spec) images(ic Context) (Dataset, error) {
+func (s Spec) images(ctx context.Context, ic Context) (Dataset, error) {
 	o := Images{Classes: s.Classes, Channels: s.Channels, Unlabeled: ic.unlabeled(), Missing: ic.Mode != Train,
 		Names: len(s.Columns) > 0, Damaged: s.damaged(ic), Allocator: ic.Allocator}
 	if len(s.ImageSize) == 2 {
 		o.Height, o.Width = s.ImageSize[0], s.ImageSize[1]
 	}
-	if IsURL(s.Files[0]) {
-		return nil, fmt.Errorf("input %s: images are read from a folder of this machine: copy the folder, or write the images to TFRecord or Parquet files", s.Files[0])
-	}
-	ds, err := ImageFolder(s.Files[0], o)
+	ds, err := openImages(ctx, s.Files[0], o)
 	if err != nil {
 		return nil, err
 	}
@@ -365,10 +374,14 @@ func (s Spec) images(ic Context) (Dataset, error) {
 
 // ClassNames returns the names of the classes of a folder of images, nil for other formats.
 func (s Spec) ClassNames() ([]string, error) {
-	if !s.ofFolders() || len(s.Classes) > 0 || len(s.Files) != 1 || IsURL(s.Files[0]) {
+	if !s.ofFolders() || len(s.Classes) > 0 || len(s.Files) != 1 {
 		return s.Classes, nil
 	}
-	return ImageClasses(s.Files[0])
+	dir, err := localName(s.Files[0])
+	if err != nil {
+		return nil, err
+	}
+	return ImageClasses(dir)
 }
 
 // ofFolders reports whether the rows are files in a folder for each class.

@@ -15,7 +15,7 @@ func TestPipeIsNoImage(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "a", "0.png"), 0o600); err != nil {
 		t.Skipf("no named pipe can be made: %v", err)
 	}
-	f, err := listFiles(dir, Images{}, imageSuffixes)
+	f, err := listFiles(t.Context(), dir, Images{}, imageSuffixes)
 	if err != nil || len(f.files) != 1 {
 		t.Errorf("got %v, %v", f, err)
 	}

@@ -2,14 +2,17 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
+	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goestimator/goestimator/internal/platform/bucket"
@@ -58,17 +61,11 @@ func BaseName(name string) string {
 
 // localName is the path of a file of this machine, which may be given as a URL.
 func localName(name string) (string, error) {
-	if !strings.HasPrefix(name, "file://") {
-		return name, nil
-	}
-	u, err := url.Parse(name)
-	if err == nil && (u.Host != "" && u.Host != "localhost" || u.Path == "" || u.RawQuery != "" || u.Fragment != "") {
-		err = fmt.Errorf("expected file:///PATH")
-	}
+	local, err := bucket.Local(name)
 	if err != nil {
 		return "", fmt.Errorf("input %s: %w", name, err)
 	}
-	return filepath.FromSlash(u.Path), nil
+	return local, nil
 }
 
 // statObject returns the version of an object.
@@ -109,31 +106,60 @@ func openObject(ctx context.Context, name string) (open func() *bucket.File, v b
 	}, v, nil
 }
 
-// expandObjects returns the objects that a URL names, or that match its pattern.
+// expandObjects returns the objects that a URL names, that lie below the folder that it names, or that match its pattern.
 func expandObjects(ctx context.Context, pattern string) ([]string, error) {
 	at, err := bucket.ParseAny(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", pattern, err)
 	}
 	if !bucket.IsGlob(at.Path) {
-		_, err := statObject(ctx, pattern)
-		return []string{pattern}, err
+		if _, err := statObject(ctx, pattern); !errors.Is(err, bucket.ErrFolder) {
+			return []string{pattern}, err
+		}
 	}
 	b, err := buckets.Open(ctx, at.Bucket)
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", pattern, err)
 	}
-	keys, err := bucket.Glob(ctx, b, at.Path)
+	keys, err := matchingKeys(ctx, b, at.Path)
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", pattern, err)
 	}
-	var names []string
-	for _, key := range keys {
-		if !inHidden(at.Path, key) {
-			names = append(names, at.Object(key))
-		}
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = at.Object(key)
 	}
 	return names, nil
+}
+
+// matchingKeys returns the keys of the objects that match a pattern, or that lie below a folder, without hidden ones, as glob and
+// filesBelow do of files.
+func matchingKeys(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error) {
+	parts := strings.Split(pattern, "/")
+	if !slices.Contains(parts, "**") {
+		if bucket.IsGlob(pattern) {
+			keys, err := bucket.Glob(ctx, b, pattern)
+			if keys = slices.DeleteFunc(keys, func(key string) bool { return inHidden(pattern, key) }); err != nil || len(keys) > 0 {
+				return keys, err
+			}
+		}
+		parts = append(parts, "**") // it names folders
+	}
+	for _, p := range parts {
+		if _, err := path.Match(p, ""); err != nil {
+			return nil, err
+		}
+	}
+	root := slices.IndexFunc(parts, bucket.IsGlob)
+	prefix := ""
+	if root > 0 {
+		prefix = strings.Join(parts[:root], "/") + "/"
+	}
+	keys, err := bucket.Below(ctx, b, prefix)
+	return slices.DeleteFunc(keys, func(key string) bool {
+		names := strings.Split(strings.TrimPrefix(key, prefix), "/")
+		return slices.ContainsFunc(names, hidden) || !matches(parts[root:], names)
+	}), err
 }
 
 // sizes returns the sizes of files in bytes.

@@ -174,13 +174,126 @@ func TestObjectGlobs(t *testing.T) {
 	}
 }
 
+// Folders of images and sounds have the same rows in a bucket as on this machine, with names of files that a URL escapes.
+func TestObjectsOfClasses(t *testing.T) {
+	web, url := newStore(t)
+	for format, files := range map[string]map[string][]byte{
+		"images": {"black cat/1.png": pngOf(t, drawn(4, 6, 1)), "black cat/2 %41.png": pngOf(t, drawn(4, 6, 2)), "dog/3.PNG": pngOf(t, drawn(4, 6, 3)), "dog/.hidden.png": {}, "dog/notes.txt": {}, "dog/deep/4.png": {}},
+		"audio":  {"bird/1.wav": wavFile(1, 8000, half, 0), "dog/2.wav": wavFile(1, 8000, 0, half), ".hidden/3.wav": {}},
+	} {
+		local := imageFiles(t, files)
+		for name, data := range files {
+			web.Put(format+"/"+name, string(data))
+		}
+		web.Put(format+"/dog/", "") // as consoles mark folders
+		spec := Spec{Format: format, Files: []string{local}, Columns: []ColumnSpec{{Name: "file", DType: "string"}}}
+		want := rowsOfInput(t, spec, Context{})
+		spec.Files = []string{url(format)}
+		if d := cmp.Diff(want, rowsOfInput(t, spec, Context{Allocator: checked(t)})); d != "" || len(want) < 2 {
+			t.Errorf("%s: %d rows, %.500s", format, len(want), d)
+		}
+		spec.Files = []string{"file://" + filepath.ToSlash(local)}
+		if d := cmp.Diff(want, rowsOfInput(t, spec, Context{Allocator: checked(t)})); d != "" {
+			t.Errorf("%s by file: %.500s", format, d)
+		}
+	}
+	names, err := Spec{Format: "images", Files: []string{url("images")}}.ClassNames()
+	if d := cmp.Diff([]string{"black cat", "dog"}, names); d != "" || err != nil {
+		t.Errorf("%v: %s", err, d)
+	}
+	one := must[Indexed](t)(ImageFolder(url("images/dog/3.PNG"), Images{Unlabeled: true, Names: true}))
+	if got := fileNames(t, one, 0); len(got) != 1 || got[0] != "3.PNG" {
+		t.Errorf("one object: %q", got)
+	}
+	if got := fileNames(t, must[Indexed](t)(ImageFolder(url("images/dog"), Images{Unlabeled: true, Names: true})), 0); len(got) != 1 {
+		t.Errorf("a folder without classes: %q", got)
+	}
+}
+
+// Damaged images of a bucket are left out where that is asked for, those that the store does not give never; one that is replaced is an error.
+func TestObjectsOfClassesFail(t *testing.T) {
+	web, url := newStore(t)
+	for i := range 3 {
+		web.Put(fmt.Sprintf("a/%d.png", i), string(pngOf(t, drawn(4, 6, uint8(i)))))
+	}
+	web.Put("a/3.png", "text")
+	spec := func(onError string) Spec {
+		return Spec{Format: "images", Files: []string{url("")}, OnError: onError, BatchSize: 2}
+	}
+	if err := readAll(spec(""), Context{}); err == nil || !strings.Contains(err.Error(), "a/3.png?use_path_style=true") || !strings.Contains(err.Error(), "image cannot be decoded") {
+		t.Errorf("damaged: %v", err)
+	}
+	ds := must[Dataset](t)(Open(t.Context(), spec("skip"), Context{Allocator: checked(t)}))
+	if n, err := pass(ds); n != 3 || err != nil {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	web.Put("a/1.png", string(pngOf(t, drawn(4, 6, 9))))
+	if _, err := pass(ds); !errors.Is(err, bucket.ErrChanged) {
+		t.Errorf("replaced: %v", err)
+	}
+	for name, want := range map[string]string{"none": "the bucket has no such folder", "a/none.png": "the bucket has no such object"} {
+		s := spec("skip")
+		s.Files = []string{url(name)}
+		if err := readAll(s, Context{Mode: Predict}); err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	web.Answer = func(w http.ResponseWriter, r *http.Request, key string) bool {
+		if key == "a/2.png" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return key == "a/2.png"
+	}
+	if err := readAll(spec("skip"), Context{}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("not given: %v", err)
+	}
+}
+
+// Folders, named or matched, and ** stand for the objects below them, without hidden ones, and folders key=value are columns.
+func TestObjectFolders(t *testing.T) {
+	web, url := newStore(t)
+	table, err := os.ReadFile("testdata/plain.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"year=2023/town=New%20York/a", "year=2024/town=Bern/b", "year=2024/_temporary/c", "year=2024/.d", "e"} {
+		web.Put("clicks/"+key+".arrow", string(table))
+	}
+	web.Put("clicks/year=2024/_SUCCESS", "")
+	web.Put("clicks/year=2024/", "")
+	web.Put("clicks-old/x.arrow", "")
+	for pattern, want := range map[string]string{
+		"clicks":               "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/":              "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/year=2024":     "year=2024/town=Bern/b.arrow",
+		"clicks/year=202[4-9]": "year=2024/town=Bern/b.arrow",
+		"clicks/**/*.arrow":    "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/**/town=*/b.*": "year=2024/town=Bern/b.arrow",
+		"**/b.arrow":           "year=2024/town=Bern/b.arrow",
+		"clicks/*":             "e.arrow",
+		"clicks/none/**":       "",
+	} {
+		files, err := Expand(url(pattern))
+		for i, f := range files {
+			files[i] = strings.TrimSuffix(strings.TrimPrefix(f, strings.TrimSuffix(url("clicks/"), "?use_path_style=true")), "?use_path_style=true")
+		}
+		if got := strings.Join(files, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %s and %v, expected %s", pattern, got, err, want)
+		}
+	}
+	ds := must[Dataset](t)(Open(t.Context(), Spec{Format: "arrow", Files: []string{url("clicks/year=*")}, Columns: []ColumnSpec{{Name: "town"}, {Name: "year"}}, BatchSize: 1}, Context{}))
+	rows := fmt.Sprint(drain(t, iterate(t, ds), ds.Schema(), 1000))
+	if !strings.Contains(rows, `["New York"];year[1] [] e707`) || !strings.Contains(rows, `["Bern"];year[1] [] e807`) {
+		t.Errorf("the partitions are not read: %.500s", rows)
+	}
+}
+
 // What is wrong with a URL or its object is told, with the URL.
 func TestObjectErrors(t *testing.T) {
 	web, url := newStore(t)
 	web.Put("dir/a.csv", "x,y\n1,a\n")
 	for name, want := range map[string]string{
 		url("none.csv"):              "the bucket has no such object: check the name",
-		url("dir"):                   "this is a folder, expected an object: name the objects in it, for example with /*",
 		url("none-*.csv"):            "no file matches",
 		url(""):                      "this is a bucket, expected an object: name the objects in it",
 		url("a[.csv"):                "syntax error in pattern",
@@ -197,9 +310,6 @@ func TestObjectErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(want, "no ") && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: got %v, expected %s", name, err, want)
 		}
-	}
-	if err := readAll(Spec{Format: "images", Files: []string{url("dir")}}, Context{}); err == nil || !strings.Contains(err.Error(), "images are read from a folder of this machine") {
-		t.Errorf("images: %v", err)
 	}
 	ds := Pipe(numbers(t, checked(t), 3), Snapshot("s3://bucket/snapshots"))
 	if _, err := ds.Iterate(t.Context()); err == nil || !strings.Contains(err.Error(), "expected a folder of this machine") {

@@ -165,9 +165,9 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 	case "cifar10":
 		return openCIFAR10(ctx, files, ic.Allocator)
 	case "images":
-		return s.images(ic)
+		return s.images(ctx, ic)
 	case "audio":
-		return s.audio(ic)
+		return s.audio(ctx, ic)
 	case "csv":
 		return openCSV(ctx, files, s.csv(ic, damaged))
 	case "parquet":

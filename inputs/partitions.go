@@ -20,6 +20,9 @@ const hiveNull = "__HIVE_DEFAULT_PARTITION__"
 // comes twice the inner folder counts.
 func partitionsOf(name string) map[string]string {
 	out := map[string]string{}
+	if u, err := url.Parse(name); err == nil && IsURL(name) {
+		name = u.Path
+	}
 	for _, folder := range strings.Split(filepath.ToSlash(filepath.Dir(name)), "/") {
 		if key, value, ok := strings.Cut(folder, "="); ok && key != "" {
 			out[decoded(key)] = decoded(value)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	"github.com/goestimator/goestimator/internal/platform/registry"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ type app struct {
 	logs   logs
 	last   lastResort
 	drains bool // a signal ends the command well: it finishes what it has begun
+
+	buckets bucket.Shared // that predictions are written to
 }
 
 // Option adds something of the user's to the command line.

@@ -88,7 +88,7 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	}
 	keepClasses(cfg)
 	c := &crossval{app: a, cfg: cfg, flags: f}
-	err := c.check()
+	err := c.check(ctx)
 	if err != nil {
 		return usage(err)
 	}
@@ -118,7 +118,7 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 }
 
 // check refuses what no fold can do, and sets by.
-func (c *crossval) check() error {
+func (c *crossval) check(ctx context.Context) error {
 	rc, err := c.cfg.RunConfig()
 	in := c.cfg.Train.Input
 	switch {
@@ -142,7 +142,7 @@ func (c *crossval) check() error {
 	if err := checkOutput(c.flags.predictions); err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--output", "--predictions", 1))
 	}
-	if err := checkFolder("--predictions", c.flags.predictions); err != nil {
+	if err := c.app.checkPlace(ctx, "--predictions", c.flags.predictions); err != nil {
 		return err
 	}
 	if err := c.checkRows(); err != nil {

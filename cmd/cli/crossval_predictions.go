@@ -66,7 +66,7 @@ func (c *crossval) writePredictions(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	n, err = writeFile(c.flags.predictions, func(w predictionWriter) (int64, error) { return writePredictions(w, c.rows(ctx, h)) })
+	n, err = c.app.writePlace(ctx, c.flags.predictions, func(w predictionWriter) (int64, error) { return writePredictions(w, c.rows(ctx, h)) })
 	if err != nil {
 		return n, fmt.Errorf("--predictions: %w", err)
 	}

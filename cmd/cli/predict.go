@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/config"
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 	"github.com/spf13/cobra"
 )
 
@@ -32,12 +35,13 @@ lines of JSON to standard output or, by the extension of --output, as lines of
 JSON (.jsonl, .json), CSV (.csv), Arrow (.arrow) or Parquet (.parquet). Labels are not
 needed. predict.keys chooses among the model's predictions.
 
-With --input, the examples come from that file, all of them: split, skip and
-take of the config do not apply. A .csv, .parquet, .arrow, .jsonl, .tfrecord,
-.npy or .npz file is taken as its extension says. --input - reads standard
-input, as CSV or lines of JSON, whichever the config says, and writes the
-predictions of each batch as soon as it is complete; batch_size sets how many
-rows that takes. --output -.csv writes CSV to standard output.
+With --input, the examples come from that file, or from the files of a folder or
+a glob, all of them: split, skip and take of the config do not apply. A .csv,
+.parquet, .arrow, .jsonl, .tfrecord, .npy or .npz file is taken as its extension
+says. --input - reads standard input, as CSV or lines of JSON, whichever the
+config says, and writes the predictions of each batch as soon as it is complete;
+batch_size sets how many rows that takes. --output -.csv writes CSV to standard
+output.
 
 A row that cannot be read ends the command, since predictions and rows would no
 longer match; predict.on_error: skip leaves such rows out, and counts them.
@@ -45,10 +49,13 @@ longer match; predict.on_error: skip leaves such rows out, and counts them.
 Columns of the input that predict.columns names, for example an id, are written
 before the predictions. predict.top_k writes the most probable classes.
 
-Where the last part of --output has a star, each file that --input matches has a
-file of its own, with the name of the input in place of the star. Files that are
+Where the last part of --output has a star, each file that --input matches, or
+that lies below the folder that it names, has a file of its own. Its name takes
+the place of the star, with the folders that --input leaves open. Files that are
 there already are passed over: the same command goes on where another one was
-interrupted.`,
+interrupted.
+
+Both may be URLs of objects, such as s3://bucket/days/*.csv.`,
 		Example: `  goestimator predict --config configs/iris.yaml --input flowers.csv
   goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids
   tail -f flowers.csv | goestimator predict --config configs/iris.yaml --input - --set eval.input.batch_size=1
@@ -64,7 +71,7 @@ interrupted.`,
 	}
 	f.add(cmd)
 	cmd.Flags().Lookup("json").Usage = "with --output, print the summary as JSON"
-	cmd.Flags().StringVar(&f.input, "input", "", "file of examples, or - for standard input, in place of those of the config")
+	cmd.Flags().StringVar(&f.input, "input", "", "file, folder or glob of examples, or - for standard input, in place of those of the config")
 	cmd.Flags().StringVar(&f.output, "output", "", "file to write (.jsonl, .json, .csv, .arrow or .parquet; it appears once it is whole), or - or -.csv for standard output")
 	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "gz")
 	completeFiles(cmd, "output", "jsonl", "json", "csv", "arrow", "parquet")
@@ -73,7 +80,11 @@ interrupted.`,
 }
 
 func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) error {
-	if err := checkOutput(f.output); err != nil {
+	output, err := bucket.Local(f.output)
+	if err != nil {
+		return usage(fmt.Errorf("--output %s: %w", f.output, err))
+	}
+	if err := checkOutput(output); err != nil {
 		return usage(err)
 	}
 	if err := checkTop(cfg.Predict.TopK); err != nil {
@@ -82,14 +93,15 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 	if cfg.Predict.TopK > 0 && cfg.Model.Params["head"] == "multi_label" {
 		return usage(errors.New("predict.top_k: the head multi_label says of each class by itself whether it holds: see probabilities, in the order of classes"))
 	}
-	files, passed, err := filesToPredict(f.input, f.output)
-	if err != nil {
-		return usage(err)
-	}
-	if stdoutFormat(f.output) == nil {
-		if err := checkFolder("--output", f.output); err != nil {
+	if stdoutFormat(output) == nil && (inputs.IsURL(output) || !strings.Contains(output, "*")) {
+		if err := a.checkPlace(ctx, "--output", output); err != nil {
 			return err
 		}
+	}
+	format := cfg.PredictInput().Format
+	files, passed, err := a.filesToPredict(ctx, f.input, output, format == "images" || format == "audio")
+	if err != nil {
+		return usage(err)
 	}
 	if _, err := a.rowsToPredict(cfg, f.input); err != nil {
 		return usage(err)
@@ -110,7 +122,7 @@ func (a *app) predict(ctx context.Context, cfg *config.Config, f predictFlags) e
 		}
 		total += n
 	}
-	if stdoutFormat(f.output) != nil {
+	if stdoutFormat(output) != nil {
 		return nil
 	}
 	return a.printPredicted(f, total, j.skipped.counts())
@@ -136,10 +148,15 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 	if format := stdoutFormat(file.output); format != nil {
 		return j.app.toStdout(format, input, rows, in.Stdin())
 	}
-	n, err := writeFile(file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows(input)) })
+	if file.ofMany && !inputs.IsURL(file.output) { // the star may stand for folders
+		if err := os.MkdirAll(filepath.Dir(file.output), 0o755); err != nil {
+			return 0, fmt.Errorf("--output: %w", err)
+		}
+	}
+	n, err := j.app.writePlace(ctx, file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows(input)) })
 	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // has as many predictions
 		j.app.log.Warn("no examples", "input", file.input)
-		return writeFile(file.output, func(w predictionWriter) (int64, error) { return 0, w.Close() })
+		return j.app.writePlace(ctx, file.output, func(w predictionWriter) (int64, error) { return 0, w.Close() })
 	}
 	return n, err
 }

@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
 // predictedFile is a file of examples and the file of their predictions; empty: the config's examples, and standard output.
@@ -17,44 +23,58 @@ type predictedFile struct {
 }
 
 // filesToPredict are the files of a command line: one, or where the output has a star each that the input matches and that has no
-// predictions yet. passed is how many have some.
-func filesToPredict(input, output string) (list []predictedFile, passed int, err error) {
-	name := filepath.Base(output)
-	if strings.Contains(filepath.Dir(output), "*") || strings.Count(name, "*") > 1 {
+// predictions yet. passed is how many have some. With folders, the rows of a folder are one input, as of images.
+func (a *app) filesToPredict(ctx context.Context, input, output string, folders bool) (list []predictedFile, passed int, err error) {
+	name := inputs.BaseName(output)
+	if stars := strings.Count(output, "*"); stars > 1 || stars == 1 && !strings.Contains(name, "*") {
 		return nil, 0, fmt.Errorf("--output %s: expected one star, in the name of the file", output)
-	}
-	if !strings.Contains(name, "*") {
+	} else if stars == 0 {
 		return []predictedFile{{input: input, output: output}}, 0, nil
 	}
-	matched, err := filesOf(input)
+	matched, err := filesOf(input, folders)
 	if err != nil {
 		return nil, 0, fmt.Errorf("--input %s: %w", input, err)
 	}
-	if len(matched) == 0 {
-		return nil, 0, fmt.Errorf("--input %s: no such file: expected the files whose names take the place of the star in --output", input)
+	there, err := a.outputsThere(ctx, output)
+	if err != nil {
+		return nil, 0, fmt.Errorf("--output %s: %w", output, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
-		return nil, 0, fmt.Errorf("--output: %w", err)
+	list, err = outputsOf(input, matched, output)
+	if err != nil {
+		return nil, 0, err
 	}
-	list, err = outputsOf(matched, output)
-	return list, len(matched) - len(list), err
+	list = slices.DeleteFunc(list, func(f predictedFile) bool { return there(f.output) })
+	return list, len(matched) - len(list), nil
 }
 
-// filesOf are the files that match a name or a glob, which may be a URL.
-func filesOf(pattern string) ([]string, error) {
-	if inputs.IsURL(pattern) {
-		return inputs.Expand(pattern)
+// filesOf are the files that a name or a glob stands for, which may be a URL.
+func filesOf(pattern string, folders bool) ([]string, error) {
+	if folders && inputs.IsURL(pattern) {
+		return []string{pattern}, nil
 	}
-	return filepath.Glob(pattern)
+	if folders {
+		found, err := filepath.Glob(pattern)
+		if err == nil && len(found) == 0 {
+			err = errNothingMatches
+		}
+		return found, err
+	}
+	found, err := inputs.Expand(pattern)
+	if errors.Is(err, fs.ErrNotExist) && !inputs.IsURL(pattern) {
+		err = errNothingMatches
+	}
+	return found, err
 }
 
-// outputsOf are the files with their outputs, without those that are there.
-func outputsOf(files []string, output string) ([]predictedFile, error) {
+var errNothingMatches = errors.New("no such file: expected the files whose names take the place of the star in --output")
+
+// outputsOf are the files with their outputs.
+func outputsOf(pattern string, files []string, output string) ([]predictedFile, error) {
+	root := fixedFolder(pattern)
 	var list []predictedFile
 	from := map[string]string{}
 	for _, file := range files {
-		base := plainName(inputs.BaseName(file))
-		own := filepath.Join(filepath.Dir(output), strings.Replace(filepath.Base(output), "*", strings.TrimSuffix(base, filepath.Ext(base)), 1))
+		own := outputOf(output, belowFolder(root, file))
 		if other, twice := from[own]; twice {
 			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)
 		}
@@ -62,11 +82,76 @@ func outputsOf(files []string, output string) ([]predictedFile, error) {
 			return nil, fmt.Errorf("--output %s: %s is a file of examples: write to another folder or name", output, own)
 		}
 		from[own] = file
-		if _, err := os.Stat(own); err != nil {
-			list = append(list, predictedFile{file, own, true})
-		}
+		list = append(list, predictedFile{file, own, true})
 	}
 	return list, nil
+}
+
+// fixedFolder is the folder that a name or a pattern of files begins with: a name's own, where it is a folder's; with slashes.
+func fixedFolder(pattern string) string {
+	name := pathOf(pattern)
+	if name == "." {
+		return ""
+	}
+	parts := strings.Split(name, "/")
+	if first := slices.IndexFunc(parts, func(p string) bool { return strings.ContainsAny(p, "*?[") }); first >= 0 {
+		return strings.Join(parts[:first], "/")
+	}
+	return name
+}
+
+// pathOf is the path of a file or in a bucket, clean, with slashes.
+func pathOf(name string) string {
+	if u, err := url.Parse(name); err == nil && strings.Contains(name, "://") {
+		return path.Clean(u.Path)
+	}
+	return filepath.ToSlash(filepath.Clean(name))
+}
+
+// belowFolder is what takes the place of the star: the path of a file below a folder, without its extension.
+func belowFolder(root, file string) string {
+	name := pathOf(file)
+	below, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/")
+	if !ok && root != "" || below == "" {
+		below = path.Base(name) // the pattern is the file itself, or looks like a pattern and is a name
+	}
+	below = plainName(below)
+	return strings.TrimSuffix(below, path.Ext(below))
+}
+
+// outputOf is the output with something in the place of its star.
+func outputOf(output, star string) string {
+	if at, err := bucket.ParseAny(output); err == nil && inputs.IsURL(output) {
+		return at.Object(strings.Replace(at.Path, "*", star, 1))
+	}
+	return filepath.FromSlash(strings.Replace(output, "*", star, 1))
+}
+
+// outputsThere tells which outputs are there already. It makes the folder of those of this machine.
+func (a *app) outputsThere(ctx context.Context, output string) (func(name string) bool, error) {
+	if !inputs.IsURL(output) {
+		if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
+			return nil, err
+		}
+		return func(name string) bool {
+			_, err := os.Stat(name)
+			return err == nil
+		}, nil
+	}
+	b, at, err := a.bucketOf(ctx, output)
+	if err != nil {
+		return nil, err
+	}
+	before, _, _ := strings.Cut(at.Path, "*")
+	keys, err := bucket.Below(ctx, b, before)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, key := range keys {
+		there[at.Object(key)] = true
+	}
+	return func(name string) bool { return there[name] }, nil
 }
 
 // plainName is the name of a file without the extension of what packs it.
@@ -81,6 +166,9 @@ func plainName(file string) string {
 
 // sameFile reports whether two names are of one file, whichever folder they start from.
 func sameFile(a, b string) bool {
+	if inputs.IsURL(a) || inputs.IsURL(b) {
+		return a == b
+	}
 	x, err := filepath.Abs(a)
 	y, other := filepath.Abs(b)
 	return err == nil && other == nil && x == y

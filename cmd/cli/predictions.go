@@ -46,7 +46,7 @@ func checkOutput(path string) error {
 	if ext, ok := strings.CutPrefix(path, inputs.StdinFile); ok && outputFormats[ext] != nil && stdoutFormats[ext] == nil {
 		return fmt.Errorf("--output %s: standard output takes %s: name a file", path, strings.Join(sortedNames(stdoutFormats), ", "))
 	}
-	if _, ok := outputFormats[filepath.Ext(path)]; path != "" && !ok {
+	if _, ok := outputFormats[filepath.Ext(inputs.BaseName(path))]; path != "" && !ok {
 		return fmt.Errorf("--output %s: expected the extension %s", path, strings.Join(sortedNames(outputFormats), ", "))
 	}
 	return nil

@@ -30,6 +30,7 @@ type batchFlags struct {
 	configFlags
 	low, high int
 	steps     int64
+	html      string
 }
 
 func (a *app) tuneCommand() *cobra.Command {
@@ -81,7 +82,7 @@ func (a *app) tuneBatchCommand() *cobra.Command {
 longer makes more than 5 % more examples per second, or the next size would not
 fit into memory, and suggests the largest size that did. Numbers depend on the
 machine and on what else runs there. model_dir is not touched.`,
-		Example: `  goestimator tune batch --config configs/iris.yaml --set data_dir=data/iris --max 1024`,
+		Example: `  goestimator tune batch --config configs/iris.yaml --set data_dir=data/iris --max 1024 --html batch.html`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -95,6 +96,8 @@ machine and on what else runs there. model_dir is not touched.`,
 	cmd.Flags().IntVar(&f.low, "min", 8, "first batch size")
 	cmd.Flags().IntVar(&f.high, "max", 1<<16, "last batch size")
 	cmd.Flags().Int64Var(&f.steps, "steps", 20, "least number of steps that are timed, for at least half a second, after as many that are not")
+	cmd.Flags().StringVar(&f.html, "html", "", "file of an HTML page with the plot")
+	completeFiles(cmd, "html", "html")
 	return cmd
 }
 

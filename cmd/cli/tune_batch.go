@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/goestimator/goestimator/cmd/cli/internal/report"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
@@ -79,6 +80,9 @@ func (a *app) tuneBatch(ctx context.Context, cfg *config.Config, f batchFlags) e
 	if err := f.check(cfg); err != nil {
 		return usage(err)
 	}
+	if err := checkFolder("--html", f.html); err != nil {
+		return err
+	}
 	own, err := alone(cfg)
 	if err != nil {
 		return err
@@ -107,7 +111,24 @@ func (a *app) tuneBatch(ctx context.Context, cfg *config.Config, f batchFlags) e
 			sum.Stopped = fmt.Sprintf("batches of %d would not fit into memory", 2*size)
 		}
 	}
+	if f.html != "" {
+		if err := sum.writePage(f.html, cfg.Model.Name); err != nil {
+			return err
+		}
+	}
 	return a.printBatch(sum, f)
+}
+
+func (s batchSummary) writePage(path, model string) error {
+	p := report.Plots{Title: "Batch sizes of " + model, Note: fmt.Sprintf("train.input.batch_size: %d. No larger size was tried: %s", s.Suggestion, s.Stopped)}
+	speed := report.Points{Name: "examples per second"}
+	for _, t := range s.Trials {
+		speed.XY = append(speed.XY, [2]float64{float64(t.Size), t.PerSecond})
+	}
+	if err := p.AddLines("Examples per second by batch size", "batch size", true, speed); err != nil {
+		return err
+	}
+	return writePlots(path, p)
 }
 
 // memoryInUse is what the process has taken from the system and holds.

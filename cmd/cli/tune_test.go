@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -51,10 +52,15 @@ func TestTuneRate(t *testing.T) {
 
 func TestTuneBatch(t *testing.T) {
 	run := tuneIn(t)
-	code, out, errs := run("batch", "--config", "c.yaml", "--max", "16", "--steps", "2", "--json")
+	code, out, errs := run("batch", "--config", "c.yaml", "--max", "16", "--steps", "2", "--json", "--html", "batch.html")
 	var sum batchSummary
 	if err := json.Unmarshal([]byte(out), &sum); err != nil || code != 0 || len(sum.Trials) != 2 || sum.Suggestion < 8 || sum.Trials[1].Size != 16 || sum.Trials[0].PerSecond <= 0 {
-		t.Errorf("code %d, %v, %s%s", code, err, out, errs)
+		t.Fatalf("code %d, %v, %s%s", code, err, out, errs)
+	}
+	page, err := os.ReadFile("batch.html")
+	if text := string(page); err != nil || !strings.Contains(text, "Examples per second by batch size") || !strings.Contains(text, fmt.Sprintf("batch_size: %d. No larger size was tried: --max 16", sum.Suggestion)) ||
+		!strings.Contains(text, fmt.Sprintf("[16,%v]", sum.Trials[1].PerSecond)) {
+		t.Errorf("the page has %d bytes, %v", len(page), err)
 	}
 	if _, err := os.Stat("run"); err == nil {
 		t.Error("model_dir was made")
@@ -68,6 +74,7 @@ func TestTuneMistakes(t *testing.T) {
 		"expected 20 to":                 {"lr", "--config", "c.yaml", "--steps", "2"},
 		"model.params.optimizer: set it": {"lr", "--config", "c.yaml", "--set", "model.name=linear_regressor"},
 		"the first not above the second": {"batch", "--config", "c.yaml", "--min", "64", "--max", "8"},
+		"the folder nowhere does not":    {"batch", "--config", "c.yaml", "--html", "nowhere/b.html"},
 		`unknown command "tune speed"`:   {"speed"},
 		"--steps: expected 1 to":         {"batch", "--config", "c.yaml", "--steps", "0"},
 		"buckets has sizes of its own":   {"batch", "--config", "c.yaml", "--set", "train.input.buckets={column: a, boundaries: [2], batch_sizes: [2, 1]}"},

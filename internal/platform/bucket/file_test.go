@@ -264,6 +264,55 @@ func TestGlob(t *testing.T) {
 	if web.Pages() < 2 {
 		t.Errorf("%d pages were read", web.Pages())
 	}
+	below, err := Below(t.Context(), b, "train/")
+	if err != nil || len(below) != 1101 || below[0] != "train/deep/part-1.csv" || below[1100] != "train/part-1099.csv" {
+		t.Errorf("below a folder: %d keys, %v", len(below), err)
+	}
+}
+
+// An object is whole or not there; a bucket that is missing is told before anything is written.
+func TestUpload(t *testing.T) {
+	web := s3server.New(t, "data")
+	text := strings.Repeat("0123456789", 1000)
+	b := s3Bucket(t, "data")
+	for range 2 { // the second takes the place of the first
+		if err := Upload(t.Context(), b, "out/a.csv", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := b.ReadAll(t.Context(), "out/a.csv"); err != nil || string(got) != text {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+	if err := errors.Join(CheckBucket(t.Context(), b), Upload(t.Context(), b, "out/empty", strings.NewReader(""))); err != nil {
+		t.Error(err)
+	}
+	other := s3Bucket(t, "other")
+	for name, err := range map[string]error{"check": CheckBucket(t.Context(), other), "upload": Upload(t.Context(), other, "a", strings.NewReader("x"))} {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "the bucket does not exist") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	calls := 0
+	web.Answer = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if r.Method != http.MethodPut {
+			return false
+		}
+		calls++
+		if calls == 1 {
+			w.WriteHeader(http.StatusBadRequest) // which the driver does not repeat
+		}
+		return calls == 1
+	}
+	if err := Upload(t.Context(), b, "out/b", strings.NewReader(text)); err != nil || calls != 2 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	if got, err := b.ReadAll(t.Context(), "out/b"); err != nil || string(got) != text {
+		t.Errorf("after a repetition: %d bytes, %v", len(got), err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "you")
+	if err := Upload(t.Context(), s3Bucket(t, "data"), "a", strings.NewReader("x")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("unsigned: %v", err)
+	}
 }
 
 // A driver that the program does not have is told with the tag that adds it.

@@ -51,14 +51,27 @@ func Glob(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error)
 	if !strings.Contains(pattern[first:], "/") {
 		o.Delimiter = "/"
 	}
+	return keys(ctx, b, o, func(key string) bool {
+		match, _ := path.Match(pattern, key) // well formed
+		return match
+	})
+}
+
+// Below returns the keys of the objects whose names begin with prefix, sorted, whatever folders they lie in. The bounds are Glob's.
+func Below(ctx context.Context, b *blob.Bucket, prefix string) ([]string, error) {
+	return keys(ctx, b, blob.ListOptions{Prefix: prefix}, func(string) bool { return true })
+}
+
+// keys returns the keys of a listing that match, sorted. Folders are none, nor are the objects that stand for folders.
+func keys(ctx context.Context, b *blob.Bucket, o blob.ListOptions, match func(key string) bool) ([]string, error) {
 	var found []string
 	looked := 0
 	err := Each(ctx, b, o, func(x *blob.ListObject) error {
 		if looked++; looked > maxLooked {
 			return fmt.Errorf("more than %d names begin with %q: begin the pattern with more of the names", maxLooked, o.Prefix)
 		}
-		if match, err := path.Match(pattern, x.Key); err != nil || !match || x.IsDir || strings.HasSuffix(x.Key, "/") {
-			return err
+		if x.IsDir || strings.HasSuffix(x.Key, "/") || !match(x.Key) {
+			return nil
 		}
 		if found = append(found, x.Key); len(found) > maxFound {
 			return fmt.Errorf("more than %d objects match: name fewer, or write larger ones", maxFound)
@@ -66,5 +79,5 @@ func Glob(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error)
 		return nil
 	})
 	slices.Sort(found)
-	return found, err
+	return found, Explain(err)
 }

@@ -43,6 +43,9 @@ func (v Version) String() string {
 // ErrChanged is the error of an object that is replaced while it is read.
 var ErrChanged = errors.New("the object changed while it was in use: start again, and write new data under other names")
 
+// ErrFolder is the error of a name that is a folder's.
+var ErrFolder = fmt.Errorf("%w: this is a folder, expected an object: name the objects in it, for example with /*", fs.ErrNotExist)
+
 // Stat returns the version of an object. The error wraps fs.ErrNotExist where there is none.
 func Stat(ctx context.Context, b *blob.Bucket, key string) (v Version, err error) {
 	err = retried(ctx, func(ctx context.Context) error {
@@ -65,9 +68,9 @@ func missing(ctx context.Context, b *blob.Bucket, key string, err error) error {
 	page, _, listed := b.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: key + "/"})
 	switch {
 	case gcerrors.Code(listed) == gcerrors.NotFound:
-		return fmt.Errorf("%w: the bucket does not exist: check its name and the region", fs.ErrNotExist)
+		return errNoBucket
 	case listed == nil && len(page) > 0:
-		return fmt.Errorf("%w: this is a folder, expected an object: name the objects in it, for example with /*", fs.ErrNotExist)
+		return ErrFolder
 	case listed == nil:
 		return fmt.Errorf("%w: the bucket has no such object: check the name", fs.ErrNotExist)
 	}
@@ -80,18 +83,22 @@ func Explain(err error) error {
 	case err == nil:
 		return nil
 	case gcerrors.Code(err) == gcerrors.PermissionDenied:
-		return fmt.Errorf("%w: no permission: check the credentials of the environment, and what they may read: %w", fs.ErrPermission, err)
+		return fmt.Errorf("%w: no permission: check the credentials of the environment, and what they allow: %w", fs.ErrPermission, err)
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
 	return err
 }
 
-// retried repeats a request that fails for a reason that may pass.
-func retried(ctx context.Context, request func(context.Context) error) (err error) {
+// retried repeats a request that fails for a reason that may pass, or takes too long.
+func retried(ctx context.Context, request func(context.Context) error) error {
+	return retriedWithin(ctx, stall, request)
+}
+
+func retriedWithin(ctx context.Context, most time.Duration, request func(context.Context) error) (err error) {
 	pause := firstPause
 	for n := 1; ; n++ {
-		within, stop := context.WithTimeout(ctx, stall)
+		within, stop := context.WithTimeout(ctx, most)
 		err = request(within)
 		stop()
 		if err != nil && ctx.Err() != nil {

@@ -1,9 +1,11 @@
 package bucket
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +30,21 @@ type Place struct {
 func IsURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && scheme != "file"
+}
+
+// Local is the name of a file of this machine, which may be given as file:///PATH. Other names stay as they are.
+func Local(name string) (string, error) {
+	if !strings.HasPrefix(name, "file://") {
+		return name, nil
+	}
+	u, err := url.Parse(name)
+	if err == nil && (u.Host != "" && u.Host != "localhost" || u.Path == "" || u.RawQuery != "" || u.Fragment != "") {
+		err = errors.New("expected file:///PATH")
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.FromSlash(u.Path), nil
 }
 
 // Parse reads the URL of an object or a folder in S3, Google Cloud Storage or Azure Blob Storage.

@@ -50,7 +50,8 @@ func (s *Server) list(w http.ResponseWriter, q url.Values) {
 		out.IsTruncated, out.NextContinuationToken, names = true, names[most], names[:most]
 	}
 	for _, name := range names {
-		if o, ok := s.objects[name]; ok {
+		folder := q.Get("delimiter") == "/" && strings.HasSuffix(name, "/") && name != prefix // also where an object marks it
+		if o, ok := s.objects[name]; ok && !folder {
 			out.Contents = append(out.Contents, listedObject{name, o.time.Format(time.RFC3339), o.etag(), len(o.content)})
 		} else {
 			out.CommonPrefixes = append(out.CommonPrefixes, listedPrefix{name})

@@ -78,7 +78,14 @@ func (s *Server) Pages() int {
 	return s.pages
 }
 
-// ServeHTTP answers ListObjectsV2, HeadObject and GetObject, of ranges too; what is not signed is refused.
+// Content is what an object holds, "" where there is none.
+func (s *Server) Content(key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key].content
+}
+
+// ServeHTTP answers ListObjectsV2, HeadObject, GetObject, of ranges too, and PutObject; what is not signed is refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Authorization"), "Credential="+Key+"/") {
 		refuse(w, http.StatusForbidden, "AccessDenied")
@@ -90,7 +97,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "NoSuchBucket")
 	case r.URL.Query().Get("list-type") == "2":
 		s.list(w, r.URL.Query())
-	case s.Answer == nil || !s.Answer(w, r, key):
+	case s.Answer != nil && s.Answer(w, r, key):
+	case r.Method == http.MethodPut:
+		s.put(w, r, key)
+	default:
 		s.object(w, r, key)
 	}
 }

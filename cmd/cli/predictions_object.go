@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/platform/bucket"
+	"gocloud.dev/blob"
+)
+
+// bucketOf opens the bucket of an object's URL.
+func (a *app) bucketOf(ctx context.Context, name string) (*blob.Bucket, bucket.Place, error) {
+	at, err := bucket.ParseAny(name)
+	if err == nil && at.Path == "" {
+		err = errors.New("this is a bucket, expected an object in it")
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	b, err := a.buckets.Open(ctx, at.Bucket)
+	return b, at, err
+}
+
+// checkPlace is checkFolder that takes URLs of objects, too.
+func (a *app) checkPlace(ctx context.Context, flag, name string) error {
+	if !inputs.IsURL(name) {
+		return checkFolder(flag, name)
+	}
+	b, _, err := a.bucketOf(ctx, name)
+	if err == nil {
+		err = bucket.CheckBucket(ctx, b)
+	}
+	if err != nil {
+		return usage(fmt.Errorf("%s %s: %w", flag, name, err))
+	}
+	return nil
+}
+
+// writePlace is writeFile that writes objects, too: to a file of this machine, and from there to their bucket.
+func (a *app) writePlace(ctx context.Context, name string, write func(predictionWriter) (int64, error)) (n int64, err error) {
+	if !inputs.IsURL(name) {
+		return writeFile(name, write)
+	}
+	dir, err := os.MkdirTemp("", "goestimator-predictions-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	local := filepath.Join(dir, "of"+filepath.Ext(inputs.BaseName(name)))
+	if n, err = writeFile(local, write); err != nil {
+		return n, err
+	}
+	f, err := os.Open(local)
+	if err != nil {
+		return n, err
+	}
+	defer f.Close()
+	b, at, err := a.bucketOf(ctx, name)
+	if err == nil {
+		err = bucket.Upload(ctx, b, at.Path, f)
+	}
+	if err != nil {
+		return n, fmt.Errorf("write %s: %w", name, err)
+	}
+	return n, nil
+}

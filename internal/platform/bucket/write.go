@@ -1,0 +1,45 @@
+package bucket
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// slowest is the least number of bytes a second at which an object is written. An attempt that is slower is given up.
+const slowest = 64 << 10
+
+// Upload writes an object, which appears once it is whole, in place of one of that name.
+func Upload(ctx context.Context, b *blob.Bucket, key string, content io.ReadSeeker) error {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	err = retriedWithin(ctx, stall+time.Duration(size/slowest)*time.Second, func(ctx context.Context) error {
+		if _, err := content.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return b.Upload(ctx, key, content, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	})
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return errNoBucket
+	}
+	return Explain(err)
+}
+
+// CheckBucket fails where there is no such bucket. One whose objects may not be listed passes: writing may be permitted.
+func CheckBucket(ctx context.Context, b *blob.Bucket) error {
+	ctx, stop := context.WithTimeout(ctx, stall)
+	defer stop()
+	if there, err := b.IsAccessible(ctx); err == nil && !there {
+		return errNoBucket
+	}
+	return nil
+}
+
+var errNoBucket = fmt.Errorf("%w: the bucket does not exist: check its name and the region", fs.ErrNotExist)
