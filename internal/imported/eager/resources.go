@@ -154,6 +154,13 @@ func (r *Resources) Bind(name string, v Variable) {
 	r.vars[name] = v
 }
 
+// Keep forgets the variables that keep does not want, by name.
+func (r *Resources) Keep(keep func(name string) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.vars, func(name string, _ Variable) bool { return !keep(name) })
+}
+
 // Variable returns the variable of that name, a new one without a value where there is none.
 func (r *Resources) Variable(name string) Variable {
 	r.mu.RLock()

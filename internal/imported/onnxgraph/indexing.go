@@ -173,10 +173,26 @@ func (x *site) linear(data, at *value, axis int) *value {
 }
 
 func gatherElements(x *site) *value {
-	u, rank := x.at(0), x.rank(0)
-	axis := axisOf(x.int("axis", 0), rank)
+	u, axis := x.at(0), x.int("axis", 0)
+	if u.rank() < 0 && axis >= 0 {
+		return x.gatherOpenElements(u, x.at(1), axis)
+	}
+	axis = axisOf(axis, x.rank(0))
 	at := x.wrapped(x.at(1), x.size(u, axis))
 	return x.op(ops.GatherV2, nil, x.reshape(u, -1), x.linear(u, at, axis), x.i32(0))
+}
+
+// gatherOpenElements is GatherElements of a tensor whose rank only a request says: the place of each index has that index in place of its own
+// coordinate of the axis.
+func (x *site) gatherOpenElements(u, at *value, axis int) *value {
+	shape := x.shape(at)
+	index := x.wrapped(x.reshape(x.narrow(at), -1), x.item(x.shape(u), axis))
+	n := x.size(index, 0)
+	own := x.op(ops.UnravelIndex, nil, x.op(ops.Range, nil, x.i32(0), n, x.i32(1)), x.op(ops.Maximum, nil, shape, x.i32(1))) // [rank, n]
+	before := x.op(ops.StridedSlice, nil, own, x.ints(0), x.ints(axis), x.ints(1))
+	after := x.op(ops.StridedSlice, graph.Attrs{"end_mask": int64(1)}, own, x.ints(axis+1), x.ints(0), x.ints(1))
+	places := x.transpose(x.concat(0, before, x.reshape(index, 1, -1), after), []int{1, 0})
+	return x.op(ops.Reshape, nil, x.op(ops.GatherNd, nil, u, places), shape)
 }
 
 // lastSize is the size of the last axis, -1 where it is not known.
@@ -219,8 +235,7 @@ func gatherND(x *site) *value {
 
 // topK: k is an input since version 10; the smallest are the largest of what is negative.
 func topK(x *site) []*value {
-	u, rank := x.at(0), x.rank(0)
-	axis, largest := axisOf(x.int("axis", -1), rank), x.flag("largest", true)
+	u, axis, largest := x.at(0), x.int("axis", -1), x.flag("largest", true)
 	x.attr("sorted")
 	var k *value
 	if x.version < 10 {
@@ -228,8 +243,8 @@ func topK(x *site) []*value {
 	} else {
 		k = x.op(ops.Reshape, nil, x.narrow(x.at(1)), x.ints())
 	}
-	perm := append(without(rank, axis), axis)
-	v := x.transpose(u, perm)
+	to, back := x.lastAndBack(axis)
+	v := to(u)
 	if !largest {
 		v = x.negative(v)
 	}
@@ -237,8 +252,19 @@ func topK(x *site) []*value {
 	if !largest {
 		y[0] = x.negative(y[0])
 	}
-	back := inverse(perm)
-	return []*value{x.transpose(y[0], back), x.transpose(x.cast(y[1], tensor.Int64), back)}
+	return []*value{back(y[0]), back(x.cast(y[1], tensor.Int64))}
+}
+
+// lastAndBack make an axis of input 0 the last one, and undo that. An axis of -1 stays, also where the rank is not known.
+func (x *site) lastAndBack(axis int) (to, back func(*value) *value) {
+	if axis == -1 {
+		same := func(v *value) *value { return x.plain(v) }
+		return same, same
+	}
+	rank := x.rank(0)
+	axis = axisOf(axis, rank)
+	perm := append(without(rank, axis), axis)
+	return func(v *value) *value { return x.transpose(v, perm) }, func(v *value) *value { return x.transpose(v, inverse(perm)) }
 }
 
 // negative reverses the order of numbers: integers by their complement, which has no overflow.

@@ -11,9 +11,12 @@ import (
 
 // resizeOperators change the sizes of images.
 var resizeOperators = operators{
-	"Resize":   one(resize).but("images of open sizes with antialias, exclude_outside, tf_crop_and_resize or keep_aspect_ratio_policy"),
+	"Resize":   one(resize).but("images of open sizes, or of regions that are not constant, with antialias, exclude_outside or keep_aspect_ratio_policy"),
 	"Upsample": one(resize),
 }
+
+// regions is the coordinate_transformation_mode of regions that are cut out.
+const regions = "tf_crop_and_resize"
 
 // resizing is how one axis is resized.
 type resizing struct {
@@ -24,6 +27,8 @@ type resizing struct {
 	in, out                    int // sizes; -1: open
 	scale, from, to            float64
 	openOut, openScale         *value // of what is open: the size and the scale; nil where all is known
+	openFrom, openTo           *value // the region, where it is no constant
+	outer                      bool   // an axis of rows or channels
 }
 
 // resize works along each axis by itself.
@@ -45,21 +50,27 @@ func resize(x *site) *value {
 	var at []int
 	for i, a := range axes {
 		one := r
-		one.in = dims[a]
+		one.in, one.outer = dims[a], a < rank-2
+		switch {
+		case open.roi != nil:
+			one.openFrom, one.openTo = x.cast(x.item(open.roi, i), tensor.Float32), x.cast(x.item(open.roi, len(axes)+i), tensor.Float32)
+		case len(roi) == 2*len(axes):
+			one.from, one.to = roi[i], roi[len(axes)+i]
+		}
 		if !one.sized(i, scales, sizes, len(axes)) {
 			continue
 		}
-		if one.in < 0 || one.out < 0 {
+		if one.in < 0 || one.out < 0 || open.roi != nil {
 			settled := open
 			if one.out >= 0 {
 				settled = openResize{}
 			}
 			settled.settle(x, u, &one, i, a)
 		}
-		if len(roi) == 2*len(axes) {
-			one.from, one.to = roi[i], roi[len(axes)+i]
-		}
 		all, at = append(all, one), append(at, a)
+	}
+	if r.coordinates == regions {
+		all, at = x.unlessKept(u, all, at)
 	}
 	if len(all) == 0 {
 		return u
@@ -100,7 +111,13 @@ func (x *site) resizeInputs(axes []int) (scales []float64, sizes []int, roi []fl
 	case x.version < 11:
 		scales, open.scales = x.resizeScales(1)
 	default:
-		roi = x.knownFloats(1)
+		if x.str("coordinate_transformation_mode", "half_pixel") == regions {
+			if x.has(1) && x.at(1).fixed() == nil && x.at(1).length() != 0 {
+				open.roi = x.at(1)
+			} else {
+				roi = x.knownFloats(1)
+			}
+		}
 		scales, open.scales = x.resizeScales(2)
 		if len(scales) == 0 && open.scales == nil {
 			sizes, open.sizes = x.resizeSizes(axes)
@@ -175,12 +192,12 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 		if r.in >= 0 {
 			r.out = int(math.Floor(float64(r.in) * r.scale))
 		}
-		return r.scale != 1 || r.coordinates == "tf_crop_and_resize"
+		return r.scale != 1 || r.moves()
 	}
-	if len(sizes) == axes && sizes[i] == -1 && r.coordinates != "tf_crop_and_resize" {
+	if len(sizes) == axes && sizes[i] == -1 && !r.moves() {
 		return false
 	}
-	if len(sizes) == axes && sizes[i] == openSize {
+	if len(sizes) == axes && (sizes[i] == openSize || sizes[i] == -1) {
 		r.out = -1
 		return true
 	}
@@ -191,7 +208,18 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 		return true
 	}
 	r.scale = float64(float32(r.out) / float32(max(r.in, 1)))
-	return r.out != r.in || r.coordinates == "tf_crop_and_resize"
+	return r.out != r.in || r.moves()
+}
+
+// moves reports whether an axis may change though its size stays. Of rows and channels ONNX Runtime takes no regions where it interpolates.
+func (r *resizing) moves() bool {
+	switch {
+	case r.coordinates != regions:
+		return false
+	case r.openFrom != nil:
+		return r.mode != "linear" || !r.outer
+	}
+	return r.from != 0 || r.to != 1
 }
 
 // whole reports whether an axis becomes a whole number of times as long, so that its size does not matter.
@@ -232,7 +260,11 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 	}
 	for i, r := range all {
 		if r.openOut != nil {
-			y = x.sized(x.alongOpenAxis(y, r, at[i]), slices.Repeat([]int{-1}, rank))
+			var mask *value
+			if y, mask = x.alongOpenAxis(y, r, at[i]); mask != nil {
+				outside = append(outside, mask)
+			}
+			y = x.sized(y, slices.Repeat([]int{-1}, rank))
 			continue
 		}
 		var mask *value
@@ -318,7 +350,7 @@ func (x *site) alongAxis(u *value, r resizing, axis int) (y, mask *value) {
 	any := false
 	for i := range r.out {
 		at := r.coordinate(i)
-		if r.coordinates == "tf_crop_and_resize" && (at < 0 || at > float64(r.in-1)) {
+		if r.coordinates == regions && (at < 0 || at > float64(r.in-1)) {
 			out.Bytes[i], any = 1, true
 		}
 		if r.mode == "nearest" {

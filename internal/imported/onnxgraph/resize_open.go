@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// openResize is how long axes become where only a request says so: sizes, or scales, whichever the node has.
-type openResize struct{ sizes, scales *value }
+// openResize is what only a request says: sizes, or scales, whichever the node has, and regions.
+type openResize struct{ sizes, scales, roi *value }
 
 // settle sets the size and scale of axis a, which is element i of the lists, as values; those are computed in float32, as ONNX Runtime does.
 func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
@@ -16,6 +16,8 @@ func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 	switch {
 	case r.out >= 0 && o.sizes == nil && o.scales == nil:
 		r.openOut = x.i32(r.out)
+	case o.sizes == nil && o.scales == nil && r.scale == 0:
+		r.openOut = x.size(u, a)
 	case o.sizes != nil:
 		r.openOut = x.narrow(x.item(o.sizes, i))
 	case o.scales != nil:
@@ -30,10 +32,11 @@ func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 	r.openOut = x.cast(x.op(ops.Floor, nil, x.op(ops.Mul, nil, in, r.openScale)), tensor.Int32)
 }
 
-// alongOpenAxis resizes one axis whose sizes are open: it gathers the elements around each place, and adds them up.
-func (x *site) alongOpenAxis(u *value, r resizing, axis int) *value {
+// alongOpenAxis resizes one axis whose sizes or region are open: it gathers the elements around each place, and adds them up. mask says where a
+// result lies outside.
+func (x *site) alongOpenAxis(u *value, r resizing, axis int) (y, mask *value) {
 	if r.antialias || r.exclude {
-		refuse("antialias, or exclude_outside, of images of open sizes: sizes have to be constant")
+		refuse("antialias, or exclude_outside, of images of open sizes: sizes and regions have to be constant")
 	}
 	at := x.openCoordinate(r, x.cast(x.size(u, axis), tensor.Float32))
 	top := x.op(ops.Sub, nil, x.size(u, axis), x.i32(1))
@@ -41,14 +44,17 @@ func (x *site) alongOpenAxis(u *value, r resizing, axis int) *value {
 		at = x.op(ops.Maximum, nil, x.op(ops.Minimum, nil, x.cast(at, tensor.Int32), top), x.i32(0))
 		return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
 	}
-	if r.mode == "nearest" {
-		return taken(x.openRounded(r, at))
-	}
 	shape := slices.Repeat([]int{1}, u.rank()-axis)
 	shape[0] = -1
+	if r.coordinates == regions {
+		mask = x.op(ops.LogicalOr, nil, x.op(ops.Less, nil, at, x.scalar(tensor.Float32, 0)), x.op(ops.Greater, nil, at, x.cast(top, tensor.Float32)))
+		mask = x.reshape(mask, shape...)
+	}
+	if r.mode == "nearest" {
+		return taken(x.openRounded(r, at)), mask
+	}
 	low := x.op(ops.Floor, nil, at)
 	part := x.op(ops.Sub, nil, at, low)
-	var y *value
 	for k, w := range x.openTaps(r, part) {
 		step := float64(k)
 		if r.mode == "cubic" {
@@ -61,7 +67,7 @@ func (x *site) alongOpenAxis(u *value, r resizing, axis int) *value {
 			y = x.op(ops.AddV2, nil, y, term)
 		}
 	}
-	return y
+	return y, mask
 }
 
 // openTaps are the weights of the elements around a place, the first one a step before it where the mode is cubic.
@@ -111,9 +117,63 @@ func (x *site) openCoordinate(r resizing, in *value) *value {
 		return div(i, r.openScale)
 	case "tf_half_pixel_for_nn":
 		return div(x.plus(i, 0.5), r.openScale)
+	case regions:
+		return x.openRegion(r, i, x.plus(in, -1), x.plus(out, -1))
 	}
 	refuse("coordinate_transformation_mode %s of images of open sizes", r.coordinates)
 	return nil
+}
+
+// unlessKept makes the regions of all axes whole ones where no size changes: ONNX Runtime gives back the images then. Nothing is left of the axes
+// where that is so for all requests.
+func (x *site) unlessKept(u *value, all []resizing, at []int) ([]resizing, []int) {
+	if slices.ContainsFunc(all, func(r resizing) bool { return r.in >= 0 && r.out >= 0 && r.in != r.out }) {
+		return all, at
+	}
+	var kept *value
+	for i, r := range all {
+		if r.in >= 0 && r.out >= 0 {
+			continue
+		}
+		same := x.op(ops.Equal, nil, x.size(u, at[i]), r.openOut)
+		if kept == nil {
+			kept = same
+		} else {
+			kept = x.op(ops.LogicalAnd, nil, kept, same)
+		}
+	}
+	if kept == nil {
+		return nil, nil
+	}
+	for i := range all {
+		r := &all[i]
+		from, to := r.region(x)
+		if r.openOut == nil {
+			openResize{}.settle(x, u, r, i, at[i])
+		}
+		r.openFrom = x.op(ops.SelectV2, nil, kept, x.scalar(tensor.Float32, 0), from)
+		r.openTo = x.op(ops.SelectV2, nil, kept, x.scalar(tensor.Float32, 1), to)
+	}
+	return all, at
+}
+
+// region is where the elements of a result begin and end.
+func (r *resizing) region(x *site) (from, to *value) {
+	if r.openFrom != nil {
+		return r.openFrom, r.openTo
+	}
+	return x.scalar(tensor.Float32, r.from), x.scalar(tensor.Float32, r.to)
+}
+
+// openRegion are the places of the elements i of a result that goes from one end of a region to the other, or lies in its middle.
+// in and out are the last places of both.
+func (x *site) openRegion(r resizing, i, in, out *value) *value {
+	from, to := r.region(x)
+	times := func(a, b *value) *value { return x.op(ops.Mul, nil, a, b) }
+	step := x.op(ops.RealDiv, nil, times(times(i, x.op(ops.Sub, nil, to, from)), in), x.op(ops.Maximum, nil, out, x.scalar(tensor.Float32, 1)))
+	several := x.op(ops.AddV2, nil, times(from, in), step)
+	middle := times(x.times(x.op(ops.AddV2, nil, from, to), 0.5), in)
+	return x.op(ops.SelectV2, nil, x.op(ops.Greater, nil, out, x.scalar(tensor.Float32, 0)), several, middle)
 }
 
 // openRounded are the nearest whole places.

@@ -145,8 +145,10 @@ func squeeze(x *site) *value {
 	axes := x.intsOr("axes", 1, nil)
 	attrs := graph.Attrs{}
 	if axes != nil {
-		rank := x.rank(0)
-		if axes = axesOf(axes, rank); len(axes) == 0 {
+		if x.at(0).rank() >= 0 || slices.ContainsFunc(axes, func(a int) bool { return a < 0 }) {
+			axes = axesOf(axes, x.rank(0))
+		}
+		if len(axes) == 0 {
 			return x.at(0)
 		}
 		list := make([]int64, len(axes))

@@ -6,11 +6,10 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/format/onnx"
-	"github.com/goestimator/goestimator/tensor"
 )
 
 // ensembleOperators are trees of any use, in the form that they have since version 5.
-var ensembleOperators = operators{"TreeEnsemble": one(treeEnsemble).but("numbers of float64, post_transform PROBIT")}
+var ensembleOperators = operators{"TreeEnsemble": one(treeEnsemble).but("post_transform PROBIT")}
 
 // The names that older operators have for the numbers of version 5; of the last ones 1 and 2 are as ONNX Runtime takes them, where the standard
 // has them the other way round.
@@ -27,11 +26,11 @@ const memberMode = "BRANCH_MEMBER"
 type oldTrees struct {
 	trees, ids, features, yes, no []int
 	modes                         []string
-	values                        []float32
+	values                        []float64
 	missing                       []int
 }
 
-func (o *oldTrees) add(tree, id, feature int, mode string, value float32, yes, no, missing int) {
+func (o *oldTrees) add(tree, id, feature int, mode string, value float64, yes, no, missing int) {
 	o.trees, o.ids, o.features, o.modes = append(o.trees, tree), append(o.ids, id), append(o.features, feature), append(o.modes, mode)
 	o.values, o.yes, o.no, o.missing = append(o.values, value), append(o.yes, yes), append(o.no, no), append(o.missing, missing)
 }
@@ -44,23 +43,19 @@ func nameAt(names []string, i int) string {
 	return names[i]
 }
 
-// floatTensor returns the numbers of an attribute that is a tensor, which must be of float32.
-func (x *site) floatTensor(name string) []float32 {
-	t := x.tensorOf(name)
-	if t == nil {
-		return nil
+// realTensor returns the numbers of an attribute that is a tensor, none where it is absent.
+func (x *site) realTensor(name string) []float64 {
+	if t := x.tensorOf(name); t != nil {
+		return x.realsOf(name, t)
 	}
-	if t.DType != tensor.Float32 {
-		refuse("attribute %s of type %v: expected float32", name, t.DType)
-	}
-	return tensor.Values[float32](t)
+	return nil
 }
 
 // treeEnsemble brings the nodes into the form of TreeEnsembleRegressor, where leaves are nodes too, and a set of numbers is a chain of nodes.
 func treeEnsemble(x *site) *value {
 	o := &oldTrees{}
 	leaves := x.intList("leaf_targetids", nil)
-	weights := x.floatTensor("leaf_weights")
+	weights := x.realTensor("leaf_weights")
 	n := x.interior(o, len(leaves))
 	trees := make([]int, len(leaves))
 	ids := make([]int, len(leaves))
@@ -82,9 +77,9 @@ func treeEnsemble(x *site) *value {
 
 // interior adds the nodes that ask, and returns how many numbers they take: leaves have those behind.
 func (x *site) interior(o *oldTrees, leaves int) int {
-	features, modes, splits := x.intList("nodes_featureids", nil), x.tensorOf("nodes_modes"), x.floatTensor("nodes_splits")
+	features, modes, splits := x.intList("nodes_featureids", nil), x.tensorOf("nodes_modes"), x.realTensor("nodes_splits")
 	yes, no, yesLeaf, noLeaf := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.intList("nodes_trueleafs", nil), x.intList("nodes_falseleafs", nil)
-	missing, members := x.intList("nodes_missing_value_tracks_true", nil), x.floatTensor("membership_values")
+	missing, members := x.intList("nodes_missing_value_tracks_true", nil), x.realTensor("membership_values")
 	n := len(features)
 	if modes == nil || n == 0 || n+len(members)+leaves > maxTreeNodes || modes.Len() != n || len(splits) != n || len(yes) != n || len(no) != n || len(yesLeaf) != n || len(noLeaf) != n {
 		refuse("lists of nodes of different lengths, or more than %d nodes", maxTreeNodes)
@@ -107,7 +102,7 @@ func (x *site) interior(o *oldTrees, leaves int) int {
 			o.add(0, i, features[i], mode, splits[i], a, b, tracks)
 			continue
 		}
-		end := slices.IndexFunc(members, func(v float32) bool { return math.IsNaN(float64(v)) })
+		end := slices.IndexFunc(members, math.IsNaN)
 		if end < 0 {
 			end = len(members)
 		}

@@ -19,7 +19,7 @@ const (
 // at themselves.
 type ensemble struct {
 	features, modes, yes, no []int32
-	thresholds               []float32
+	thresholds               []float64
 	missing                  []bool // NaN goes to yes
 	roots                    []int32
 	depth                    int
@@ -38,8 +38,9 @@ func (x *site) ensemble() *ensemble { return x.ensembleOf(nil) }
 func (x *site) ensembleOf(roots []int) *ensemble {
 	trees, ids, features := x.intList("nodes_treeids", nil), x.intList("nodes_nodeids", nil), x.intList("nodes_featureids", nil)
 	yes, no, modes := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.strList("nodes_modes")
-	thresholds, missing := x.floatList("nodes_values"), x.intList("nodes_missing_value_tracks_true", nil)
+	thresholds, missing := x.reals("nodes_values"), x.intList("nodes_missing_value_tracks_true", nil)
 	x.attr("nodes_hitrates")
+	x.attr("nodes_hitrates_as_tensor")
 	n := len(ids)
 	if n == 0 || n > maxTreeNodes {
 		refuse("%d nodes of trees: expected 1 to %d", n, maxTreeNodes)
@@ -141,16 +142,71 @@ func (x *site) i32s(list []int32) *value {
 	return constant(t)
 }
 
+// treeType is the type in which trees compare and sum: float64 where the rows have it.
+func (x *site) treeType() tensor.DType {
+	if x.at(0).dtype == tensor.Float64 {
+		return tensor.Float64
+	}
+	return tensor.Float32
+}
+
+// reals returns the numbers of an attribute, which may be a list or a tensor.
+func (x *site) reals(name string) []float64 {
+	if list, ok := x.attr(name).([]float64); ok { // of a node that was made here
+		return list
+	}
+	list, t := x.floatList(name), x.tensorOf(name+"_as_tensor")
+	if t != nil && len(list) > 0 {
+		refuse("attributes %s and %[1]s_as_tensor", name)
+	}
+	if t != nil {
+		return x.realsOf(name+"_as_tensor", t)
+	}
+	return widened(list)
+}
+
+// realsOf returns the numbers of an attribute that is a tensor. It may be of float64 where the rows are.
+func (x *site) realsOf(name string, t *tensor.Tensor) []float64 {
+	switch {
+	case t.DType == tensor.Float32:
+		return widened(tensor.Values[float32](t))
+	case t.DType != tensor.Float64 || x.treeType() != tensor.Float64:
+		refuse("attribute %s of type %v for rows of type %v", name, t.DType, x.at(0).dtype)
+	}
+	return tensor.Values[float64](t)
+}
+
+func widened(list []float32) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// ofTrees is a constant of the type in which trees compare and sum.
+func (x *site) ofTrees(list []float64, shape ...int) *value {
+	if x.treeType() == tensor.Float64 {
+		t, err := tensor.FromSlice(list, shape...)
+		if err != nil {
+			refuse("%d numbers for shape %v", len(list), shape)
+		}
+		return constant(t)
+	}
+	short := make([]float32, len(list))
+	for i, v := range list {
+		short[i] = float32(v)
+	}
+	return x.floats(short, shape...)
+}
+
 // leaves are the nodes where each row ends in each tree, [rows, trees].
 func (x *site) leaves(e *ensemble) *value {
-	u := x.at(0)
-	if u.dtype != tensor.Float64 {
-		u = x.cast(u, tensor.Float32)
-	}
+	u := x.cast(x.at(0), x.treeType())
 	rows := x.size(u, 0)
 	at := x.op(ops.BroadcastTo, nil, x.reshape(x.i32s(e.roots), 1, len(e.roots)), x.pack(rows, x.i32(len(e.roots))))
 	features, yes, no := x.i32s(e.features), x.i32s(e.yes), x.i32s(e.no)
-	thresholds := x.cast(x.floats(e.thresholds, len(e.thresholds)), u.dtype)
+	thresholds := x.ofTrees(e.thresholds, len(e.thresholds))
 	// In the flat form of the rows, feature f of row r is at r*columns + f.
 	columns := x.size(u, 1)
 	base := x.op(ops.Mul, nil, x.steps(rows, tensor.Int32, 1), columns)
@@ -193,15 +249,15 @@ func (x *site) asked(e *ensemble, feature, threshold *value, of func(*value) *va
 
 // summed is the sum, or another aggregate, of what the trees give for n targets, [rows, targets].
 func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
-	trees, nodes, targets, weights := x.intList(kind+"_treeids", nil), x.intList(kind+"_nodeids", nil), x.intList(kind+"_ids", nil), x.floatList(kind+"_weights")
+	trees, nodes, targets, weights := x.intList(kind+"_treeids", nil), x.intList(kind+"_nodeids", nil), x.intList(kind+"_ids", nil), x.reals(kind+"_weights")
 	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n > maxTreeNodes/max(len(e.yes), 1) {
 		refuse("%d weights of %d targets", len(weights), n)
 	}
-	x.t.pay(4 * n * len(e.yes))
-	table := make([]float32, n*len(e.yes))
-	none := float32(0) // of a node without weight for a target
+	x.t.pay(12 * n * len(e.yes))
+	table := make([]float64, n*len(e.yes))
+	none := 0.0 // of a node without weight for a target
 	if n > 1 {
-		none = map[string]float32{"MIN": float32(math.Inf(1)), "MAX": float32(math.Inf(-1))}[how]
+		none = map[string]float64{"MIN": math.Inf(1), "MAX": math.Inf(-1)}[how]
 	}
 	given := make(map[int]bool, len(weights))
 	for i := range table {
@@ -218,7 +274,7 @@ func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 			given[cell], table[cell] = true, w
 		}
 	}
-	each := x.op(ops.GatherV2, nil, x.floats(table, len(e.yes), n), x.leaves(e), x.i32(0)) // [rows, trees, targets]
+	each := x.op(ops.GatherV2, nil, x.ofTrees(table, len(e.yes), n), x.leaves(e), x.i32(0)) // [rows, trees, targets]
 	switch how {
 	case "SUM":
 		return x.op(ops.Sum, nil, each, x.i32(1))
@@ -241,10 +297,10 @@ func (x *site) reached(y *value) *value {
 func treeRegressor(x *site) *value {
 	n := x.int("n_targets", 1)
 	y := x.summed(x.ensemble(), "target", n, x.str("aggregate_function", "SUM"))
-	if base := x.floatList("base_values"); len(base) > 0 {
-		y = x.op(ops.AddV2, nil, y, x.floats(base, len(base)))
+	if base := x.reals("base_values"); len(base) > 0 {
+		y = x.op(ops.AddV2, nil, y, x.ofTrees(base, len(base)))
 	}
-	return x.transformed(y)
+	return x.cast(x.transformed(y), tensor.Float32)
 }
 
 // treeClassifier gives labels and scores as ONNX Runtime does. Of two classes the second is chosen where its score is above 0, or 0.5 where
@@ -254,9 +310,12 @@ func treeClassifier(x *site) []*value {
 	labels := x.labels()
 	n := labels.t.Len()
 	y := x.summed(x.ensemble(), "class", n, "SUM")
-	base := x.floatList("base_values")
+	base := x.reals("base_values")
 	ids := slices.Compact(slices.Sorted(slices.Values(x.intList("class_ids", nil))))
-	positive := len(ids) == 1 && !slices.ContainsFunc(x.floatList("class_weights"), func(w float32) bool { return w < 0 })
+	positive := len(ids) == 1 && !slices.ContainsFunc(x.reals("class_weights"), func(w float64) bool { return w < 0 })
+	if n == 2 && len(ids) != 1 && labels.dtype == tensor.Int64 {
+		labels = constant(x.longs(0, 1)) // whatever the names are, as ONNX Runtime answers
+	}
 	threshold := 0.0
 	if positive {
 		threshold = 0.5
@@ -266,29 +325,29 @@ func treeClassifier(x *site) []*value {
 		refuse("%d base_values for %d classes", len(base), n)
 	}
 	if len(base) == n {
-		y = x.op(ops.AddV2, nil, y, x.floats(base, n))
+		y = x.op(ops.AddV2, nil, y, x.ofTrees(base, n))
 	}
 	column := func(i int) *value {
 		return x.op(ops.StridedSlice, graph.Attrs{"begin_mask": int64(1), "end_mask": int64(1)}, y, x.ints(0, i), x.ints(0, i+1), x.ints(1, 1))
 	}
 	switch {
 	case n != 2:
-		return []*value{x.named(labels, y), x.transformed(y)}
+		return []*value{x.named(labels, y), x.cast(x.transformed(y), tensor.Float32)}
 	case !alone:
-		return []*value{x.above(labels, column(1), threshold), x.transformed(y)}
+		return []*value{x.above(labels, column(1), threshold), x.cast(x.transformed(y), tensor.Float32)}
 	}
 	score := column(0)
 	if len(base) == 1 {
-		score = x.plus(score, float64(base[0]))
+		score = x.plus(score, base[0])
 	}
 	label := x.above(labels, score, threshold)
 	if positive {
 		x.attr("post_transform")
-		return []*value{label, x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score)}
+		return []*value{label, x.cast(x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score), tensor.Float32)}
 	}
 	scores := x.concat(1, x.op(ops.Neg, nil, score), score)
 	if x.str("post_transform", "NONE") == "LOGISTIC" {
 		scores = x.op(ops.Sigmoid, nil, scores)
 	}
-	return []*value{label, scores}
+	return []*value{label, x.cast(scores, tensor.Float32)}
 }

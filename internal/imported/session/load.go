@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -22,7 +20,6 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 	"github.com/goestimator/goestimator/internal/imported/stablehlograph"
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
-	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 	"github.com/goestimator/goestimator/internal/runtime/device"
 	"github.com/goestimator/goestimator/tensor"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -208,6 +205,7 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner [
 	if err := s.initialise(ctx, mg); err != nil {
 		return err
 	}
+	s.forgetUnread(mg, inner)
 	if err := s.vars.check(plans); err != nil {
 		return err
 	}
@@ -314,74 +312,6 @@ func (s *Session) signaturePlans() ([]*plan, error) {
 		plans = append(plans, p)
 	}
 	return plans, nil
-}
-
-// restore runs the saver's restore op on the model's variables.
-func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
-	saver := mg.Proto.GetSaverDef()
-	r, err := mg.Variables()
-	if err != nil || r == nil || saver.GetRestoreOpName() == "" {
-		return err
-	}
-	s.env.Restoring = restoresOf(r)
-	defer func() { s.env.Restoring = nil }() // what requests restore they pay for
-	if err := errors.Join(s.holds(r), r.Close()); err != nil {
-		return err
-	}
-	op, _, _ := split(saver.GetRestoreOpName())
-	prefix := []byte(filepath.Join(mg.Dir, savedmodel.VariablesPrefix))
-	t, err := tensor.FromStrings([][]byte{prefix})
-	if err != nil {
-		return err
-	}
-	return s.once(ctx, map[string]*tensor.Tensor{saver.GetFilenameTensorName(): t}, op)
-}
-
-// restoresOf returns what refuses to restore variables more than twice: a graph may name a large one very often.
-func restoresOf(r *bundle.Reader) func(bytes int64) error {
-	stored := int64(0)
-	for _, v := range r.List() {
-		n := v.Bytes
-		if v.DType == tensor.String {
-			n += int64(tensor.NumElements(v.Shape)) * stringHeader
-		}
-		stored += min(n, math.MaxInt64/4-stored)
-	}
-	left := 2*stored + restoresBesides
-	var mu sync.Mutex
-	return func(bytes int64) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if left -= bytes; left < 0 {
-			return errors.New("the variables are restored more than twice: the model would take a multiple of what its files have")
-		}
-		return nil
-	}
-}
-
-// stringHeader is what a string takes besides its bytes.
-const stringHeader = 24
-
-// restoresBesides are bytes that may be restored besides: small variables may well be named often.
-const restoresBesides = 64 << 20
-
-// holds fails where there is not as much memory as the variables take: reading them would end the process.
-func (s *Session) holds(r *bundle.Reader) error {
-	most := s.options.Memory
-	if most == 0 {
-		total, ok := hostmemory.Total()
-		if !ok {
-			return nil
-		}
-		most = total
-	}
-	need := int64(0)
-	for _, v := range r.List() {
-		if need += v.Bytes; need > most || need < 0 {
-			return fmt.Errorf("its variables do not fit: those up to %q take %d bytes, and there are %d", v.Name, need, most)
-		}
-	}
-	return nil
 }
 
 // initialise runs the init ops.

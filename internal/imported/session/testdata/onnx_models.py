@@ -587,3 +587,70 @@ for n in [1, 3, 40]:
     save(f"norm_rows_{n}", steps, [("x", T.FLOAT, ["n", 2, 5])], [("y", T.FLOAT, None)], [nh.from_array(np.array([1, -1, 5, 1]), "image"), nh.from_array(np.array([-1, 2, 5]), "rows"), nh.from_array(np.float32([1]), "one"), nh.from_array(np.float32([0]), "nought")], feeds={"x": np.abs(f32(n, 2, 5))})
 first, next_ = nh.from_array(np.array([0]), "first"), nh.from_array(np.array([2]), "next")
 save("unique_cut", [h.make_node("Unique", ["x"], ["u", "i", "v", "c"]), *[h.make_node("Slice", [k, "first", "next"], [k + "2"]) for k in "uivc"]], [("x", T.INT64, ["n"])], [(k + "2", T.INT64, None) for k in "uivc"], [first, next_], feeds={"x": np.array([3, 1, 3, 2])})
+
+# Trees of float64, whose numbers are tensors. Features lie so close to what they are compared with that float32 has one number for both.
+def wide_trees(kind, ids, positive):
+    t = trees(kind, ids, positive)
+    for k in ["nodes_values", kind + "_weights"]:
+        t[k + "_as_tensor"] = nh.from_array(np.array(t.pop(k)) + 1e-3, k)
+    return t
+
+
+def close_rows(t, n=12):
+    values = nh.to_array(t["nodes_values_as_tensor"])
+    rows = rng.normal(size=(n, 4))
+    for f in range(4):
+        near = values[[i for i, k in enumerate(t["nodes_featureids"]) if k == f and t["nodes_modes"][i] != "LEAF"]]
+        if len(near):
+            rows[: n // 2, f] = rng.choice(near, n // 2) + rng.choice([-1e-12, 0, 1e-12], n // 2)
+    rows[-1, 2] = np.nan
+    return rows
+
+
+for agg in ["SUM", "AVERAGE", "MIN", "MAX"]:
+    t = wide_trees("target", [0, 1], False)
+    of("TreeEnsembleRegressor", "wide_trees_" + agg, close_rows(t), floats, n_targets=2, aggregate_function=agg, base_values_as_tensor=nh.from_array(np.array([0.5, 1e9])), **t)
+for p in ["NONE", "LOGISTIC", "SOFTMAX"]:
+    for positive in [True, False]:
+        for ids in [[0], [1], [0, 1], [0, 1, 2]]:
+            t = wide_trees("class", ids, positive)
+            of("TreeEnsembleClassifier", f"wide_forest_{p}_{positive}_{len(ids)}_{ids[0]}", close_rows(t), lab, post_transform=p, classlabels_int64s=[4, 5, 6][: max(2, len(ids))], **t)
+for ids in [[0], [1], [0, 1]]:  # ONNX Runtime answers 0 and 1 where both classes have weights, unless the names are texts
+    of("TreeEnsembleClassifier", f"forest_names_{len(ids)}_{ids[0]}", clean, lab, classlabels_int64s=[4, 5], **trees("class", ids, True))
+    of("TreeEnsembleClassifier", f"forest_texts_{len(ids)}_{ids[0]}", clean, [("l", T.STRING, None), ("y", T.FLOAT, None)], classlabels_strings=["a", "b"], **trees("class", ids, True))
+t = trees("target", [0], False)
+of("TreeEnsembleRegressor", "trees_of_tensors", clean, floats, n_targets=1, nodes_values_as_tensor=nh.from_array(np.array(t.pop("nodes_values"), np.float32)), **t)
+
+# Regions of images that a request says, and those of a loop over boxes, as tf2onnx writes tf.image.crop_and_resize.
+image = rng.normal(size=(1, 3, 7, 9)).astype(np.float32)
+crops = {"inside": [0.1, 0.2, 0.7, 0.9], "outside": [-0.3, 0.8, 1.4, 0.1], "whole": [0, 0, 1, 1]}
+for mode in ["linear", "nearest"]:
+    a = dict(mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-7.5)
+    for name, (y1, x1, y2, x2) in crops.items():
+        region = np.array([0, 0, y1, x1, 1, 1, y2, x2], np.float32)
+        for rows, columns in [(4, 5), (1, 12), (7, 9)]:
+            sizes = nh.from_array(np.array([1, 3, rows, columns]), "sizes")
+            for sort, shape in [("fixed", [1, 3, 7, 9]), ("open", [1, 3, "h", "w"])]:
+                save(f"regions_{mode}_{name}_{rows}_{sort}", [h.make_node("Resize", ["x", "region", "", "sizes"], ["y"], **a)], [("x", T.FLOAT, shape), ("region", T.FLOAT, [8])], [("y", T.FLOAT, None)], [sizes], opset=13, feeds={"x": image, "region": region})
+    body = h.make_graph(
+        [
+            h.make_node("Unsqueeze", ["i", "zero"], ["from"]), h.make_node("Add", ["from", "one"], ["to"]),
+            h.make_node("Slice", ["index", "from", "to"], ["n"]), h.make_node("Add", ["n", "one32"], ["m"]), h.make_node("Slice", ["x", "n", "m", "zero32"], ["each"]),
+            h.make_node("Transpose", ["each"], ["image"], perm=[0, 3, 1, 2]), h.make_node("Slice", ["boxes", "from", "to", "zero"], ["row"]), h.make_node("Reshape", ["row", "four"], ["box"]),
+            h.make_node("Slice", ["box", "zero", "two"], ["begin"]), h.make_node("Slice", ["box", "two", "four"], ["end"]), h.make_node("Concat", ["zeros", "begin", "ones", "end"], ["region"], axis=0),
+            h.make_node("Shape", ["image"], ["shape"]), h.make_node("Slice", ["shape", "zero", "two"], ["outer"]), h.make_node("Concat", ["outer", "crop"], ["sizes"], axis=0),
+            h.make_node("Resize", ["image", "region", "", "sizes"], ["part"], **a), h.make_node("Transpose", ["part"], ["last"], perm=[0, 2, 3, 1]), h.make_node("Squeeze", ["last", "zero"], ["y"]), h.make_node("Identity", ["go"], ["on"]),
+        ],
+        "body", [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, [])], [h.make_tensor_value_info("on", T.BOOL, []), h.make_tensor_value_info("y", T.FLOAT, [None] * 3)],
+        [nh.from_array(np.array(v, t), k) for k, v, t in [("zero", [0], "int64"), ("one", [1], "int64"), ("two", [2], "int64"), ("four", [4], "int64"), ("zero32", [0], "int32"), ("one32", [1], "int32"), ("zeros", [0, 0], "float32"), ("ones", [1, 1], "float32")]])
+    feeds = {"x": np.concatenate([image, -image]).transpose(0, 2, 3, 1).copy(), "boxes": np.array(list(crops.values()), np.float32), "index": np.array([1, 0, 1], np.int32)}
+    nodes = [h.make_node("Size", ["index"], ["count"]), h.make_node("Loop", ["count", ""], ["y"], body=body)]
+    save("regions_loop_" + mode, nodes, [("x", T.FLOAT, ["n", 7, 9, 3]), ("boxes", T.FLOAT, ["k", 4]), ("index", T.INT32, ["k"])], [("y", T.FLOAT, [None] * 4)], [nh.from_array(np.array([4, 5]), "crop")], opset=13, feeds=feeds)
+
+# Branches whose results have different ranks, of which the later operators know none.
+then = h.make_graph([h.make_node("Reshape", ["x", "flat"], ["a"])], "then", [], [h.make_tensor_value_info("a", T.FLOAT, None)])
+other = h.make_graph([h.make_node("Identity", ["x"], ["b"])], "else", [], [h.make_tensor_value_info("b", T.FLOAT, None)])
+for flat, axis in [(False, 1), (False, 0), (True, 0)]:
+    nodes = [h.make_node("If", ["c"], ["any"], then_branch=then, else_branch=other), h.make_node("TopK", ["any", "k"], ["y", "at"], largest=axis), h.make_node("Mod", ["at", "k"], ["i"]), h.make_node("Sub", ["i", "k"], ["back"]), h.make_node("GatherElements", ["any", "back"], ["z"], axis=axis)]
+    consts = [nh.from_array(np.array([-1]), "flat"), nh.from_array(np.array([2]), "k")]
+    save(f"no_rank_{flat}_{axis}", nodes, [("c", T.BOOL, []), ("x", T.FLOAT, [2, 5])], [("y", T.FLOAT, None), ("at", T.INT64, None), ("z", T.FLOAT, None)], consts, opset=13, feeds={"c": np.array(flat), "x": rng.normal(size=(2, 5)).astype(np.float32)})

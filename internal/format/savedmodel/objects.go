@@ -1,0 +1,97 @@
+package savedmodel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/format/bundle"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	objectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH" // of a checkpoint: a TrackableObjectGraph
+	variableValue  = "VARIABLE_VALUE"               // the attribute of an object that is a variable's value
+)
+
+// VariableKeys finds the values of variables by the objects of the program that saved the model, as TensorFlow 2 does. It returns the keys
+// of the checkpoint by the names of the nodes that hold the variables: a function's captured inputs are those nodes, and the model names the
+// object of each. A model without objects has no keys.
+func (g *MetaGraph) VariableKeys(r *bundle.Reader) (map[string]string, error) {
+	objects := g.Proto.GetObjectGraphDef()
+	if _, ok := r.Lookup(objectGraphKey); !ok || len(objects.GetNodes()) == 0 {
+		return nil, nil
+	}
+	t, err := r.Tensor(objectGraphKey)
+	if err != nil {
+		return nil, err
+	}
+	stored := &pb.TrackableObjectGraph{}
+	if len(t.Strings) != 1 {
+		return nil, fmt.Errorf("%s: expected one string, got %d", objectGraphKey, len(t.Strings))
+	}
+	if err := proto.Unmarshal(t.Strings[0], stored); err != nil {
+		return nil, fmt.Errorf("%s: %w", objectGraphKey, err)
+	}
+	keys := keysOfObjects(objects.GetNodes(), stored.GetNodes())
+	out := map[string]string{}
+	for node, object := range g.capturedObjects() {
+		if key := keys[object]; key != "" {
+			out[node] = key
+		}
+	}
+	return out, nil
+}
+
+// capturedObjects returns the objects that the nodes of the graph are, as far as calls of functions tell: their last inputs are what the
+// functions captured.
+func (g *MetaGraph) capturedObjects() map[string]int32 {
+	functions, out := g.Proto.GetObjectGraphDef().GetConcreteFunctions(), map[string]int32{}
+	for _, n := range g.Proto.GetGraphDef().GetNode() {
+		captured := functions[n.GetAttr()["f"].GetFunc().GetName()].GetBoundInputs()
+		inputs := n.GetInput()
+		for len(inputs) > 0 && strings.HasPrefix(inputs[len(inputs)-1], "^") {
+			inputs = inputs[:len(inputs)-1]
+		}
+		if len(captured) > len(inputs) {
+			continue
+		}
+		for i, input := range inputs[len(inputs)-len(captured):] {
+			out[strings.TrimSuffix(input, ":0")] = captured[i]
+		}
+	}
+	return out
+}
+
+// keysOfObjects follows the names of children from the roots of both graphs, and returns the keys of the values that the objects have.
+func keysOfObjects(saved []*pb.SavedObject, stored []*pb.TrackableObjectGraph_TrackableObject) map[int32]string {
+	if len(stored) == 0 {
+		return nil
+	}
+	keys, partner, queue := map[int32]string{}, map[int32]int32{0: 0}, []int32{0}
+	for ; len(queue) > 0; queue = queue[1:] {
+		object := queue[0]
+		other := stored[partner[object]]
+		for _, a := range other.GetAttributes() {
+			if a.GetName() == variableValue {
+				keys[object] = a.GetCheckpointKey()
+			}
+		}
+		children := map[string]int32{}
+		for _, c := range other.GetChildren() {
+			children[c.GetLocalName()] = c.GetNodeId()
+		}
+		for _, c := range saved[object].GetChildren() {
+			id, to := c.GetNodeId(), int32(-1)
+			if at, ok := children[c.GetLocalName()]; ok {
+				to = at
+			}
+			if _, known := partner[id]; known || id < 0 || int(id) >= len(saved) || to < 0 || int(to) >= len(stored) {
+				continue
+			}
+			partner[id] = to
+			queue = append(queue, id)
+		}
+	}
+	return keys
+}
