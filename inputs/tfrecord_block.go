@@ -247,11 +247,12 @@ func (p *exampleParser) take(e *orderedEntry, at int, rest []byte) {
 	if e.field < 0 {
 		return
 	}
-	p.found[e.field].set(e.kind, at+e.list, at+len(e.head), at+e.size)
 	if e.floats {
 		p.found[e.field].written = true
 		p.columns[e.field].putFloats(rest[len(e.head):e.size])
+		return
 	}
+	p.found[e.field].set(e.kind, at+e.list, at+len(e.head), at+e.size)
 }
 
 // list writes the value of a ragged column.

@@ -4,8 +4,9 @@ import "encoding/binary"
 
 // Names finds the place of a feature's name in a list; it is several times as fast as a map.
 type Names struct {
-	names []string
-	slots []nameSlot // a power of 2 of them, at least half of them free
+	names  []string
+	slots  []nameSlot // a power of 2 of them, at least half of them free
+	factor uint64     // odd: of the multiplicative hash
 }
 
 // nameSlot is a name of the list.
@@ -18,22 +19,48 @@ type nameSlot struct {
 // wholeKey is how long a name is at most that its key and its length tell from all others.
 const wholeKey = 8
 
+// Searches that go past another name cost a branch that is not foreseen. So NewNames looks for a hash by which none does.
+const (
+	mostRoom    = 32 // slots for each name
+	mostFactors = 16 // that are tried for each number of slots
+)
+
 // NewNames returns the Names of a list without duplicates.
 func NewNames(names []string) *Names {
-	size := 4
-	for size < 2*len(names) {
-		size *= 2
+	var first *Names
+	for size := 4; size < mostRoom*max(1, len(names)); size *= 2 {
+		if size < 2*len(names) {
+			continue
+		}
+		for i := range uint64(mostFactors) {
+			n := &Names{names, make([]nameSlot, size), 0x9e3779b97f4a7c15 + 2*i*0xbf58476d1ce4e5b9} // 2^64 over the golden ratio (Knuth, volume 3, 6.4), and others
+			collisions := n.fill()
+			if collisions == 0 {
+				return n
+			}
+			if first == nil {
+				first = n
+			}
+		}
+		if len(names) > 1<<10 { // that many will not all find a slot of their own
+			break
+		}
 	}
-	n := &Names{names, make([]nameSlot, size)}
-	for i, name := range names {
+	return first
+}
+
+// fill puts the names into the slots and returns how many were not free.
+func (n *Names) fill() (collisions int) {
+	for i, name := range n.names {
 		key := keyOf([]byte(name))
 		at := n.first(key, len(name))
 		for n.slots[at].place != 0 {
-			at = (at + 1) & (size - 1)
+			at = (at + 1) & (len(n.slots) - 1)
+			collisions++
 		}
 		n.slots[at] = nameSlot{key, int32(len(name)), int32(i + 1)}
 	}
-	return n
+	return collisions
 }
 
 // Find returns the place of a name, -1 where it is not in the list.
@@ -63,6 +90,6 @@ func keyOf(name []byte) uint64 {
 
 // first returns where the search of a name begins.
 func (n *Names) first(key uint64, size int) int {
-	h := (key + uint64(size)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
+	h := (key + uint64(size)) * n.factor
 	return int(h>>32) & (len(n.slots) - 1)
 }
