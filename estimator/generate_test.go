@@ -20,9 +20,8 @@ import (
 const rhyme = "\x00\n abcdefghijklmnopqrstuvwxyz"
 
 // rhymes is a small text model that has learned a sentence by heart.
-func rhymes(t *testing.T) (*estimator.Estimator, estimator.Generator) {
+func rhymes(t *testing.T, net networks.GPT) (*estimator.Estimator, estimator.Generator) {
 	t.Helper()
-	net := networks.GPT{Vocabulary: len(rhyme), Context: 24, Layers: 2, Heads: 2, Width: 32}
 	model := func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
 		ids := ops.Cast(mc, f.Only(), tensor.Int32)
 		logits := net.Logits(mc, ops.Slice(mc, ids, []int{0, 0}, []int{-1, net.Context}))
@@ -74,7 +73,16 @@ func TestWritesTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it trains a network for seconds")
 	}
-	e, g := rhymes(t)
+	plain := networks.GPT{Vocabulary: len(rhyme), Context: 24, Layers: 2, Heads: 2, Width: 32}
+	llama := plain
+	llama.KVHeads, llama.Rotary, llama.RMSNorm, llama.Gated = 1, 1e4, true, true
+	for name, net := range map[string]networks.GPT{"plain": plain, "llama": llama} {
+		t.Run(name, func(t *testing.T) { checkWrites(t, net) })
+	}
+}
+
+func checkWrites(t *testing.T, net networks.GPT) {
+	e, g := rhymes(t, net)
 	w, err := e.TextWriter(g)
 	if err != nil {
 		t.Fatal(err)

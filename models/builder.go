@@ -29,6 +29,7 @@ type Builder struct {
 	byNode    map[*G.Node]*Variable
 	updates   []Update
 	losses    []*G.Node
+	predicted map[string]*G.Node
 	summaries []Summary
 	err       error
 
@@ -210,6 +211,25 @@ func (b *Builder) Assign(variable, value *G.Node) {
 
 // Updates returns the assignments.
 func (b *Builder) Updates() []Update { return b.updates }
+
+// AddPrediction gives the model a prediction besides those of its head: a value of each example, [batch, ...], that a network computes on the way, such
+// as the code of an autoencoder. Package heads adds it to the Spec.
+func (b *Builder) AddPrediction(name string, x *G.Node) {
+	if b.Failed() {
+		return
+	}
+	if name == "" || x == nil || len(x.Shape()) == 0 || b.predicted[name] != nil {
+		b.Failf("prediction %q: expected a node [batch, ...], and a name that no other has", name)
+		return
+	}
+	if b.predicted == nil {
+		b.predicted = map[string]*G.Node{}
+	}
+	b.predicted[name] = x
+}
+
+// AddedPredictions returns what AddPrediction has added.
+func (b *Builder) AddedPredictions() map[string]*G.Node { return b.predicted }
 
 // AddLoss adds a scalar to the model's regularization losses.
 func (b *Builder) AddLoss(loss *G.Node) {

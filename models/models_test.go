@@ -170,8 +170,14 @@ func TestBuilderErrors(t *testing.T) {
 		"assign nothing":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{1}), nil) }, "variable v: the value is nil"},
 		"assign a shape":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{2}), b.Variable("w", []int{3})) }, "expected float32 [2]"},
 		"no loss":          {func(b *models.Builder) { b.AddLoss(nil) }, "expected a scalar node"},
-		"matrix loss":      {func(b *models.Builder) { b.AddLoss(b.Variable("v", []int{2, 2})) }, "expected a scalar node"},
-		"no summary":       {func(b *models.Builder) { b.Summarize(models.ScalarSummary, "s", nil) }, "summary s: the node is nil"},
+		"no prediction":    {func(b *models.Builder) { b.AddPrediction("code", nil) }, `prediction "code": expected a node [batch, ...]`},
+		"prediction twice": {func(b *models.Builder) {
+			x := b.Input("p", tensor.Float32, b.Batch(), 2)
+			b.AddPrediction("code", x)
+			b.AddPrediction("code", x)
+		}, `prediction "code": expected a node [batch, ...], and a name that no other has`},
+		"matrix loss": {func(b *models.Builder) { b.AddLoss(b.Variable("v", []int{2, 2})) }, "expected a scalar node"},
+		"no summary":  {func(b *models.Builder) { b.Summarize(models.ScalarSummary, "s", nil) }, "summary s: the node is nil"},
 		"unknown feature": {func(b *models.Builder) {
 			models.NewFeatures(b, models.Feature{Name: "a"}, models.Feature{Name: "b"}).Dense("c")
 		}, `no dense feature "c": the input has a, b`},

@@ -91,9 +91,10 @@ func (t *twoTower) query(mc *estimator.ModelContext, f models.Features) *G.Node 
 	return t.net.QueryOf(mc, columns.InputLayer(mc, f, t.inputs, feature.DenseScope))
 }
 
-// logits are the scores of all candidates.
+// logits are the scores of all candidates. The vector of the query is among the predictions.
 func (t *twoTower) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
 	query := t.query(mc, f)
+	mc.AddPrediction("query", query)
 	ids := tensor.New(tensor.Int32, units)
 	for i := range tensor.Values[int32](ids) {
 		tensor.Values[int32](ids)[i] = int32(i)

@@ -64,6 +64,13 @@ func TestTwoTower(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		square := 0.0
+		for _, x := range tensor.Values[float32](p.Get("query")) {
+			square += float64(x) * float64(x)
+		}
+		if p.Get("query").Len() != 6 || math.Abs(square-1) > 1e-5 {
+			t.Errorf("the query is %v: expected a vector of 6 numbers and length 1", p.Get("query"))
+		}
 		shares := tensor.Values[float32](p.Get("probabilities"))
 		for i, share := range shares {
 			if own := i%topics == row%topics; own && share < 0.2 || !own && share > 0.05 {

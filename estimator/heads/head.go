@@ -113,6 +113,9 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 		return nil, err
 	}
 	s := &estimator.Spec{Mode: mc.Mode(), Predictions: p.Predictions, Texts: p.Texts, ExportOutputs: p.ExportOutputs, EvalMetrics: p.Metrics}
+	if err := addPredictions(s, mc.AddedPredictions()); err != nil {
+		return nil, err
+	}
 	if mc.Mode() == models.Predict || mc.Failed() {
 		return s, mc.Err()
 	}
@@ -137,6 +140,21 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 		return nil, err
 	}
 	return s, mc.Err()
+}
+
+// addPredictions adds those of the network to a Spec and its signature of predictions.
+func addPredictions(s *estimator.Spec, added map[string]*G.Node) error {
+	for name, x := range added {
+		_, word := s.Texts[name]
+		if _, has := s.Predictions[name]; has || word {
+			return fmt.Errorf("the network's prediction %q: the head has one of that name: give another", name)
+		}
+		s.Predictions[name] = x
+		if out, ok := s.ExportOutputs["predict"]; ok && out.Kind == estimator.ExportPredict {
+			out.Outputs[name] = x
+		}
+	}
+	return nil
 }
 
 func trainOp(mc *estimator.ModelContext, in Inputs, loss *G.Node) (*optimizers.TrainOp, error) {

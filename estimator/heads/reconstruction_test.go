@@ -9,7 +9,9 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/format/savedmodel"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
@@ -43,6 +45,44 @@ func TestReconstruction(t *testing.T) {
 				t.Errorf("row %d: %v: expected an error of %g", row, p, errors[row])
 			}
 			row++
+		}
+	}
+}
+
+// TestNetworkPredicts: what a network adds is predicted and exported.
+func TestNetworkPredicts(t *testing.T) {
+	for name, want := range map[string]string{"sum": "", "error": `the network's prediction "error": the head has one of that name`} {
+		net := func(c models.Context, f models.Features, n int) *G.Node {
+			x := networks.Vector(c, f)
+			c.Core().AddPrediction(name, ops.Sum(c, x, ops.Axes(1)))
+			return layers.Dense(c, x, n+2, layers.Weights{})
+		}
+		e, in := open(t, heads.ModelFn(net, heads.Reconstruction(0), sgd(0.1)).Model), batchesOf(9, inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2))
+		if _, err := e.Train(t.Context(), in, estimator.Steps(1)); err != nil || want != "" {
+			if err == nil || want == "" || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, expected %q", name, err, want)
+			}
+			continue
+		}
+		for p, err := range e.Predict(t.Context(), in) {
+			if err != nil || p.Get("sum").Float(0) != 1.5 {
+				t.Errorf("got %v, %v, expected a sum of 1.5", p, err)
+			}
+		}
+		dir, err := e.ExportSavedModel(t.Context(), t.TempDir(), estimator.RawServingInput(inputs.Column{Name: "x", Role: inputs.Feature, DType: tensor.Float32, Shape: []int{2}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := savedmodel.Read(dir, savedmodel.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := m.MetaGraph(savedmodel.TagServe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := g.Signatures["predict"].GetOutputs(); out["sum"] == nil || out["reconstruction"] == nil {
+			t.Errorf("the export's predictions are %v", out)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Heads struct {
 	Causal     bool               // a query sees no later keys: Keras' use_causal_mask
 	KernelInit models.Initializer // nil: Glorot uniform
 	// Cache keeps keys and values, for texts that are continued; nil: none. With a Position it says what is
-	// seen, so that neither Mask nor Rotary may be set.
+	// seen, so that Mask may not be set.
 	Cache *Cache
 }
 
@@ -59,8 +59,8 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		c.Core().Failf("%s: dropout %v: expected 0 <= rate < 1", name, o.Dropout)
 		return nil
 	}
-	if o.Cache != nil && o.Cache.Position != nil && (o.Mask != nil || o.Rotary > 0) {
-		c.Core().Failf("%s: a cache with a position, and a mask or rotary positions: expected no more than the cache", name)
+	if o.Cache.steps() && (o.Mask != nil || o.Cache.Keys == nil || o.Cache.Values == nil) {
+		c.Core().Failf("%s: a cache with a position: expected keys and values, and no mask", name)
 		return nil
 	}
 	a := ops.Attending{Causal: o.Causal}
@@ -72,10 +72,10 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		k := o.project(c, "key", memory, o.KVHeads, o.KeyDim)
 		v := o.project(c, "value", memory, o.KVHeads, o.ValueDim)
 		if o.Rotary > 0 {
-			q, k = Rotary(c, q, o.Rotary), Rotary(c, k, o.Rotary)
+			q, k = o.rotated(c, q), o.rotated(c, k)
 		}
 		switch a.Mask = o.mask(c, q, k); {
-		case o.Cache != nil && o.Cache.Position != nil:
+		case o.Cache.steps():
 			a.Causal, a.Mask = false, o.Cache.step(c, k, v)
 			k, v = o.Cache.Keys, o.Cache.Values
 		case o.Cache != nil:
@@ -97,6 +97,14 @@ func (o Heads) filled(x *G.Node) Heads {
 		o.OutputDim = x.Shape()[2]
 	}
 	return o
+}
+
+// rotated turns queries or keys by their positions.
+func (o Heads) rotated(c models.Context, x *G.Node) *G.Node {
+	if o.Cache.steps() {
+		return RotaryAt(c, x, o.Cache.Position, o.Cache.Keys.Shape()[1], o.Rotary)
+	}
+	return Rotary(c, x, o.Rotary)
 }
 
 // project gives each position of x heads of a size: [batch, length, heads, dim].

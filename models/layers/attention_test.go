@@ -7,6 +7,7 @@ import (
 
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	G "gorgonia.org/gorgonia"
 )
@@ -34,6 +35,12 @@ func TestWrongParametersAreNamed(t *testing.T) {
 		{"rotary base NaN", heads(layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: math.NaN()})},
 		{"rotary base -1", heads(layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: -1})},
 		{"rotary: depth 3", heads(layers.Heads{NumHeads: 2, KeyDim: 3, Rotary: 1e4})},
+		{"a cache with a position: expected keys and values, and no mask", func(b *models.Builder, x *G.Node) {
+			layers.MultiHeadAttention(b, x, x, layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: 1e4, Cache: &layers.Cache{Position: b.Input("at", tensor.Int32, 4)}})
+		}},
+		{"rotary: 5 positions of 7", func(b *models.Builder, x *G.Node) {
+			layers.RotaryAt(b, ops.ExpandDims(b, x, 2), b.Input("at", tensor.Int32, 4), 7, 1e4)
+		}},
 		{"mask of shape (4, 6)", masked(4, 6)},
 		{"mask of shape (4, 1, 5)", masked(4, 1, 5)},
 		{"mask has shape (4, 3, 5, 5)", masked(4, 3, 5, 5)},

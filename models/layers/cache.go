@@ -15,12 +15,15 @@ type Cache struct {
 	Position     *G.Node // int32 [batch]: where the input is in the text
 }
 
+// steps reports whether a text is continued by one position.
+func (m *Cache) steps() bool { return m != nil && m.Position != nil }
+
 // step is attention of one position that reads the others from the cache.
 func (m *Cache) step(c models.Context, k, v *G.Node) (seen *G.Node) {
 	if c.Core().Failed() {
 		return nil
 	}
-	if m.Keys == nil || m.Values == nil || len(m.Keys.Shape()) != 4 || k.Shape()[1] != 1 {
+	if len(m.Keys.Shape()) != 4 || k.Shape()[1] != 1 {
 		c.Core().Failf("multi_head_attention: a cache with a position: expected keys and values [batch, context, heads, dim], and an input of one position")
 		return nil
 	}

@@ -22,10 +22,37 @@ func Rotary(c models.Context, x *G.Node, base float64) *G.Node {
 		c.Core().Failf("rotary: depth %d and base %v: expected an even depth and a base > 0", depth, base)
 		return nil
 	}
-	at := func(f func(float64) float64) *G.Node {
-		return table(c, x, []int{length, 1, depth / 2}, func(p, i int) float64 { return f(angle(p, i, depth, base)) })
+	cos, sin := angles(c, x, length, base)
+	return turned(c, x, ops.ExpandDims(c, cos, 1), ops.ExpandDims(c, sin, 1))
+}
+
+// RotaryAt is Rotary for x [batch, 1, heads, depth] that is at a position of each text: int32 [batch], in 0..rows-1.
+func RotaryAt(c models.Context, x, position *G.Node, rows int, base float64) *G.Node {
+	if !usable(c, "rotary", x, 4) || !usable(c, "rotary", position, 1) {
+		return nil
 	}
-	cos, sin := at(math.Cos), at(math.Sin)
+	if length, depth := x.Shape()[1], x.Shape()[3]; length != 1 || rows < 1 || depth%2 != 0 || !(base > 0) {
+		c.Core().Failf("rotary: %d positions of %d, depth %d and base %v: expected one position, an even depth and a base > 0", length, rows, depth, base)
+		return nil
+	}
+	cos, sin := angles(c, x, rows, base)
+	here := func(table *G.Node) *G.Node {
+		return ops.ExpandDims(c, ops.ExpandDims(c, ops.GatherAxis(c, table, position, 0), 1), 1)
+	}
+	return turned(c, x, here(cos), here(sin))
+}
+
+// angles are the cosines and sines of the angles by which pairs of x [..., depth] turn, [positions, depth/2].
+func angles(c models.Context, x *G.Node, positions int, base float64) (cos, sin *G.Node) {
+	depth := x.Shape()[3]
+	at := func(f func(float64) float64) *G.Node {
+		return table(c, x, []int{positions, depth / 2}, func(p, i int) float64 { return f(angle(p, i, depth, base)) })
+	}
+	return at(math.Cos), at(math.Sin)
+}
+
+// turned turns the pairs of x.
+func turned(c models.Context, x, cos, sin *G.Node) *G.Node {
 	half := ops.Split(c, x, 2, 3)
 	if c.Core().Failed() {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/internal/modeltest"
 	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/tensor"
 	"github.com/google/go-cmp/cmp"
 	G "gorgonia.org/gorgonia"
@@ -38,6 +39,24 @@ func TestRotary(t *testing.T) {
 		return []*G.Node{layers.Rotary(b, x, base)}
 	})
 	if d := cmp.Diff(want, modeltest.Floats(got[0]), near); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestRotaryAt: one position of each text turns as it does within the text.
+func TestRotaryAt(t *testing.T) {
+	const rows, length, heads, depth, base = 2, 4, 3, 6, 100
+	in := modeltest.Tensor(tensor.Float64, numbers(rows*length*heads*depth), rows, length, heads, depth)
+	got := run(t, models.Eval, in, nil, func(b *models.Builder, x *G.Node) []*G.Node {
+		places := tensor.New(tensor.Int32, rows)
+		copy(tensor.Values[int32](places), []int32{3, 1})
+		at := func(x *G.Node) *G.Node { // position 3 of the first text, 1 of the second
+			own := ops.Reshape(b, x, -1, heads, depth)
+			return ops.Reshape(b, ops.GatherAxis(b, own, ops.Constant(b, modeltest.Tensor(tensor.Int32, []float64{3, length + 1}, rows)), 0), -1, 1, heads, depth)
+		}
+		return []*G.Node{at(layers.Rotary(b, x, base)), layers.RotaryAt(b, at(x), ops.Constant(b, places), length, base)}
+	})
+	if d := cmp.Diff(modeltest.Floats(got[0]), modeltest.Floats(got[1]), near); d != "" {
 		t.Error(d)
 	}
 }

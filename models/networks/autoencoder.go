@@ -79,7 +79,7 @@ func (a Autoencoder) usable(c models.Context, x *G.Node) bool {
 
 // autoencoder is Autoencoder on all features, under a head whose labels are what it makes of the code; 0 outputs are as many as the
 // features have. Parameters: hidden_units (128), code (16), variational (false), activation (relu) and, for a variational one, divergence (1): the
-// weight of its mean divergence, which is added to the loss.
+// weight of its mean divergence, which is added to the loss. The code is among the predictions.
 func autoencoder(p *Params) Network {
 	a := Autoencoder{Hidden: p.Ints("hidden_units", 1, 128), Code: p.Int("code", 16, 1), Variational: p.Bool("variational", false), Activation: p.Activation("activation", "relu")}
 	weight := p.FloatIn("divergence", 1, 0, 1e6)
@@ -89,6 +89,7 @@ func autoencoder(p *Params) Network {
 			outputs = x.Shape()[1]
 		}
 		code, divergence := a.Encode(c, x)
+		c.Core().AddPrediction("code", code)
 		if divergence != nil && !c.Core().Failed() {
 			c.Core().AddLoss(ops.Mul(c, ops.Mean(c, divergence), ops.Scalar(c, models.GraphType(divergence.Dtype()), weight)))
 		}

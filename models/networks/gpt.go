@@ -1,7 +1,7 @@
 package networks
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
@@ -11,7 +11,8 @@ import (
 )
 
 // GPT is a language model: each position of a text predicts the next token (Radford et al. 2019). Positions are
-// learned, and the result is computed with the embedding of the tokens.
+// learned, unless they are rotary, and the result is computed with the embedding of the tokens. With Rotary, RMSNorm, Gated
+// and KVHeads its blocks are those of Llama (Touvron et al. 2023), with biases.
 type GPT struct {
 	Vocabulary int // ids are 0..Vocabulary-1
 	Context    int // positions, the longest text
@@ -20,6 +21,12 @@ type GPT struct {
 	Width      int // a multiple of Heads
 	Dropout    float64
 	Recompute  bool // the gradients compute each block again: less memory, more time
+
+	MLPRatio int     // width of the dense layers in between, in widths; 0: 4
+	KVHeads  int     // heads of keys and values, a divisor of Heads: a smaller cache; 0: Heads
+	Rotary   float64 // base of rotary positions, as 10000; 0: learned positions
+	RMSNorm  bool    // in place of LayerNorm
+	Gated    bool    // SwiGLU in place of a dense layer with GELU
 }
 
 // Logits returns, for ids [batch, length] of any integer type, how likely each token comes
@@ -52,16 +59,17 @@ func (g GPT) usable(c models.Context, ids *G.Node) bool {
 	if c.Core().Failed() {
 		return false
 	}
-	if ids == nil || g.Vocabulary < 1 || g.Context < 1 || g.Layers < 1 || g.Heads < 1 || g.Width%g.Heads != 0 || g.Width < g.Heads {
-		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1 and a width that is a multiple of the heads", g)
+	if ids == nil || g.Vocabulary < 1 || g.Context < 1 || g.Layers < 1 || g.Heads < 1 || g.Width%g.Heads != 0 || g.Width < g.Heads ||
+		g.MLPRatio < 0 || g.KVHeads < 0 || g.KVHeads > 0 && g.Heads%g.KVHeads != 0 {
+		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1, a width that is a multiple of the heads, and heads that are one of KVHeads", g)
 		return false
 	}
 	return true
 }
 
 func (g GPT) blocks() blocks {
-	return blocks{layers: g.Layers, heads: g.Heads, width: g.Width, mlpRatio: 4, dropout: g.Dropout, causal: true, init: g.weights().KernelInit,
-		recompute: g.Recompute}
+	return blocks{layers: g.Layers, heads: g.Heads, kvHeads: g.KVHeads, width: g.Width, mlpRatio: cmp.Or(g.MLPRatio, 4), dropout: g.Dropout, causal: true, init: g.weights().KernelInit,
+		rotary: g.Rotary, rms: g.RMSNorm, gated: g.Gated, recompute: g.Recompute}
 }
 
 func (g GPT) weights() layers.Weights {
@@ -74,18 +82,19 @@ func (g GPT) table(c models.Context) *G.Node {
 
 // embedded is what the blocks take of int32 ids [batch, length].
 func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
-	x := layers.LearnedPositions(c, layers.Tokens(c, table, ids), g.Context, g.weights())
+	x := layers.Tokens(c, table, ids)
+	if g.Rotary == 0 {
+		x = layers.LearnedPositions(c, x, g.Context, g.weights())
+	}
 	return layers.Dropout(c, x, g.Dropout)
 }
 
 // gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context
-// (0: as long as the feature), and all of newBlocks' but mlp_ratio.
+// (0: as long as the feature), layers (4), width (128), positions (learned), and the others of newBlocks.
 func gpt(p *Params) Network {
-	g := GPT{Context: p.Int("context", 0, 0), Layers: p.Int("layers", 4, 1), Heads: p.Int("heads", 4, 1), Width: p.Int("width", 128, 1), Dropout: p.Rate("dropout", 0.1),
-		Recompute: p.Bool("recompute", false)}
-	if g.Width%g.Heads != 0 {
-		p.Refuse("width", fmt.Errorf("%d is no multiple of the %d heads", g.Width, g.Heads))
-	}
+	b := newBlocks(p, 4, 128, "learned")
+	g := GPT{Context: p.Int("context", 0, 0), Layers: b.layers, Heads: b.heads, Width: b.width, Dropout: b.dropout, Recompute: b.recompute,
+		MLPRatio: b.mlpRatio, KVHeads: b.kvHeads, Rotary: b.rotary, RMSNorm: b.rms, Gated: b.gated}
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		if c.Core().Failed() {
 			return nil

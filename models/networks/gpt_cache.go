@@ -1,6 +1,8 @@
 package networks
 
 import (
+	"cmp"
+
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
 	"github.com/goestimator/goestimator/models/ops"
@@ -10,11 +12,11 @@ import (
 // TextSize returns the number of tokens and of the positions of the longest text.
 func (g GPT) TextSize() (vocabulary, context int) { return g.Vocabulary, g.Context }
 
-// CacheShapes are the shapes of what Prefill returns for one text: of each block the keys, then the values, [Context, Heads, Width/Heads].
+// CacheShapes are the shapes of what Prefill returns for one text: of each block the keys, then the values, [Context, KVHeads, Width/Heads].
 func (g GPT) CacheShapes() [][]int {
 	var all [][]int
 	for range 2 * g.Layers {
-		all = append(all, []int{g.Context, g.Heads, g.Width / g.Heads})
+		all = append(all, []int{g.Context, cmp.Or(g.KVHeads, g.Heads), g.Width / g.Heads})
 	}
 	return all
 }
@@ -47,7 +49,10 @@ func (g GPT) Step(c models.Context, token, position *G.Node, cache []*G.Node) (l
 	}
 	table := g.table(c)
 	x := layers.Tokens(c, table, ops.ExpandDims(c, token, 1))
-	x = o.apply(c, layers.LearnedPositionsAt(c, x, position, g.Context, g.weights()), nil)
+	if g.Rotary == 0 {
+		x = layers.LearnedPositionsAt(c, x, position, g.Context, g.weights())
+	}
+	x = o.apply(c, x, nil)
 	return ops.Squeeze(c, layers.TokenLogits(c, table, x), 1), cached(o.caches)
 }
 

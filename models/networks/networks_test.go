@@ -46,6 +46,8 @@ func TestShapesAndSizes(t *testing.T) {
 		{"autoencoder", map[string]any{"hidden_units": 8, "code": 3, "variational": true}, []int{10}, 10, 10*8 + 8 + 2*(8*3+3) + 3*8 + 8 + 8*10 + 10},
 		{"dcn", map[string]any{"hidden_units": 8, "cross_layers": 2}, []int{4}, 2*2 + 2 + 2, 2*(16+4) + 4*8 + 8 + 12*10 + 10},
 		{"sound_cnn", map[string]any{"window": 16, "mels": 8, "filters": []int{4}, "dense_units": 16}, []int{64, 2}, 6, 9*4 + 4 + 4*4*16 + 16 + 170},
+		{"gpt", map[string]any{"layers": 1, "width": 8, "heads": 2, "kv_heads": 1, "positions": "rotary", "normalization": "rms", "gated": true, "mlp_ratio": 2}, []int{6},
+			1 + 16 + 1, 10*8 + 8*8*2 + 8*2 + 8*4*2 + 4*2 + 3*8*16 + 2*16 + 8 + 8*3},
 		{"gpt", map[string]any{"layers": 1, "width": 8, "heads": 2}, []int{6}, 2 + 16 + 2, 10*8 + 6*8 + 8*8*4 + 8*4 + 8*32*2 + 32 + 8 + 16*3},
 	}
 	for _, c := range cases {
@@ -87,6 +89,7 @@ var small = []struct {
 	{"cnn", map[string]any{"filters": []any{3}, "dense_units": 4, "activation": "tanh", "batch_norm": true}, []int{4, 4, 1}},
 	{"resnet20", map[string]any{"blocks": 1, "width": 2}, []int{8, 8, 3}},
 	{"transformer_classifier", map[string]any{"layers": 1, "width": 4, "heads": 2, "dropout": 0.2}, []int{5, 3}},
+	{"transformer_classifier", map[string]any{"layers": 1, "width": 8, "heads": 4, "kv_heads": 2, "positions": "rotary", "normalization": "rms", "gated": true, "dropout": 0}, []int{5, 3}},
 	{"resnet50", map[string]any{"blocks": []int{1, 2}, "width": 2}, []int{16, 16, 3}},
 	{"text_cnn", map[string]any{"width": 4, "filters": 3, "sizes": 2, "dropout": 0}, []int{5, 3}},
 	{"lstm_classifier", map[string]any{"width": 4, "units": 3, "layers": 2}, []int{5, 3}},
@@ -245,6 +248,20 @@ func TestParameters(t *testing.T) {
 	keys, err := networks.Keys("linear")
 	if err != nil || !slices.Equal(keys, []string{"l1", "l2"}) {
 		t.Errorf("keys: %v, %v", keys, err)
+	}
+}
+
+func TestParametersOfBlocks(t *testing.T) {
+	for want, p := range map[string]map[string]any{
+		"kv_heads: 3 is no divisor of the 4 heads":          {"kv_heads": 3},
+		`positions: "absolute": expected learned or rotary`: {"positions": "absolute"},
+		"positions: rotary: heads of width 3":               {"positions": "rotary", "width": 12},
+		`normalization: "batch": expected layer or rms`:     {"normalization": "batch"},
+		"width: 130 is no multiple of the 4 heads":          {"width": 130},
+	} {
+		if _, err := networks.New("gpt", p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, expected %q", p, err, want)
+		}
 	}
 }
 

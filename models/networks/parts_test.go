@@ -80,6 +80,9 @@ func TestWrongPartsAreNamed(t *testing.T) {
 			x := b.Input("x", tensor.Int32, 2)
 			small.Step(b, x, x, []*G.Node{x})
 		},
+		"heads that are one of KVHeads": func(b *models.Builder) {
+			networks.GPT{Vocabulary: 3, Context: 8, Layers: 1, Heads: 4, Width: 8, KVHeads: 3}.Prefill(b, b.Input("x", tensor.Int32, 2, 8))
+		},
 		"expected ids, sizes >= 1": func(b *models.Builder) { networks.GPT{}.Prefill(b, b.Input("x", tensor.Int32, 2, 8)) },
 	} {
 		_, err := models.Build(models.Options{Batch: 2}, func(b *models.Builder) error {
@@ -94,8 +97,16 @@ func TestWrongPartsAreNamed(t *testing.T) {
 
 // The cache gives the logits that the whole text gives.
 func TestCachedSteps(t *testing.T) {
-	const length = 6
-	net := networks.GPT{Vocabulary: 9, Context: length, Layers: 2, Heads: 2, Width: 8}
+	plain := networks.GPT{Vocabulary: 9, Context: 6, Layers: 2, Heads: 2, Width: 8}
+	llama := plain
+	llama.KVHeads, llama.Rotary, llama.RMSNorm, llama.Gated, llama.MLPRatio = 1, 100, true, true, 3
+	for name, net := range map[string]networks.GPT{"plain": plain, "llama": llama} {
+		t.Run(name, func(t *testing.T) { checkCachedSteps(t, net) })
+	}
+}
+
+func checkCachedSteps(t *testing.T, net networks.GPT) {
+	length := net.Context
 	ids := []float64{3, 1, 8, 0, 5, 2, 7, 7, 2, 4, 1, 6}
 	whole := modeltest.New(t, models.Options{Mode: models.Predict, Seed: 2}, func(b *models.Builder) []*G.Node {
 		return []*G.Node{net.Logits(b, b.Input("ids", tensor.Int32, b.Batch(), length))}

@@ -12,7 +12,10 @@ import (
 // blocks are the transformer blocks of a network.
 type blocks struct {
 	layers, heads, width int
-	mlpRatio             int // width of the dense layer in between, in widths
+	kvHeads              int     // heads of keys and values; 0: heads
+	rotary               float64 // base of rotary positions; 0: none
+	rms, gated           bool    // RMSNorm in place of LayerNorm; SwiGLU in place of a layer with GELU
+	mlpRatio             int     // width of the dense layer in between, in widths
 	dropout              float64
 	causal               bool
 	init                 models.Initializer // of kernels; nil: Glorot uniform
@@ -20,15 +23,37 @@ type blocks struct {
 	recompute            bool               // the gradients compute a block again
 }
 
-// newBlocks reads layers (2), heads (4), width (64), mlp_ratio (4), dropout (0.1) and recompute (false).
-func newBlocks(p *Params) blocks {
-	b := blocks{layers: p.Int("layers", 2, 1), heads: p.Int("heads", 4, 1), width: p.Int("width", 64, 1),
-		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1),
+// newBlocks reads layers, heads (4), width, mlp_ratio (4), dropout (0.1), recompute (false), positions (rotary, or another name), kv_heads (0: heads),
+// normalization (layer, rms) and gated (false).
+func newBlocks(p *Params, layers, width int, positions string) blocks {
+	b := blocks{layers: p.Int("layers", layers, 1), heads: p.Int("heads", 4, 1), width: p.Int("width", width, 1), kvHeads: p.Int("kv_heads", 0, 0),
+		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1), gated: p.Bool("gated", false),
 		recompute: p.Bool("recompute", false)}
 	if b.width%b.heads != 0 {
 		p.Refuse("width", fmt.Errorf("%d is no multiple of the %d heads", b.width, b.heads))
+	} else if b.kvHeads > 0 && b.heads%b.kvHeads != 0 {
+		p.Refuse("kv_heads", fmt.Errorf("%d is no divisor of the %d heads", b.kvHeads, b.heads))
 	}
+	if oneOf(p, "positions", positions, "rotary") {
+		b.rotary = rotaryBase
+		if b.width/b.heads%2 != 0 {
+			p.Refuse("positions", fmt.Errorf("rotary: heads of width %d: expected an even number", b.width/b.heads))
+		}
+	}
+	b.rms = oneOf(p, "normalization", "layer", "rms")
 	return b
+}
+
+// rotaryBase is the usual one.
+const rotaryBase = 1e4
+
+// oneOf reports which of two words a parameter has: the second one, or the default.
+func oneOf(p *Params, key, def, other string) bool {
+	v := p.String(key, def)
+	if v != def && v != other {
+		p.Refuse(key, fmt.Errorf("%q: expected %s or %s", v, def, other))
+	}
+	return v == other
 }
 
 // apply runs the blocks on x [batch, length, width] and normalizes: before attention and dense layers, and at the end (Xiong
@@ -42,7 +67,15 @@ func (o blocks) apply(c models.Context, x, mask *G.Node) *G.Node {
 			again(c, o.recompute, func() { x = o.block(c, x, mask, o.cache(i)) })
 		})
 	}
-	return layers.LayerNorm(c, x, layers.Norm{Name: "final_normalization", Epsilon: 1e-5})
+	return o.normalized(c, x, "final_normalization")
+}
+
+func (o blocks) normalized(c models.Context, x *G.Node, name string) *G.Node {
+	n := layers.Norm{Name: name, Epsilon: 1e-5}
+	if o.rms {
+		return layers.RMSNorm(c, x, n)
+	}
+	return layers.LayerNorm(c, x, n)
 }
 
 // again runs fn, a block that the gradients compute again where asked.
@@ -63,25 +96,31 @@ func (o blocks) cache(i int) *layers.Cache {
 }
 
 func (o blocks) block(c models.Context, x, mask *G.Node, cache *layers.Cache) *G.Node {
-	norm := layers.Norm{Epsilon: 1e-5}
-	h := layers.LayerNorm(c, x, norm)
-	h = layers.MultiHeadAttention(c, h, h, layers.Heads{NumHeads: o.heads, KeyDim: o.width / o.heads, Dropout: o.dropout,
-		Mask: mask, Causal: o.causal, KernelInit: o.init, Cache: cache})
+	h := o.normalized(c, x, "")
+	h = layers.MultiHeadAttention(c, h, h, layers.Heads{NumHeads: o.heads, KVHeads: o.kvHeads, KeyDim: o.width / o.heads, Dropout: o.dropout,
+		Rotary: o.rotary, Mask: mask, Causal: o.causal, KernelInit: o.init, Cache: cache})
 	x = ops.Add(c, x, layers.Dropout(c, h, o.dropout))
-	h = layers.LayerNorm(c, x, norm)
-	h = layers.Dense(c, h, o.mlpRatio*o.width, layers.Weights{Activation: ops.GeluTanh, KernelInit: o.init})
+	h = o.normalized(c, x, "")
+	if o.gated {
+		h = layers.Gated(c, h, o.mlpRatio*o.width, layers.Weights{Activation: ops.Swish, KernelInit: o.init})
+	} else {
+		h = layers.Dense(c, h, o.mlpRatio*o.width, layers.Weights{Activation: ops.GeluTanh, KernelInit: o.init})
+	}
 	h = layers.Dense(c, h, o.width, layers.Weights{KernelInit: o.init})
 	return ops.Add(c, x, layers.Dropout(c, h, o.dropout))
 }
 
 // transformerClassifier is transformer blocks and the mean over positions. Its feature is integer ids [batch, length] below
-// vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of positions that are not there)
-// and the parameters of newBlocks.
+// vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of positions that are not there), positions
+// (sinusoidal) and the others of newBlocks.
 func transformerClassifier(p *Params) Network {
-	in, o := newSequence(p), newBlocks(p)
+	in, o := newSequence(p), newBlocks(p, 2, 64, "sinusoidal")
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		x, mask := in.of(c, f)
-		x = o.apply(c, layers.SinusoidalPositions(c, x, 1e4), mask)
+		if o.rotary == 0 {
+			x = layers.SinusoidalPositions(c, x, 1e4)
+		}
+		x = o.apply(c, x, mask)
 		return logits(c, pooled(c, x, mask), outputs, layers.Weights{})
 	}
 }
