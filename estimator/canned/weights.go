@@ -83,7 +83,12 @@ func valueNames(c feature.Column) (func(row int) string, error) {
 		return func(row int) string { return interval(c.Boundaries, row) }, nil
 	case *feature.Weighted:
 		return valueNames(c.Of)
-	case *feature.HashBucket, *feature.Words, *feature.Crossed:
+	case *feature.Words:
+		if len(c.Values) > 0 {
+			return entryName(c.Values), nil
+		}
+		return func(row int) string { return fmt.Sprintf("bucket %d", row) }, nil
+	case *feature.HashBucket, *feature.Crossed:
 		return func(row int) string { return fmt.Sprintf("bucket %d", row) }, nil
 	}
 	return strconv.Itoa, nil

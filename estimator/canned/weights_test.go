@@ -22,8 +22,10 @@ func TestLinearWeights(t *testing.T) {
 		&feature.Identity{Key: "day", Size: 2},
 		&feature.Weighted{Of: &feature.Vocabulary{Key: "word", Values: []string{"a"}}, WeightKey: "count"},
 		&feature.Numeric{Key: "income"},
+		&feature.Words{Key: "note", Values: []string{"not good"}, Size: 1, NGrams: 2},
+		&feature.Words{Key: "title", Size: 1},
 	}}.ModelFn())
-	rows := map[string]int{"trade": 4, "size": 2, "age_bucketized": 8, "height_bucketized": 2, "town": 2, "day": 2, "word_weighted_by_count": 1, "income": 1, "bias_weights": 1}
+	rows := map[string]int{"trade": 4, "size": 2, "age_bucketized": 8, "height_bucketized": 2, "town": 2, "day": 2, "word_weighted_by_count": 1, "income": 1, "bias_weights": 1, "note_words": 2, "title_words": 1}
 	read := func(variable string) (*tensor.Tensor, error) {
 		column := strings.TrimSuffix(strings.TrimPrefix(variable, "linear/linear_model/"), "/weights")
 		x := tensor.New(tensor.Float32, rows[column], 1)
@@ -49,6 +51,8 @@ func TestLinearWeights(t *testing.T) {
 		"day":                    {"0", "1"},
 		"word_weighted_by_count": {"a"},
 		"income":                 {"0"},
+		"note_words":             {"not good", "oov 0"},
+		"title_words":            {"bucket 0"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -14,13 +14,13 @@ var fields = []struct{ typ, keys string }{
 	{"numeric", "key shape read date_order decimal unit default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
 	{"hash_bucket", "key buckets dtype sequence"},
-	{"words", "key punctuation buckets vocabulary adapt size min_count oov_buckets"},
+	{"words", "key punctuation ngrams buckets vocabulary adapt size min_count oov_buckets"},
 	{"vocabulary", "key vocabulary adapt size min_count dtype default oov_buckets sequence"},
 	{"vocabulary_file", "key file size dtype default oov_buckets sequence"},
 	{"identity", "key buckets default sequence"},
 	{"crossed", "keys buckets hash_key"},
 	{"weighted", "of weight_key"},
-	{"indicator", "of"},
+	{"indicator", "of mode"},
 	{"embedding", "of dimension combiner stddev max_norm frozen checkpoint tensor"},
 	{"shared_embeddings", "columns dimension combiner stddev max_norm frozen checkpoint tensor table"},
 }
@@ -50,7 +50,7 @@ func (s Spec) checkFields() error {
 	}
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("json")
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		if !v.Field(i).IsZero() && !slices.Contains(allowed, name) {
 			return fmt.Errorf("%s says nothing about a column of type %s: remove it (known: %s)", name, s.Type, list)
 		}
@@ -157,7 +157,7 @@ func (s Spec) categorical() ([]Column, error) {
 		if s.Punctuation != "" && s.Punctuation != punctuationWords {
 			return nil, fmt.Errorf("punctuation must be words, or left out, got %q", s.Punctuation)
 		}
-		c = &Words{Key: s.Key, Marks: s.Punctuation == punctuationWords, Values: s.Vocabulary, Size: s.Buckets + s.OOVBuckets}
+		c = &Words{Key: s.Key, Marks: s.Punctuation == punctuationWords, NGrams: s.NGrams, Values: s.Vocabulary, Size: s.Buckets + s.OOVBuckets}
 	case "identity":
 		c = &Identity{Key: s.Key, Size: s.Buckets, Default: id}
 	case "vocabulary_file":
@@ -221,7 +221,10 @@ func (s *Set) wrapped(spec Spec) ([]Column, error) {
 	case "weighted":
 		return []Column{&Weighted{Of: of, WeightKey: spec.WeightKey}}, nil
 	case "indicator":
-		return []Column{&Indicator{Of: of}}, nil
+		if mode := OutputMode(spec.Mode); mode != "" && mode != Count && mode != MultiHot {
+			return nil, fmt.Errorf("mode must be count or multi_hot, got %q", spec.Mode)
+		}
+		return []Column{&Indicator{Of: of, MultiHot: spec.Mode == string(MultiHot)}}, nil
 	}
 	e := spec.embedding()
 	e.Of = of

@@ -3,16 +3,23 @@ package feature
 import "fmt"
 
 // Indicator is indicator_column: how often each id occurs in an example, or the
-// sum of its weights. Over a Sequence it counts every step on its own.
+// sum of its weights. Over a Sequence it counts every step on its own. With MultiHot
+// it is whether each id occurs, 0 or 1, as Keras' CategoryEncoding has it.
 type Indicator struct {
-	Of Categorical
+	Of       Categorical
+	MultiHot bool
 }
 
 // Name is the categorical column's with the suffix _indicator.
 func (c *Indicator) Name() string { return c.Of.Name() + "_indicator" }
 
 // String is like indicator(vocabulary(sex, ["f" "m"])).
-func (c *Indicator) String() string { return fmt.Sprintf("indicator(%v)", c.Of) }
+func (c *Indicator) String() string {
+	if c.MultiHot {
+		return fmt.Sprintf("indicator(%v, multi_hot)", c.Of)
+	}
+	return fmt.Sprintf("indicator(%v)", c.Of)
+}
 
 // Width is the number of ids.
 func (c *Indicator) Width() int { return c.Of.Buckets() }
@@ -23,6 +30,9 @@ func (c *Indicator) check() error {
 	}
 	if c.Of.Buckets() > 1<<24 {
 		return fmt.Errorf("vectors of %d numbers are too long: use an embedding", c.Of.Buckets())
+	}
+	if _, weighted := c.Of.(*Weighted); weighted && c.MultiHot {
+		return fmt.Errorf("%v has weights, which an indicator of mode multi_hot does not: leave the mode or the weights out", c.Of)
 	}
 	return nil
 }
@@ -39,6 +49,10 @@ func (c *Indicator) dense(b *batch, out []float32) error {
 	for row := range b.rows() {
 		counts := out[row*w : (row+1)*w]
 		for i := int(l.offsets[row]); i < int(l.offsets[row+1]); i++ {
+			if id := l.values[i]; c.MultiHot && id >= 0 {
+				counts[id] = 1
+				continue
+			}
 			l.count(counts, i)
 		}
 	}

@@ -18,13 +18,13 @@ import (
 //	numeric            key, shape, read (date_order, decimal, unit), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
 //	hash_bucket        key, buckets, dtype, sequence
-//	words              key, punctuation, buckets, or vocabulary or adapt (size, min_count), oov_buckets
+//	words              key, punctuation, ngrams, buckets, or vocabulary or adapt (size, min_count), oov_buckets
 //	vocabulary         key, vocabulary or adapt (size, min_count), dtype, default, oov_buckets, sequence
 //	vocabulary_file    key, file, size, dtype, default, oov_buckets, sequence
 //	identity           key, buckets, default, sequence
 //	crossed            keys, buckets, hash_key
 //	weighted           of, weight_key
-//	indicator          of
+//	indicator          of, mode
 //	embedding          of, dimension, combiner, stddev, max_norm, frozen, checkpoint, tensor
 //	shared_embeddings  columns and the params of embedding; table
 type Spec struct {
@@ -66,6 +66,8 @@ type Spec struct {
 	Quantiles int `yaml:"quantiles,omitempty" json:"quantiles"`
 	// What a column of words makes of ASCII punctuation: words, so that each mark is a word of its own and divides others. Empty: it is left out, and divides nothing, so that a-b is the word ab.
 	Punctuation string `yaml:"punctuation,omitempty" json:"punctuation"`
+	// Longest run of words that a column of words has an id for, joined by spaces: 2 for words and pairs of them, at most 8. 0: 1, the words.
+	NGrams int `yaml:"ngrams,omitempty" json:"ngrams,omitempty"`
 	// Number of buckets that values, or the words of texts, are hashed to, or of identity's ids.
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
 	// Values in the order of their ids; integers are written in decimal.
@@ -88,6 +90,8 @@ type Spec struct {
 	WeightKey string `yaml:"weight_key,omitempty" json:"weight_key"`
 	// Columns that share a table.
 	Columns []string `yaml:"columns,omitempty" json:"columns"`
+	// What an indicator has of each id: count, how often it occurs, or multi_hot, 1 where it does. Empty: count.
+	Mode string `yaml:"mode,omitempty" json:"mode,omitempty"`
 	// Width of an embedding.
 	Dimension int `yaml:"dimension,omitempty" json:"dimension"`
 	// How several ids of an example become one vector: mean, sqrtn or sum. Empty: mean.

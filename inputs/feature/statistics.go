@@ -137,23 +137,17 @@ func (s statistics) numbers(key string, r Reading) *numberSummary {
 	return n
 }
 
-// counted is what an adapted vocabulary has of a feature.
-type counted int
-
-const (
-	wholeValues counted = iota
-	wordsOfTexts
-	wordsAndMarks
-)
+// counted is what an adapted vocabulary has of a feature: whole values, or words.
+type counted struct {
+	words, marks bool
+	most         int // words of a run
+}
 
 func (s Spec) counted() counted {
-	switch {
-	case s.Type != "words":
-		return wholeValues
-	case s.Punctuation == punctuationWords:
-		return wordsAndMarks
+	if s.Type != "words" {
+		return counted{}
 	}
-	return wordsOfTexts
+	return counted{words: true, marks: s.Punctuation == punctuationWords, most: max(s.NGrams, 1)}
 }
 
 // values are the counts of a feature's values, or of their words; nil where there are none.
@@ -324,7 +318,7 @@ func (v *valueCounts) add(c *cells) error {
 	}
 	for i := range c.count {
 		switch s := t.value(i); {
-		case v.of != wholeValues:
+		case v.of.words:
 			v.addWords(s)
 		case len(s) == 0 || c.missing != nil && c.missing[i]:
 			v.missing++
@@ -342,11 +336,12 @@ func (v *valueCounts) addWords(text []byte) {
 	if len(text) == 0 {
 		v.missing++
 	}
-	for word := []byte(nil); len(text) > 0; {
-		if word, text = nextWord(word[:0], text, v.of == wordsAndMarks); len(word) > 0 && utf8.Valid(word) {
+	words := wordReader{marks: v.of.marks, most: v.of.most}
+	words.each(text, func(word []byte) {
+		if utf8.Valid(word) {
 			v.counts.Add(string(word))
 		}
-	}
+	})
 }
 
 func (v *valueCounts) addInts(c *cells) error {

@@ -8,10 +8,12 @@ import (
 
 // Words are the words of texts: the id of one is its place in Values, of others the fingerprint of its bytes modulo Size, after those. As the Keras layer TextVectorization does
 // where nothing else is asked of it, it makes ASCII letters small, leaves out ASCII punctuation and divides at white space. With Marks
-// each punctuation mark is a word, which divides others, too. A text without words has no id; a word that occurs twice has its id twice.
+// each punctuation mark is a word, which divides others, too. With NGrams, runs of words have ids as well. A text without words has no id;
+// a word that occurs twice has its id twice.
 type Words struct {
 	Key    string
 	Marks  bool     // punctuation marks are words
+	NGrams int      // longest run of words, joined by spaces; 0: 1, the words
 	Values []string // vocabulary; empty: none
 	Size   int      // number of buckets of words outside of it; 0: they are left out
 
@@ -26,6 +28,9 @@ func (c *Words) String() string {
 	key := c.Key
 	if c.Marks {
 		key += " with marks"
+	}
+	if c.NGrams > 1 {
+		key += fmt.Sprintf(" to %d-grams", c.NGrams)
 	}
 	if len(c.Values) == 0 {
 		return fmt.Sprintf("words(%s, %d)", key, c.Size)
@@ -47,6 +52,9 @@ func (c *Words) Entries() *tensor.Tensor {
 func (c *Words) check() error {
 	if err := noKey(c.Key); err != nil {
 		return err
+	}
+	if c.NGrams < 0 || c.NGrams > longestGram {
+		return fmt.Errorf("ngrams: expected 1 to %d, or 0 for 1, got %d", longestGram, c.NGrams)
 	}
 	if len(c.Values) == 0 {
 		return positive("the number of buckets", c.Size)
@@ -84,21 +92,50 @@ func (c *Words) ids(b *batch) (*idList, error) {
 		}
 		rows := len(t.offsets) - 1
 		*l = idList{values: l.values[:0], offsets: sized(l.offsets[:0:0], rows+1)}
-		var word []byte
+		words := wordReader{marks: c.Marks, most: c.NGrams}
 		for row := range rows {
 			l.offsets[row] = int32(len(l.values))
 			for i := t.offsets[row]; i < t.offsets[row+1]; i++ {
-				text := x.value(t.value(int(i)))
-				for len(text) > 0 {
-					if word, text = nextWord(word[:0], text, c.Marks); len(word) > 0 {
-						l.values = append(l.values, c.id(word))
-					}
-				}
+				words.each(x.value(t.value(int(i))), func(word []byte) { l.values = append(l.values, c.id(word)) })
 			}
 		}
 		l.offsets[rows] = int32(len(l.values))
 		return l, nil
 	})
+}
+
+// longestGram bounds NGrams.
+const longestGram = 8
+
+// wordReader reads the words of texts, and runs of them.
+type wordReader struct {
+	marks bool
+	most  int // words of a run; 0: 1
+
+	word, text   []byte // the present word; all words so far, with spaces between them
+	begins, ends []int  // of each word in text
+}
+
+// each calls do with the words of a text, in their order, then with the runs of two words, and so on, as TextVectorization has them.
+func (r *wordReader) each(text []byte, do func(word []byte)) {
+	r.text, r.begins, r.ends = r.text[:0], r.begins[:0], r.ends[:0]
+	for len(text) > 0 {
+		if r.word, text = nextWord(r.word[:0], text, r.marks); len(r.word) == 0 {
+			continue
+		}
+		do(r.word)
+		if r.most > 1 {
+			r.begins = append(r.begins, len(r.text))
+			r.text = append(r.text, r.word...)
+			r.ends = append(r.ends, len(r.text))
+			r.text = append(r.text, ' ')
+		}
+	}
+	for n := 2; n <= min(r.most, len(r.ends)); n++ {
+		for i, end := range r.ends[n-1:] {
+			do(r.text[r.begins[i]:end])
+		}
+	}
 }
 
 // punctuationWords is the Punctuation of a column whose marks are words.

@@ -129,8 +129,12 @@ func (e *emitter) counts(c *feature.Indicator) graph.Output {
 	}
 	to := e.op("Pack", "dims", graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf(2)}, graph.Attrs{"T": tensor.Int64, "N": int64(2), "axis": int64(0)},
 		l.rows(), e.scalar("width", int64(w)))
-	return e.op("ScatterNd", "counts", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(w)},
+	sums := e.op("ScatterNd", "counts", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(w)},
 		graph.Attrs{"T": tensor.Float32, "Tindices": tensor.Int64}, places, counts, to)
+	if !c.MultiHot {
+		return sums
+	}
+	return e.binary("Minimum", "multi_hot", sums, e.floats("one", []float32{1}))
 }
 
 // countSteps adds the counts of each step.

@@ -17,14 +17,15 @@ import (
 
 // TestEmittedWords: the operations make the words of texts that Apply makes.
 func TestEmittedWords(t *testing.T) {
-	for _, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}, {Key: "text", Marks: true, Values: []string{"b", "!", "don"}, Size: 9}} {
-		checkWords(t, words)
+	for i, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}, {Key: "text", Marks: true, Values: []string{"b", "!", "don"}, Size: 9},
+		{Key: "text", NGrams: 2, Size: 1 << 40}, {Key: "text", NGrams: 3, Values: []string{"a b", "hello world", "a"}}, {Key: "text", Marks: true, NGrams: 2, Values: []string{"hello ,", "b"}, Size: 9}} {
+		checkWords(t, words, i%2 == 1)
 	}
 }
 
-func checkWords(t *testing.T, words *feature.Words) {
+func checkWords(t *testing.T, words *feature.Words, multiHot bool) {
 	t.Helper()
-	plan, err := feature.New(feature.Columns{Linear: []feature.Column{words}, Dense: []feature.Column{&feature.Indicator{Of: &feature.Words{Key: "text", Size: 5}}}})
+	plan, err := feature.New(feature.Columns{Linear: []feature.Column{words}, Dense: []feature.Column{&feature.Indicator{Of: &feature.Words{Key: "text", Size: 5}, MultiHot: multiHot}}})
 	if err != nil {
 		t.Fatal(err)
 	}
