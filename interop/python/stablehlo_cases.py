@@ -310,11 +310,60 @@ if NEW:
     case("metadata", with_metadata, np.arange(4, dtype=np.float32))
 
 
+# NaN in pools, their gradients, and random bits.
+POOLED = RNG.integers(-3, 4, (2, 6, 5, 3)).astype(np.float32)
+POOLED[0, 2, 2, 1], POOLED[1, 0, 0, 0], POOLED[1, 3:, :, 2] = NAN, INF, -INF
+case("pools_with_nan", lambda x: (window(x, lax.max, -jnp.inf, (1, 2, 2, 1), (1, 2, 2, 1)), window(x, lax.max, -jnp.inf, (1, 3, 3, 1), (1, 2, 1, 1), "SAME"), window(x, lax.min, jnp.inf, (1, 2, 2, 1), (1, 1, 1, 1)),
+                                      window(x[None], lax.max, -jnp.inf, (1, 1, 2, 2, 1), (1, 1, 2, 1, 1)), window(x, lax.max, jnp.float32(0), (1, 2, 2, 1), (1, 2, 2, 1))), POOLED)
+case("pool_gradients", lambda x: tuple(jax.grad(lambda x, k=k: (window(x, lax.max, -jnp.inf, *k) ** 2).sum())(x) for k in [((1, 2, 2, 1), (1, 2, 2, 1)), ((1, 3, 3, 1), (1, 2, 2, 1), "SAME"), ((1, 3, 2, 1), (1, 1, 1, 1))]),
+     RNG.integers(-3, 4, (2, 7, 6, 3)).astype(np.float32))
+for k in [[0, 0, 0, 0], [1, 2, 3, 4], [7, 2**31, 2**32 - 2, 2**32 - 1]]:
+    case("random_bits_%d" % k[0], lambda k: (*lax.rng_bit_generator(k, (3, 7)), lax.rng_bit_generator(k, (5,), jnp.uint8)[1], lax.rng_bit_generator(k, ())[1]), np.array(k, np.uint32))
+
+
+def qr_both(x):
+    q, r = jnp.linalg.qr(x)
+    return q, r, *jnp.linalg.qr(x, "complete")
+
+
+def up_to_signs(x):
+    """Vectors of LAPACK have signs of their own."""
+    u, s, v = jnp.linalg.svd(x, full_matrices=False)
+    w, z = jnp.linalg.eigh(x @ x.swapaxes(-1, -2))
+    whole = jnp.linalg.svd(x, full_matrices=True)
+    return s, (u * s[..., None, :]) @ v, jnp.abs(u), w, (z * w[..., None, :]) @ z.swapaxes(-1, -2), jnp.linalg.svd(x, compute_uv=False), jnp.abs(whole[0][..., : s.shape[-1]]), jnp.linalg.eigvalsh(x @ x.swapaxes(-1, -2))
+
+
+MATRICES = f32(2, 3, 5, 4)
+SQUARE = f32(2, 4, 4)
+ZEROS = np.array([[0, 2, 1], [0, 0, 3], [0, 0, 0], [-1, 1, 1]], np.float32)
+case("qr", qr_both, MATRICES)
+case("qr_wide", qr_both, MATRICES[0, 0].T.copy())
+case("qr_of_zeros", qr_both, ZEROS)
+case("qr_many_columns", lambda x: jnp.linalg.qr(x), f32(80, 70))
+case("lu", lambda x: lax.linalg.lu(x), SQUARE)
+case("lu_tall", lambda x: (*lax.linalg.lu(x), *lax.linalg.lu(x.swapaxes(-1, -2))), MATRICES)
+case("lu_of_zeros", lambda x: lax.linalg.lu(x), ZEROS)
+case("inverses", lambda x, b: (jnp.linalg.inv(x), jnp.linalg.det(x), *jnp.linalg.slogdet(x), jnp.linalg.solve(x, b)), SQUARE, f32(2, 4, 3))
+case("decompositions", up_to_signs, MATRICES)
+case("pseudo_inverse", lambda x, b: (jnp.linalg.pinv(x), jnp.linalg.lstsq(x[0, 0], b)[0], jnp.linalg.matrix_rank(x), jnp.linalg.cond(x[0, 0]), jnp.linalg.norm(x[0, 0], 2)), MATRICES, f32(5))
+case("open_qr", qr_both, f32(2, 4, 3), poly=["b, 4, 3"], more=[f32(3, 4, 3)])
+case("open_lu", lambda x: lax.linalg.lu(x), SQUARE, poly=["b, 4, 4"], more=[f32(3, 4, 4)])
+case("older_cholesky", lambda a, b: (jnp.linalg.cholesky(a), lax.linalg.triangular_solve(a, b, left_side=True, lower=True), lax.linalg.triangular_solve(a, b.swapaxes(1, 2), transpose_a=True, unit_diagonal=True)), SQUARE @ SQUARE.swapaxes(1, 2) + 3 * np.eye(4, dtype=np.float32), f32(2, 4, 3))
+
+# Loops of many rounds stay loops; those of few are unrolled.
+for n in [1, 64, 65, 200]:
+    case("rounds_%d" % n, lambda x, n=n: (lax.fori_loop(0, n, lambda i, c: jnp.tanh(c @ W * 0.3 + i), x), lax.scan(lambda c, i: (c * 0.9 + i, c.sum()), x, jnp.arange(float(n)))), f32(2, 4))
+case("layers_in_a_scan", lambda x, w: lax.scan(lambda c, p: (c + jnp.tanh(c @ p), c[:, 0]), x, w), f32(3, 4), f32(5, 4, 4))
+case("open_layers_in_a_scan", lambda x, w: lax.scan(lambda c, p: (c + jnp.tanh(c @ p), c), x, w), f32(3, 4), f32(5, 4, 4), poly=["b, 4", "5, 4, 4"], more=[f32(2, 4), f32(5, 4, 4)])
+case("update_in_one_axis", lambda x, u: (lax.dynamic_update_slice(x, u, (1, 0)), lax.dynamic_update_slice(x, u, (9, 9)), lax.dynamic_update_slice(x, u, (-9, 0)), lax.dynamic_update_slice(x, x * 2, (1, 1)), lax.dynamic_update_slice(x, u[:, :2], (1, 1))), f32(4, 3), f32(2, 3))
+
+
 # What is refused.
 REFUSED = {
-    "bits": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.arange(4, dtype=np.uint32),), None, None),
-    "two": (lambda k, x: (jnp.linalg.qr(x)[1], lax.rng_bit_generator(k, (3,))[1]), (np.arange(4, dtype=np.uint32), f32(3, 3)), None, None),
-    "scatter": (lambda x, i: lax.scatter_apply(x, i[:, None], lambda v: v * 2 + 1, lax.ScatterDimensionNumbers((), (0,), (0,))), (f32(5), np.array([1, 3], np.int32)), None, None),
+    "bits": (lambda k: lax.rng_bit_generator(k, (3,), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)[1], (np.arange(4, dtype=np.uint32),), None, None),
+    "two": (lambda k, x: (jnp.linalg.eig(x)[0].real, lax.rng_bit_generator(k, (3,), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)[1]), (np.arange(4, dtype=np.uint32), f32(3, 3)), None, None),
+    "scatter": (lambda x, i: lax.scatter_apply(x, i[:, None], lambda v: v * 2 + 1, lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,)), (f32(5), np.array([1, 3], np.int32)), None, None),
     "float8": (lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), (f32(3),), None, None),
 }
 

@@ -112,10 +112,23 @@ func TestBounds(t *testing.T) {
 	top := op("custom_call", map[string]any{"call_target_name": "mhlo.topk", "mhlo.attributes": map[string]any{"k": tree}}, 1, x)
 	turned := op("transpose", map[string]any{"permutation": make([]any, maxList+1)}, 1, x)
 
+	// Loops in loops: each tries how many rounds it has.
+	truth := stablehlo.Type{Kind: stablehlo.Tensor, Name: "i1", DType: tensor.Bool, Dims: []int{}}
+	nest := returning([]*stablehlo.Value{x}, op("negate", nil, 1, x))
+	for range 30 {
+		y := &stablehlo.Value{Type: float}
+		always := op("constant", map[string]any{"value": &stablehlo.Constant{Type: truth, Bytes: []byte{1}}}, 1)
+		always.Results[0].Type = truth
+		loop := op("while", nil, 1, y)
+		loop.Regions = []*stablehlo.Region{returning([]*stablehlo.Value{{Type: float}}, always), nest}
+		nest = returning([]*stablehlo.Value{y}, loop)
+	}
+
 	for name, c := range map[string]struct {
 		functions []*stablehlo.Function
 		text      string
 	}{
+		"loops":    {[]*stablehlo.Function{{Name: "main", Body: nest}}, "more operations than there may be"},
 		"one":      {[]*stablehlo.Function{{Name: "main", Body: leaf.Body}}, ""},
 		"calls":    {[]*stablehlo.Function{leaf, calling("main", "leaf", 100)}, ""},
 		"towers":   {towers, "more operations than there may be"},

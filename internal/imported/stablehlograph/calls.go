@@ -24,8 +24,8 @@ func customCall(x *site) []*value {
 	if d := unaryCalls[target]; d != nil {
 		return []*value{x.each(d, nil, x.at(0))}
 	}
-	if do := lapack[withoutType(target)]; do != nil {
-		return do(x)
+	if out, ok := calledLAPACK(x, target); ok {
+		return out
 	}
 	switch {
 	case slices.Contains(placements, target) && len(x.in) == len(x.op.Results):
@@ -90,15 +90,6 @@ func (x *site) setting(name string) any {
 		}
 	}
 	return nil
-}
-
-// withoutType is the name of a function of LAPACK without the letter of its element type: lapack_spotrf and lapack_dpotrf are one.
-func withoutType(target string) string {
-	name, ok := strings.CutPrefix(target, "lapack_")
-	if !ok || name == "" || !strings.ContainsRune("sd", rune(name[0])) {
-		return ""
-	}
-	return "lapack_" + name[1:]
 }
 
 // assert refuses requests for which the module says so.

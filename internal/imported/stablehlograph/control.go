@@ -53,15 +53,68 @@ func share(all ...*site) []*value {
 	return shared
 }
 
-// loop runs a body while a condition holds. Both get the values as they are; the body returns them as they become.
-func (x *site) loop(first []*value, cond func(x *site, now []*value) *value, body func(x *site, now []*value) []*value) []*value {
-	for i, v := range first {
-		first[i] = x.own(x.whole(v))
+// condition and body are what a loop does with the values as they are: it asks whether to go on, and makes the next ones.
+type (
+	condition func(x *site, now []*value) *value
+	body      func(x *site, now []*value) []*value
+)
+
+// A loop is unrolled where it is known to have at most maxRounds, which make at most maxRoundNodes nodes, with their inputs and results.
+const (
+	maxRounds     = 64
+	maxRoundNodes = 1 << 14
+)
+
+// rounds are the rounds of a loop one after the other, since what is compiled has no loops. false: they are too many, or only a request says how
+// many.
+func (x *site) rounds(first []*value, cond condition, body body) (now []*value, ok bool) {
+	now = first
+	for n := range maxRounds + 1 {
+		more, ok := x.goesOn(cond, now)
+		if !ok || !more {
+			return now, ok
+		}
+		before := x.t.nodes
+		next := body(x.again(), now)
+		sameTypes(now, next)
+		if n == 0 && x.expected(cond, now, next) > min(maxRounds, maxRoundNodes/(before-x.t.nodes+1)) {
+			return nil, false
+		}
+		now = next
 	}
-	test, step := x.inside(), x.inside()
-	testArgs, stepArgs := test.arguments(first), step.arguments(first)
-	more := test.own(test.whole(cond(test, testArgs)))
-	next := body(step, stepArgs)
+	return nil, false
+}
+
+// again is the same site, to translate a region once more.
+func (x *site) again() *site {
+	return &site{builder: x.builder, op: x.op, scope: x.scope.inner(x.builder)}
+}
+
+// goesOn reports what a condition says of values; not ok: only a request says it.
+func (x *site) goesOn(cond condition, now []*value) (more, ok bool) {
+	y := cond(x.again(), now)
+	return y.t != nil && y.t.Int(0) != 0, y.t != nil
+}
+
+// expected is how many rounds there are where whole numbers go on as in the first one, and more than maxRounds where that is not known.
+func (x *site) expected(cond condition, first, next []*value) int {
+	for n := 1; n <= maxRounds; n++ {
+		now := slices.Clone(next)
+		for i, v := range next {
+			a, known := first[i].numbers()
+			if b, ok := v.numbers(); ok && known && v.rank() == 0 {
+				now[i] = scalar(v.dtype, float64(a[0]+n*(b[0]-a[0])))
+			}
+		}
+		if more, ok := x.goesOn(cond, now); ok && !more {
+			return n
+		}
+	}
+	return maxRounds + 1
+}
+
+// sameTypes refuses a body that makes values of other types.
+func sameTypes(first, next []*value) {
 	if len(next) != len(first) {
 		refuse("a body of %d results for %d values", len(next), len(first))
 	}
@@ -69,6 +122,23 @@ func (x *site) loop(first []*value, cond func(x *site, now []*value) *value, bod
 		if v.dtype != first[i].dtype {
 			refuse("value %d of the loop is %v and becomes %v", i, first[i].dtype, v.dtype)
 		}
+	}
+}
+
+// loop runs a body while a condition holds.
+func (x *site) loop(first []*value, cond condition, body body) []*value {
+	if out, ok := x.rounds(first, cond, body); ok {
+		return out
+	}
+	for i, v := range first {
+		first[i] = x.own(x.whole(v))
+	}
+	test, step := x.inside(), x.inside()
+	testArgs, stepArgs := test.arguments(first), step.arguments(first)
+	more := test.own(test.whole(cond(test, testArgs)))
+	next := body(step, stepArgs)
+	sameTypes(first, next)
+	for i, v := range next {
 		next[i] = step.own(step.whole(v)) // may capture
 	}
 	shared := share(test, step)

@@ -147,28 +147,6 @@ func (x *site) solve(a, b *value, t triangle) *value {
 	return x.swapped(x.node(ops.MatrixTriangularSolve, b.dims, graph.Attrs{"lower": t.lower, "adjoint": !t.transposed}, a, b))
 }
 
-// lapack are calls of LAPACK on CPUs that have an op of TensorFlow, by their names without the element type.
-var lapack = map[string]func(x *site) []*value{
-	"lapack_potrf_ffi": func(x *site) []*value {
-		v := x.at(0)
-		batch := v.dims[:v.rank()-2]
-		info := x.spread(scalar(tensor.Int32, 0), batch, x.shapeFrom(batch, x.restSizes(v, without(len(batch)))...))
-		return []*value{x.cholesky(v, x.letter("uplo") == 'L'), info}
-	},
-	"lapack_trsm_ffi": func(x *site) []*value {
-		return []*value{x.solve(x.at(0), x.at(1), triangle{x.letter("side") == 'L', x.letter("uplo") == 'L', x.letter("trans_x") != 'N', x.letter("diag") == 'U'})}
-	},
-}
-
-// letter is an attribute of a call that is a letter.
-func (x *site) letter(name string) byte {
-	if v, ok := x.setting(name).(int64); ok {
-		return byte(v)
-	}
-	refuse("attribute %s: expected a letter", name)
-	return 0
-}
-
 // transforms are the ops by the kind, and by how many dimensions are transformed.
 var transforms = map[string][3]*ops.Def{"FFT": {ops.FFT, ops.FFT2D, ops.FFT3D}, "IFFT": {ops.IFFT, ops.IFFT2D, ops.IFFT3D}, "RFFT": {ops.RFFT, ops.RFFT2D, ops.RFFT3D}, "IRFFT": {ops.IRFFT, ops.IRFFT2D, ops.IRFFT3D}}
 

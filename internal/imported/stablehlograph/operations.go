@@ -49,6 +49,8 @@ func init() { // functions in the table refer to it
 		"slice": one(slice), "real_dynamic_slice": one(realDynamicSlice), "dynamic_slice": one(dynamicSlice), "dynamic_update_slice": one(dynamicUpdateSlice),
 		"pad": one(pad), "dynamic_pad": one(dynamicPad), "get_dimension_size": one(dimensionSize),
 
+		"rng_bit_generator": {do: rngBitGenerator}, "select_and_scatter": one(selectAndScatter),
+
 		"dot_general": one(dotGeneral), "dot": one(dot), "convolution": one(convolution), "dynamic_conv": one(dynamicConvolution), "einsum": one(einsum),
 		"batch_norm_inference": one(batchNormInference), "cholesky": one(cholesky), "triangular_solve": one(triangularSolve), "fft": one(fft),
 

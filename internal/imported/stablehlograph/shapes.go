@@ -219,7 +219,46 @@ func dynamicUpdateSlice(x *site) *value {
 	if v.rank() == 0 {
 		return update
 	}
-	return x.node(ops.XlaDynamicUpdateSlice, v.dims, nil, v, update, x.starts(2))
+	start := x.starts(2)
+	if y := x.updatedAt(v, update, start); y != nil {
+		return y
+	}
+	return x.node(ops.XlaDynamicUpdateSlice, v.dims, nil, v, update, start)
+}
+
+// updatedAt puts an update between what is before and after it along one axis, at a place that is known; nil where there are several axes.
+func (x *site) updatedAt(v, update, start *value) *value {
+	at, ok := start.numbers()
+	axis := -1
+	for i, d := range v.dims {
+		switch {
+		case d < 0 || update.dims[i] < 0:
+			return nil
+		case d != update.dims[i] && axis >= 0:
+			return nil
+		case d != update.dims[i]:
+			axis = i
+		}
+	}
+	if axis < 0 {
+		return update
+	}
+	if !ok {
+		return nil
+	}
+	from := min(max(at[axis], 0), v.dims[axis]-update.dims[axis])
+	var parts []*value
+	add := func(from, to int) {
+		if from < to {
+			begin, sizes := make([]int, v.rank()), slices.Clone(v.dims)
+			begin[axis], sizes[axis] = from, to-from
+			parts = append(parts, x.slice(v, begin, sizes))
+		}
+	}
+	add(0, from)
+	parts = append(parts, update)
+	add(from+update.dims[axis], v.dims[axis])
+	return x.concat(axis, parts...)
 }
 
 // pad adds elements before, after and between the operand's. Negative numbers take elements away.

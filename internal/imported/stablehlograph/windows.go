@@ -209,7 +209,10 @@ func (x *site) pooled(kind string, v, init *value, w window) *value {
 		}
 		return x.each(ops.Mul, nil, y, scalar(v.dtype, float64(count)))
 	}
-	return x.each(ops.SelectV2, nil, x.each(ops.LessEqual, nil, y, scalar(v.dtype, -math.MaxFloat32)), init, y) // a pool of -Inf is the least number
+	y = x.each(ops.SelectV2, nil, x.each(ops.LessEqual, nil, y, scalar(v.dtype, -math.MaxFloat32)), init, y) // a pool of -Inf is the least number
+	means := map[int]*ops.Def{2: ops.AvgPool, 3: ops.AvgPool3D}[n]
+	lost := x.node(means, x.result(0).Dims, attrs, x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, u), u, scalar(v.dtype, 0)))
+	return x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, lost), lost, y) // the largest one leaves NaN out
 }
 
 // running is a window over all elements before each, or after it: a running sum or product; nil for others.
@@ -281,4 +284,27 @@ func (x *site) windowPart(v *value, w window, k int, dims []int) *value {
 	}
 	attrs := graph.Attrs{"begin_mask": int64(0), "end_mask": int64(mask), "ellipsis_mask": int64(0), "new_axis_mask": int64(0), "shrink_axis_mask": int64(0)}
 	return x.node(ops.StridedSlice, dims, attrs, v, ints(begin...), ints(end...), ints(w.strides...))
+}
+
+// selectAndScatter adds each element of a source to where the largest one of its window is: the gradient of a pool. Of equal ones it is the first.
+func selectAndScatter(x *site) *value {
+	v, source, init := x.at(0), x.at(1), x.at(2)
+	w := x.window(x.ints("window_dimensions"), "base_dilations", "window_dilations")
+	if len(x.op.Regions) != 2 || v.rank() != 4 || len(w.sizes) != 4 || v.dtype != tensor.Float32 || only(x.region(1)) != "add" || !neutral("add", init) || w.sizes[0]|w.sizes[3]|w.strides[0]|w.strides[3] != 1 ||
+		w.low[0]|w.high[0]|w.low[3]|w.high[3] != 0 {
+		refuse("a window of %v with strides %v, or regions, that are no gradient of a maximum pool of images with their channels last, in float32", w.sizes, w.strides)
+	}
+	for _, c := range [][3]float64{{1, 2, 0}, {2, 1, 1}, {1, 1, 1}} {
+		if x.ask(x.region(0), scalar(v.dtype, c[0]), scalar(v.dtype, c[1])).Int(0) != int64(c[2]) {
+			refuse("a region that does not select the largest element")
+		}
+	}
+	u := x.surrounded(v, scalar(v.dtype, math.Inf(-1)), w, without(4))
+	attrs := graph.Attrs{"ksize": listed(w.sizes[1:3]), "strides": listed(w.strides[1:3]), "padding": []byte("VALID")}
+	y := x.node(ops.MaxPoolGrad, u.dims, attrs, u, x.node(ops.MaxPool, source.dims, attrs, u), source)
+	low, high := make([]int, 4), make([]int, 4)
+	for i := range low {
+		low[i], high[i] = -w.low[i], -w.high[i]
+	}
+	return x.padded(y, init, low, high, make([]int, 4))
 }
