@@ -3,9 +3,11 @@ package serving
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/platform/budget"
+	"github.com/goestimator/goestimator/internal/platform/printable"
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 	"github.com/goestimator/goestimator/internal/serving/batching"
 	"github.com/goestimator/goestimator/internal/serving/batching/limit"
@@ -84,6 +86,23 @@ func (s *Server) newMirror() *shadow.Mirror {
 		o.Observers = append(o.Observers, s.page)
 	}
 	return shadow.New(o)
+}
+
+// notReady says, a line each, which versions failed to load and will be tried again. Where there is a token, it says nothing: who asks
+// whether the server is ready shows none.
+func (s *Server) notReady() string {
+	if s.o.Token != nil {
+		return ""
+	}
+	var lines strings.Builder
+	for _, name := range s.models.Models() {
+		for _, v := range s.models.Status(name) {
+			if v.State == servable.Loading && v.Err != nil {
+				fmt.Fprintf(&lines, "model %s version %d: %s\n", printable.Text(name), v.ID.Version, printable.Text(statustext.Convert(v.Err).Message()))
+			}
+		}
+	}
+	return lines.String()
 }
 
 // source is the models as requests see them: until the first config is loaded,

@@ -196,12 +196,12 @@ func (s *Server) Run(ctx context.Context) (err error) {
 
 // serve begins to answer on all ports and sends errors of ports to failures.
 func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
-	take := func(serve func(net.Listener) error, l net.Listener, secure *tls.Config, refusal admission.Refusal) {
+	take := func(serve func(net.Listener) error, l net.Listener, secure *tls.Config, placed func(net.Listener, admission.Refusal) net.Listener, refusal admission.Refusal) {
 		if secure != nil {
 			refusal = nil // the client would take it for a broken handshake
 		}
 		work.Go(func() {
-			if err := serve(s.places.ListenerOf(l, refusal)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
+			if err := serve(placed(l, refusal)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
 				failures <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})
@@ -216,13 +216,13 @@ func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 		g := s.newGRPC(place.secure, remote(place.at))
 		s.grpc = append(s.grpc, g)
 		for _, l := range place.at {
-			take(g.Serve, l, place.secure, admission.GRPCRefusal())
+			take(g.Serve, l, place.secure, s.places.GRPCListener, admission.GRPCRefusal())
 		}
 	}
 	if len(s.listeners.rest) > 0 {
 		s.rest = s.newREST()
 		for _, l := range s.listeners.rest {
-			take(s.rest.Serve, l, s.o.RESTTLS, admission.HTTPRefusal(admission.NoRoom))
+			take(s.rest.Serve, l, s.o.RESTTLS, s.places.ListenerOf, admission.HTTPRefusal(admission.NoRoom))
 		}
 	}
 	s.logListeners()

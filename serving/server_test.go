@@ -96,6 +96,45 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// TestIncompleteAtStart: a server that starts while a version is copied runs on, says why it is not ready, and serves the version once it
+// is whole.
+func TestIncompleteAtStart(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token, err := ReadToken(secret, "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		token *Token
+		want  string
+	}{
+		"no token": {nil, "503 not ready\nmodel m version 1: the model is wrong\n"},
+		"token":    {token, "503 not ready\n"},
+	} {
+		root := folders(t, "m/1/wrong")
+		s := run(t, Options{Models: single(root, "m"), Token: c.token, Loading: Loading{Poll: time.Millisecond, Retries: 1, RetryInterval: time.Hour}})
+		if _, err := predict(t, dial(t, s.Addresses().GRPC), "m"); c.token == nil && status.Code(err) != codes.Unavailable {
+			t.Errorf("%s: a request: %v", name, err)
+		}
+		for end := time.Now().Add(waitLimit); ; time.Sleep(time.Millisecond) {
+			got := get(t, "http://"+s.Addresses().REST+"/readyz")
+			if got == c.want {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %q, expected %q", name, got, c.want)
+			}
+		}
+		if err := os.Remove(filepath.Join(root, "m", "1", "wrong")); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(t)
+	}
+}
+
 func TestOptionsFail(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

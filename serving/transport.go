@@ -67,15 +67,17 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	}
 	limits := grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Memory: s.memory, Ending: s.ending, Log: s.o.Log}
 	opts = append(opts, grpcapi.Options(limits)...)
-	g := grpc.NewServer(opts...)
-	gate := admission.Gate{Server: g, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
+	var calls admission.Counter
+	g := grpc.NewServer(append(opts, calls.Option())...)
+	counted := calls.Through(g)
+	gate := admission.Gate{ServiceRegistrar: counted, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
 	limits.RegisterOpenInference(gate, s.openInference("GRPC"))
 	if !s.o.NoProfiler {
 		limits.RegisterProfiler(gate, s.profiler)
 	}
 	reflection.Register(reflectionServer{admission.Limited{ServiceRegistrar: gate, Limit: maxSmallMessage, Ending: s.draining, MaxCalls: healthCalls}, g})
-	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: g, Limit: maxSmallMessage, Timeout: healthTimeout, Ending: s.ending, MaxCalls: healthCalls}, s.health)
+	grpc_health_v1.RegisterHealthServer(admission.Limited{ServiceRegistrar: counted, Limit: maxSmallMessage, Timeout: healthTimeout, Ending: s.ending, MaxCalls: healthCalls}, s.health)
 	return g
 }
 
@@ -137,7 +139,7 @@ func (s *Server) newREST() admission.HTTPServer {
 		extra["/"], extra["/page/"] = s.page, s.page
 	}
 	h := rest.New(rest.Options{
-		Service: s.service("REST"), Catalog: s.models, Meter: s.models, About: &s.about, Ready: s.Ready, Observers: s.observers,
+		Service: s.service("REST"), Catalog: s.models, Meter: s.models, About: &s.about, Ready: s.Ready, NotReady: s.notReady, Observers: s.observers,
 		OpenInference: s.openInference("REST"), Admin: func(r *http.Request) (func(error), error) { return s.admitREST(r, remote(s.listeners.rest)) },
 		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, Memory: s.memory, Ending: s.ending, CORS: s.o.Requests.CORS, Extra: extra,
 	})

@@ -34,14 +34,15 @@ const (
 )
 
 // Counted returns a listener for another server that has the services, see Register: its connections are this server's clients.
-func (s *Server) Counted(l net.Listener) net.Listener { return s.clients.Listener(l) }
+func (s *Server) Counted(l net.Listener) net.Listener { return s.clients.GRPCListener(l, nil) }
 
 // Serve answers on a listener until ctx ends, and closes it. When ctx ends, steps that run have the time to end that Config.Drain
 // says; new ones are refused.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	direct := transport.NewServer()
-	g := grpc.NewServer(append(s.options(), direct.ServerOptions(s.config.Security.Serve)...)...)
-	s.Register(g)
+	var calls admission.Counter
+	g := grpc.NewServer(append(append(s.options(), calls.Option()), direct.ServerOptions(s.config.Security.Serve)...)...)
+	s.Register(calls.Through(g))
 	s.Register(direct)
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

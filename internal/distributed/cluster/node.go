@@ -33,6 +33,7 @@ type Node struct {
 	claims      claims
 	listener    net.Listener
 	server      *grpc.Server
+	counter     admission.Counter // of the server
 	health      *health.Server
 	security    *security
 	bulkServer  *bulkServer
@@ -72,7 +73,7 @@ func Open(c Config) (*Node, error) {
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
 		// Probes show no token, and ask for the name of a service at most.
-		probes := admission.Limited{ServiceRegistrar: n.server, Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
+		probes := admission.Limited{ServiceRegistrar: n.counter.Through(n.server), Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
 		healthpb.RegisterHealthServer(probes, n.health)
 		n.gated().RegisterService(n.describe(own()), nil)
 		if !c.noBulk {
@@ -85,7 +86,9 @@ func Open(c Config) (*Node, error) {
 }
 
 // gated is the server as services are registered with it: their calls are let in by welcome.
-func (n *Node) gated() admission.Gate { return admission.Gate{Server: n.server, Admit: n.welcome} }
+func (n *Node) gated() admission.Gate {
+	return admission.Gate{ServiceRegistrar: n.counter.Through(n.server), Admit: n.welcome}
+}
 
 func newIncarnation() uint64 {
 	for {
@@ -104,7 +107,7 @@ func mostConnections(tasks int) int { return max(maxConnections, tasks*(1+bulkLi
 // Bounded returns a listener that has as many connections at a time as a node of a cluster of so many tasks may have.
 // Tasks keep theirs; the log hears that there are too many.
 func Bounded(l net.Listener, tasks int, log *slog.Logger) net.Listener {
-	return admission.NewPlaces(mostConnections(tasks), log).Listener(l)
+	return admission.NewPlaces(mostConnections(tasks), log).GRPCListener(l, nil)
 }
 
 func listen(c Config) (net.Listener, error) {
@@ -198,7 +201,7 @@ func (n *Node) RegisterForeign(register func(grpc.ServiceRegistrar)) error {
 	if n.server == nil || n.serving || n.closed {
 		return fmt.Errorf("cluster: %v cannot register services: it has no address to serve at, already serves, or is closed", n.config.Task)
 	}
-	register(admission.Gate{Server: n.server, Admit: func(ctx context.Context, _ string) error {
+	register(admission.Gate{ServiceRegistrar: n.counter.Through(n.server), Admit: func(ctx context.Context, _ string) error {
 		header, _ := metadata.FromIncomingContext(ctx)
 		return n.checkToken(first(header, tokenKey))
 	}})

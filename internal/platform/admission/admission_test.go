@@ -89,7 +89,7 @@ func TestGate(t *testing.T) {
 	var with calls
 	for _, opts := range [][]grpc.ServerOption{nil, {grpc.UnaryInterceptor(with.unary), grpc.StreamInterceptor(with.stream)}} {
 		_, c := serve(t, func(s *grpc.Server) {
-			healthpb.RegisterHealthServer(admission.Gate{Server: s, Admit: admit}, health.NewServer())
+			healthpb.RegisterHealthServer(admission.Gate{ServiceRegistrar: s, Admit: admit}, health.NewServer())
 		}, opts...)
 		ctx := long(t)
 		if _, err := c.Check(ctx, &healthpb.HealthCheckRequest{}); status.Code(err) != codes.Unauthenticated || !strings.HasSuffix(err.Error(), "no pass for /grpc.health.v1.Health/Check") {

@@ -21,7 +21,7 @@ type Limited struct {
 	Limit    int             // bytes of a message, also decompressed
 	Timeout  time.Duration   // in which a message must come; 0: any time
 	Ending   context.Context // ends when a server that ends waits for messages no more; nil: never
-	MaxCalls int             // calls of a connection that go on, or whose reply waits, at the same time; 0: any number
+	MaxCalls int             // calls of a connection that go on, or whose reply waits, at the same time; 0: any number. If all connections have 16384 together, each may have one
 }
 
 // smallDeparture is the time in which replies of a Limited must be taken.
@@ -31,7 +31,7 @@ const smallDeparture = time.Minute
 func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil
-	now := &perConnection{limit: int64(b.MaxCalls)}
+	now := &perConnection{limit: int64(b.MaxCalls), most: mostLimited}
 	for _, m := range desc.Methods {
 		handle := m.Handler
 		m.Handler = func(srv any, ctx context.Context, _ func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {

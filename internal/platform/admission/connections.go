@@ -14,9 +14,14 @@ import (
 // perConnection counts the calls that go on, by connection. Connections do not wait for each other: with one lock for all, calls that somebody
 // opens without end would pile up behind a goroutine that the garbage collector stops while it holds the lock.
 type perConnection struct {
-	limit int64    // 0: any number
+	limit int64 // 0: any number
+	most  int64 // of all connections; beyond it, a connection that has one gets no more
+	total atomic.Int64
 	calls sync.Map // *atomic.Int64 by gRPC's address of the connection, one per connection
 }
+
+// mostLimited are the calls of a Limited that all connections may have together.
+const mostLimited = 1 << 14
 
 // dropped is the count of a connection without calls that is no longer in the map.
 const dropped = -1
@@ -34,7 +39,10 @@ func (c *perConnection) begin(ctx context.Context) (end func(), err error) {
 			c.calls.CompareAndDelete(from.Addr, count)
 		case now >= c.limit:
 			return nil, status.Errorf(codes.ResourceExhausted, "the connection has %d such calls going on already", c.limit)
+		case now > 0 && c.total.Load() >= c.most:
+			return nil, status.Errorf(codes.ResourceExhausted, "all connections together have %d such calls going on, and this one has %d", c.most, now)
 		case count.CompareAndSwap(now, now+1):
+			c.total.Add(1)
 			return func() { c.end(from.Addr, count) }, nil
 		}
 	}
@@ -50,6 +58,7 @@ func (c *perConnection) countOf(from net.Addr) *atomic.Int64 {
 }
 
 func (c *perConnection) end(from net.Addr, count *atomic.Int64) {
+	c.total.Add(-1)
 	if count.Add(-1) == 0 && count.CompareAndSwap(0, dropped) {
 		c.calls.CompareAndDelete(from, count)
 	}

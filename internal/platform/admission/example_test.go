@@ -20,7 +20,8 @@ import (
 func Example() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	gate := admission.Gate{Server: grpc.NewServer(), Admit: func(context.Context, string) error {
+	s := grpc.NewServer()
+	gate := admission.Gate{ServiceRegistrar: s, Admit: func(context.Context, string) error {
 		return status.Error(codes.Unauthenticated, "no token")
 	}}
 	grpc_health_v1.RegisterHealthServer(gate, health.NewServer())
@@ -29,8 +30,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	go func() { _ = gate.Serve(l) }() // until Stop
-	defer gate.Stop()
+	go func() { _ = s.Serve(l) }() // until Stop
+	defer s.Stop()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Println(err)

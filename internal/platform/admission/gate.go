@@ -6,11 +6,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Gate is a gRPC server that lets calls in by their headers: the services that are registered through it receive no
+// Gate lets calls into a gRPC server by their headers: the services that are registered through it receive no
 // message of a call before Admit has let it in. An interceptor comes too late for that: gRPC has received and
 // decompressed the message of a unary call when it asks one.
 type Gate struct {
-	*grpc.Server
+	grpc.ServiceRegistrar
 	Admit func(ctx context.Context, method string) error // why a call is refused; nil: it is let in
 }
 
@@ -25,7 +25,7 @@ func (g Gate) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	for _, s := range desc.Streams {
 		d.Streams = append(d.Streams, g.stream("/"+d.ServiceName+"/"+s.StreamName, s))
 	}
-	g.Server.RegisterService(&d, impl)
+	g.ServiceRegistrar.RegisterService(&d, impl)
 }
 
 func (g Gate) unary(method string, m grpc.MethodDesc) grpc.MethodDesc {

@@ -1,55 +1,85 @@
 package admission
 
 import (
-	"runtime"
+	"errors"
+	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// pace slows down the reading of connections while there are too many goroutines. gRPC begins one for each call, and the calls of a closed
-// connection still have to end: a client that opens calls, closes the connection and comes again can make goroutines faster than they end.
+// pace slows down the reading of gRPC's connections while many calls wait for a processor: calls whose goroutine has not begun, and calls
+// of closed connections, which still have to end. A client that opens calls, closes the connection and comes again can make such calls
+// faster than they end, and everybody else's goroutines wait behind theirs.
 type pace struct {
-	most       int
-	goroutines func() int
-	step       time.Duration
+	most    int64 // calls that may wait before connections are read more slowly
+	backlog atomic.Int64
+	step    time.Duration
+	steps   int
 
-	fresh, known sync.Mutex // of connections that had no call, and of those that had one: who holds it reads next
+	seed         maphash.Seed
+	fresh, known [lanes]sync.Mutex // of connections that had no call, and of those that had one: who holds a lane reads next
 }
 
 const (
-	// mostGoroutines is how many there may be besides what connections need. A machine with less than goroutineShare of memory for each may have fewer.
-	mostGoroutines = 1 << 15
-	goroutineShare = 64 << 10
-	// ofConnection is how many goroutines a connection may need for itself.
-	ofConnection = 4
-	// freshSteps and knownSteps are how often a connection looks whether there are fewer: one that had no call is closed after freshSteps, so
-	// that no more of its calls begin.
-	freshSteps, knownSteps = 4, 20
+	// mostBacklog are some milliseconds of work.
+	mostBacklog = 1 << 10
+	// lanes are how many connections are read at a time in a crowd. Those of an address share a lane.
+	lanes = 64
+	// paceSteps are how often a connection looks whether fewer calls wait. Then it is read in any case: calls that go on may wait for it.
+	paceSteps = 20
+	// crowdedRead are the bytes that a connection is read at once in a crowd; firstRead where it has had no call yet. A call may take 20.
+	crowdedRead = 4 << 10
+	firstRead   = 512
+	// firstTimes is how many times mostBacklog may wait while a connection that has had no call is read without a wait: it may be a probe's,
+	// and brings few calls at once.
+	firstTimes = 16
 )
 
 func newPace() pace {
-	most := int64(mostGoroutines)
-	if total, ok := hostmemory.Total(); ok {
-		most = min(most, total/goroutineShare)
-	}
-	return pace{most: int(most), goroutines: runtime.NumGoroutine, step: time.Millisecond}
+	return pace{most: mostBacklog, step: time.Millisecond, steps: paceSteps, seed: maphash.MakeSeed()}
 }
 
-// pass returns true when there are few goroutines beside so many connections, or the connection is gone, and false if that takes too long. One
-// connection at a time passes by a lock, since what it has read may begin many goroutines.
-func (p *pace) pass(by *sync.Mutex, steps int, connections func() int, gone func() bool) bool {
-	if p.goroutines() <= p.most {
-		return true
+// crowded reports whether too many calls wait.
+func (p *pace) crowded() bool { return p.backlog.Load() > p.most }
+
+// piece is how many bytes a connection is read at once.
+func (p *pace) piece(place *Place, n int) int {
+	switch {
+	case !p.crowded():
+		return n
+	case !place.called.Load():
+		return min(n, firstRead)
 	}
-	by.Lock()
-	defer by.Unlock()
-	for range steps {
-		if gone() || p.goroutines() <= p.most+ofConnection*connections() {
-			return true
+	return min(n, crowdedRead)
+}
+
+// wait returns when few calls wait, and false if that takes too long. A connection whose client has closed it is an error: nobody waits for
+// its calls.
+func (p *pace) wait(place *Place) (few bool, err error) {
+	if n := p.backlog.Load(); n <= p.most || n <= firstTimes*p.most && !place.called.Load() {
+		return true, nil
+	}
+	lane := &p.lanesOf(place)[maphash.Comparable(p.seed, place.from)%lanes]
+	lane.Lock()
+	defer lane.Unlock()
+	if p.crowded() && peerClosed(place.raw) {
+		return true, errLeft
+	}
+	for range p.steps {
+		if place.gone() || !p.crowded() {
+			return true, nil
 		}
 		time.Sleep(p.step)
 	}
-	return false
+	return false, nil
+}
+
+var errLeft = errors.New("the client has closed the connection")
+
+func (p *pace) lanesOf(place *Place) *[lanes]sync.Mutex {
+	if place.had.Load() {
+		return &p.known
+	}
+	return &p.fresh
 }

@@ -3,8 +3,11 @@ package admission
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"net"
+	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,58 +18,64 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestPace: while there are too many goroutines connections wait, one at a time, and pass when there are fewer.
+// TestPace: while many calls wait, connections wait in turn by address, each for so many steps at most, and pass when fewer wait.
 func TestPace(t *testing.T) {
-	var now, asked atomic.Int64
-	p := pace{most: 10, step: time.Microsecond, goroutines: func() int { asked.Add(1); return int(now.Load()) }}
-	two, here := func() int { return 2 }, func() bool { return false }
+	places := NewPlaces(4, nil)
+	p := &places.pace
+	p.most, p.step, p.steps = 10, time.Microsecond, 7
+	place := &Place{of: places}
 	for _, c := range []struct {
-		goroutines int64
-		asked      int64
-		ok         bool
-	}{{10, 1, true}, {11, 2, true}, {18, 2, true}, {19, 1 + 7, false}} { // two connections need 8 for themselves
-		now.Store(c.goroutines)
-		asked.Store(0)
-		if ok := p.pass(&p.fresh, 7, two, here); ok != c.ok || asked.Load() != c.asked {
-			t.Errorf("%d goroutines: %v, looked %d times, expected %d", c.goroutines, ok, asked.Load(), c.asked)
+		calls  int64
+		called bool
+		few    bool
+	}{{10, true, true}, {11, true, false}, {10 * firstTimes, false, true}, {10*firstTimes + 1, false, false}} {
+		p.backlog.Store(c.calls)
+		place.called.Store(c.called)
+		if few, err := p.wait(place); few != c.few || err != nil {
+			t.Errorf("%d calls wait, it had one: %v: %v, %v", c.calls, c.called, few, err)
 		}
 	}
-	now.Store(100)
-	p.step = time.Hour
-	if !p.known.TryLock() {
-		t.Fatal("the lock is held by nobody")
-	}
+	lane := func(place *Place) *sync.Mutex { return &p.lanesOf(place)[maphash.Comparable(p.seed, place.from)%lanes] }
+	lane(place).Lock()
 	var passed sync.WaitGroup
-	passed.Go(func() { p.pass(&p.known, 7, two, here) })
-	now.Store(0)
-	p.known.Unlock() // the next one sees that there are few
+	passed.Go(func() { p.wait(place) })
+	known := &Place{of: places}
+	known.had.Store(true)
+	p.wait(known)
+	for i := byte(1); ; i++ {
+		other := &Place{of: places, from: netip.PrefixFrom(netip.AddrFrom4([4]byte{127, 0, 0, i}), 32)}
+		if lane(other) != lane(place) {
+			p.wait(other)
+			break
+		}
+	}
+	p.backlog.Store(10)
+	lane(place).Unlock()
 	passed.Wait()
 }
 
-// TestCrowdedConnections: in a crowd a connection that has had no call is closed, one that has had one is read, and one of HTTP/1 does not even look.
+// TestCrowdedConnections: in a crowd each connection is read, a little at a time, and one of HTTP/1 as always.
 func TestCrowdedConnections(t *testing.T) {
 	places := NewPlaces(4, nil)
-	looked := 0
-	places.pace = pace{goroutines: func() int { looked++; return 100 }}
+	places.pace.step = time.Microsecond
+	places.pace.backlog.Store(mostBacklog + 1)
 	for name, c := range map[string]struct {
 		prepare func(*Place)
-		closed  bool
-		looked  int
+		read    int
 	}{
-		"fresh":  {func(*Place) {}, true, 1 + freshSteps},
-		"known":  {func(p *Place) { p.had.Store(true) }, false, 1 + knownSteps},
-		"HTTP/1": {func(p *Place) { ConnContext(t.Context(), &conn{p.raw, &address{nil, p}}) }, false, 0},
+		"fresh":  {func(p *Place) { p.called.Store(true) }, crowdedRead},
+		"silent": {func(*Place) {}, firstRead},
+		"known":  {func(p *Place) { p.called.Store(true); p.had.Store(true) }, crowdedRead},
+		"HTTP/1": {func(p *Place) { ConnContext(t.Context(), &conn{p.raw, &address{nil, p}}) }, crowdedRead + 1},
 	} {
 		mine, theirs := net.Pipe()
-		defer mine.Close()
 		place := &Place{of: places, raw: theirs}
 		c.prepare(place)
-		go mine.Write([]byte("x"))
-		looked = 0
-		n, err := (&conn{theirs, &address{nil, place}}).Read(make([]byte, 1))
-		if closed := errors.Is(err, errCrowded) && n == 0 && theirs.SetDeadline(time.Time{}) != nil; closed != c.closed || !closed && n != 1 || looked != c.looked {
-			t.Errorf("%s: %d, %v, looked %d times", name, n, err, looked)
+		go mine.Write(make([]byte, crowdedRead+1))
+		if n, err := (&conn{theirs, &address{nil, place}}).Read(make([]byte, 1<<20)); n != c.read || err != nil {
+			t.Errorf("%s: %d, %v", name, n, err)
 		}
+		mine.Close()
 		theirs.Close()
 	}
 }
@@ -75,25 +84,99 @@ func TestCrowdedConnections(t *testing.T) {
 // stops would wait for its connections in turn.
 func TestCrowdedEnd(t *testing.T) {
 	places := NewPlaces(4, nil)
-	looked := 0
-	places.pace = pace{goroutines: func() int { looked++; return 100 }}
+	places.pace.step = time.Hour
+	places.pace.backlog.Store(mostBacklog + 1)
 	mine, theirs := net.Pipe()
 	place := &Place{of: places, raw: theirs}
-	place.had.Store(true)
+	place.called.Store(true)
 	c := &conn{theirs, &address{nil, place}}
 	mine.Close()
-	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || looked != 0 {
-		t.Errorf("the end: %v, looked %d times", err, looked)
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the end: %v", err)
 	}
 	c.Close()
-	if err := place.received(1); err != nil || looked != 1 {
-		t.Errorf("closed: %v, looked %d times", err, looked)
+	if err := place.received(1); err != nil {
+		t.Error(err)
 	}
+}
+
+// TestCrowdedAway: in a crowd nothing is done with what a client has left behind that has closed its connection.
+func TestCrowdedAway(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that a client has closed a connection before all is read")
+	}
+	places := NewPlaces(4, nil)
+	places.pace.step = time.Microsecond
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	for _, crowded := range []bool{false, true} {
+		mine, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := places.Listener(tcp).Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		ConnPlace(theirs).called.Store(true)
+		if _, err := mine.Write([]byte("xy")); err != nil {
+			t.Fatal(err)
+		}
+		if crowded {
+			places.pace.backlog.Store(mostBacklog + 1)
+		}
+		if n, err := theirs.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Errorf("crowded: %v: an open connection: %d, %v", crowded, n, err)
+		}
+		mine.Close()
+		for !peerClosed(ConnPlace(theirs).raw) {
+			time.Sleep(time.Millisecond)
+		}
+		if n, err := theirs.Read(make([]byte, 1)); n != 1 && !crowded || errors.Is(err, errLeft) != crowded {
+			t.Errorf("crowded: %v: one that its client has closed: %d, %v", crowded, n, err)
+		}
+	}
+}
+
+// TestLeftCalls: calls wait until they start, and again once their connection is closed.
+func TestLeftCalls(t *testing.T) {
+	places := NewPlaces(4, nil)
+	place := &Place{of: places}
+	waiting := func(want int64, when string) {
+		t.Helper()
+		if got := places.pace.backlog.Load(); got != want {
+			t.Errorf("%s: %d wait, expected %d", when, got, want)
+		}
+	}
+	for range 3 {
+		place.callCame()
+	}
+	waiting(3, "three have come")
+	place.callStarts()
+	place.callStarts()
+	waiting(1, "two have started")
+	place.callOver(false)
+	place.callOver(true)
+	waiting(0, "two have ended, of which one has not started")
+	place.callsLeft()
+	place.callsLeft()
+	waiting(1, "the connection is closed")
+	place.callCame()
+	waiting(3, "a call came late")
+	place.callStarts()
+	waiting(2, "it has started")
+	place.callOver(false)
+	place.callOver(false)
+	waiting(0, "all have ended")
 }
 
 // TestPerConnection: calls are counted by connection, also by many goroutines at once, and no count stays behind.
 func TestPerConnection(t *testing.T) {
-	c := perConnection{limit: 3}
+	c := perConnection{limit: 3, most: 4}
 	at := func(port int) context.Context {
 		return peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{Port: port}})
 	}
@@ -109,9 +192,20 @@ func TestPerConnection(t *testing.T) {
 	if _, err := c.begin(ctx); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a call too many: %v", err)
 	}
-	if end, err := c.begin(at(2)); err != nil {
+	other := at(2)
+	if end, err := c.begin(other); err != nil {
 		t.Errorf("another connection: %v", err)
 	} else {
+		if _, err := c.begin(other); status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("a second call beside four: %v", err)
+		}
+		for port := range 3 { // each connection may have one
+			if end, err := c.begin(at(3 + port)); err != nil {
+				t.Errorf("a first call beside four: %v", err)
+			} else {
+				end()
+			}
+		}
 		end()
 	}
 	for _, end := range ends {
@@ -139,4 +233,48 @@ func TestPerConnection(t *testing.T) {
 		t.Errorf("%v has still a count of %d", key, count.(*atomic.Int64).Load())
 		return true
 	})
+}
+
+// TestClosedBeforeAccept: a connection that its client has closed before it is taken does not reach a gRPC server; it reaches one of HTTP, where
+// a client may close its side after a request and read the reply.
+func TestClosedBeforeAccept(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells that a client has closed a connection before all is read")
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	places := NewPlaces(4, nil)
+	accept := func(l net.Listener) string {
+		left, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := left.LocalAddr().String()
+		if _, err := left.Write([]byte("left")); err != nil || left.Close() != nil {
+			t.Fatal(err)
+		}
+		open, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Close()
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if c.RemoteAddr().String() == port {
+			return "the closed one"
+		}
+		return "the open one"
+	}
+	if got := accept(places.GRPCListener(tcp, nil)); got != "the open one" {
+		t.Errorf("gRPC: %s", got)
+	}
+	if got := accept(places.ListenerOf(tcp, nil)); got != "the closed one" {
+		t.Errorf("HTTP: %s", got)
+	}
 }

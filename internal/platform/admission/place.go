@@ -3,7 +3,6 @@ package admission
 import (
 	"container/list"
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -21,10 +20,12 @@ type Place struct {
 
 	oneByOne bool // of HTTP/1: it has a goroutine, which answers its requests in turn
 
-	heard atomic.Bool  // something came since it was last looked at
-	uses  atomic.Int64 // calls, or other uses, that go on
-	had   atomic.Bool  // a use
-	kept  atomic.Bool  // one of the uses is without end
+	heard  atomic.Bool  // something came since it was last looked at
+	uses   atomic.Int64 // calls, or other uses, that go on
+	had    atomic.Bool  // a use
+	kept   atomic.Bool  // one of the uses is without end
+	called atomic.Bool  // a call has come
+	calls  atomic.Int64 // twice the calls that have not ended, and 1 if the connection is closed
 
 	owes    atomic.Int64 // replies that the client has not taken
 	writes  writes
@@ -79,8 +80,7 @@ func (p *Place) hear() {
 	}
 }
 
-// received notes that n bytes have come. It waits while the client takes nothing of what is written, or the process has too many goroutines.
-// If it still has too many after that, a connection that has had no call is closed. Others are read: calls that go on may wait for it.
+// received notes that n bytes have come. It waits while the client takes nothing of what is written, or many calls wait for a processor.
 // The end of a connection does not wait, since its calls end with it.
 func (p *Place) received(n int) error {
 	p.hear()
@@ -88,16 +88,51 @@ func (p *Place) received(n int) error {
 	if n == 0 || p.oneByOne {
 		return nil
 	}
-	pace := &p.of.pace
-	if p.had.Load() {
-		pace.pass(&pace.known, knownSteps, p.of.Open, p.gone)
-		return nil
+	few, err := p.of.pace.wait(p)
+	if !few {
+		p.of.tell("calls come faster than they end: connections are read in turn", p)
 	}
-	if pace.pass(&pace.fresh, freshSteps, p.of.Open, p.gone) {
-		return nil
+	return err
+}
+
+// piece is the part of b that is read at once.
+func (p *Place) piece(b []byte) []byte {
+	if p.oneByOne {
+		return b
 	}
-	p.cut("there are more calls than can be ended: connections that have had none are closed")
-	return errCrowded
+	return b[:p.of.pace.piece(p, len(b))]
+}
+
+// callCame counts a call whose goroutine has not begun.
+func (p *Place) callCame() {
+	p.called.Store(true)
+	waits := int64(1)
+	if p.calls.Add(2)%2 != 0 {
+		waits++
+	}
+	p.of.pace.backlog.Add(waits)
+}
+
+// callStarts notes that the goroutine of a call has begun.
+func (p *Place) callStarts() { p.of.pace.backlog.Add(-1) }
+
+// callOver notes the end of a call, which may never have begun.
+func (p *Place) callOver(waited bool) {
+	var waits int64
+	if waited {
+		waits++
+	}
+	if p.calls.Add(-2)%2 != 0 {
+		waits++
+	}
+	p.of.pace.backlog.Add(-waits)
+}
+
+// callsLeft counts the calls that a closed connection leaves.
+func (p *Place) callsLeft() {
+	if before := p.calls.Or(1); before%2 == 0 {
+		p.of.pace.backlog.Add(before / 2)
+	}
 }
 
 // gone reports whether the connection has been closed on this side.
@@ -106,8 +141,6 @@ func (p *Place) gone() bool {
 	defer p.mu.Unlock()
 	return p.closed
 }
-
-var errCrowded = errors.New("there are too many calls")
 
 // know moves a place to the connections that had a call.
 func (p *Places) know(place *Place) {
@@ -121,6 +154,7 @@ func (p *Places) know(place *Place) {
 
 // close gives the place back. What the client has not taken is dropped.
 func (p *Place) close() {
+	p.callsLeft()
 	p.of.mu.Lock()
 	p.of.leave(p)
 	p.of.mu.Unlock()
@@ -229,9 +263,9 @@ func (c *tcpConn) RemoteAddr() net.Addr { return c.remote }
 
 // Read implements net.Conn.
 func (c *tcpConn) Read(b []byte) (int, error) {
-	n, err := c.TCPConn.Read(b)
-	if crowded := c.remote.place.received(n); crowded != nil {
-		return 0, crowded
+	n, err := c.TCPConn.Read(c.remote.place.piece(b))
+	if left := c.remote.place.received(n); left != nil {
+		return 0, left
 	}
 	return n, err
 }
@@ -265,9 +299,9 @@ func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
 // Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if crowded := c.remote.place.received(n); crowded != nil {
-		return 0, crowded
+	n, err := c.Conn.Read(c.remote.place.piece(b))
+	if left := c.remote.place.received(n); left != nil {
+		return 0, left
 	}
 	return n, err
 }

@@ -58,6 +58,12 @@ func (p *Places) Open() int {
 // Listener returns a listener whose connections take places.
 func (p *Places) Listener(l net.Listener) net.Listener { return &placed{Listener: l, p: p} }
 
+// GRPCListener is ListenerOf for a gRPC server. A connection that its client has closed already is dropped before it costs more than that:
+// its calls would have nobody to answer to.
+func (p *Places) GRPCListener(l net.Listener, r Refusal) net.Listener {
+	return &placed{Listener: l, p: p, refusals: &refusals{text: r}, drops: true}
+}
+
 // ListenerOf is Listener for a protocol in which a connection that is refused reads why: the text of a Refusal.
 func (p *Places) ListenerOf(l net.Listener, r Refusal) net.Listener {
 	return &placed{Listener: l, p: p, refusals: &refusals{text: r}}
@@ -67,6 +73,7 @@ type placed struct {
 	net.Listener
 	p        *Places
 	refusals *refusals // nil: they say nothing
+	drops    bool      // connections that are closed by their clients
 }
 
 // Accept implements net.Listener.
@@ -75,6 +82,10 @@ func (l *placed) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if l.drops && peerClosed(c) {
+			_ = c.Close() // nobody hears of an error
+			continue
 		}
 		place, ok := l.p.take(c)
 		if !ok {

@@ -21,10 +21,29 @@ type entry struct {
 	model       servable.Model
 	since       time.Time // when it became available
 	abandon     func()    // ends the wait for another attempt to load
+	again       *again    // that wait; nil: there is none
 
 	refs    atomic.Int64
 	drained chan struct{}
 	once    sync.Once
+}
+
+// again is the wait of a version that failed to load for another attempt.
+type again struct {
+	last    string        // fingerprint of the directory at the last poll
+	changed chan struct{} // closed when the directory has another one than at the last attempt, and had it a poll ago
+}
+
+// look tells a with which fingerprint a poll has found the directory, which had before at the last attempt.
+func (a *again) look(now, before string) {
+	if now == a.last && now != before {
+		select {
+		case <-a.changed:
+		default:
+			close(a.changed)
+		}
+	}
+	a.last = now
 }
 
 // retired is what retire adds to refs: entries in use are far above it, so a

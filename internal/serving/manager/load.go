@@ -57,20 +57,22 @@ func (m *Manager) step(f *model) {
 func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan struct{}) {
 	var loaded servable.Model
 	var err error
-	before := fingerprint(e.dir)
-	for attempt := 0; ; attempt++ {
+	var before string
+	for left := m.o.Retries; ; left-- {
+		before = fingerprint(e.dir)
 		loaded, err = m.attempt(abandoned, e, slots)
-		if err == nil || attempt >= m.o.Retries || !retryable(err) {
+		if err == nil || left <= 0 || !retryable(err) && !m.mayBeIncomplete(err) {
 			break
 		}
 		m.o.Log.Warn("loading failed and will be tried again", "model", e.id.Name, "version", e.id.Version, "after", m.o.RetryInterval, "error", statustext.Of(err))
-		select {
-		case <-m.o.Clock.After(m.o.RetryInterval):
-			continue
-		case <-abandoned.Done():
+		changed, ok := m.waitToRetry(abandoned, e, err, before)
+		if !ok {
 			err = errAbandoned
+			break
 		}
-		break
+		if changed {
+			left = m.o.Retries + 1
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,6 +87,29 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 		m.publish(f)
 	}
 	m.step(f)
+}
+
+// waitToRetry waits for the next attempt to load a version that failed: for RetryInterval, or until its files have changed and stayed as
+// they are for a poll. It returns false if nobody wants the version any more.
+func (m *Manager) waitToRetry(abandoned context.Context, e *entry, err error, before string) (changed, ok bool) {
+	a := &again{changed: make(chan struct{})}
+	m.mu.Lock()
+	e.again, e.err, e.fingerprint = a, statustext.Convert(err).Err(), before
+	m.notify()
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		e.again, e.err = nil, nil
+		m.mu.Unlock()
+	}()
+	select {
+	case <-a.changed:
+		return true, true
+	case <-m.o.Clock.After(m.o.RetryInterval):
+		return fingerprint(e.dir) != before, true
+	case <-abandoned.Done():
+		return false, false
+	}
 }
 
 // attempt loads, wraps and warms up one version once a slot is free.
@@ -197,6 +222,12 @@ func retryable(err error) bool {
 	}
 	var path *fs.PathError
 	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
+}
+
+// mayBeIncomplete reports whether a version failed that the first config waits for, perhaps because its files are still being copied: for any
+// reason but that it needs what there is not. Later configs do not wait, since versions that failed are tried again when their files change.
+func (m *Manager) mayBeIncomplete(err error) bool {
+	return !m.o.Partial && status.Code(err) != codes.Unimplemented && !m.Ready()
 }
 
 // unload closes a version once nobody uses it. The policy has taken it out of

@@ -14,6 +14,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/tensor"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -173,6 +175,8 @@ func (d *disk) Load(ctx context.Context, dir string) (servable.Model, error) {
 		return nil, errors.New("the model is wrong")
 	case "busy":
 		return nil, &os.PathError{Op: "read", Path: dir, Err: errors.New("device busy")}
+	case "lacking":
+		return nil, status.Error(codes.Unimplemented, "an op is not there")
 	case "panic":
 		panic("at the loader")
 	}

@@ -65,10 +65,13 @@ func (m *Manager) scanModel(f *model, why scanReason) {
 	if !f.scanned {
 		why = asked
 	}
-	failed := map[string]bool{}
+	failed, waiting := map[string]bool{}, map[string]string{} // fingerprints of those that wait for another attempt
 	for _, e := range f.versions {
 		if e.state == servable.End {
 			failed[e.dir] = true
+		}
+		if e.again != nil && why == polled {
+			waiting[e.dir] = ""
 		}
 	}
 	m.mu.Unlock()
@@ -82,10 +85,18 @@ func (m *Manager) scanModel(f *model, why scanReason) {
 			chosen[i].fingerprint = fingerprint(chosen[i].dir)
 		}
 	}
+	for dir := range waiting {
+		waiting[dir] = fingerprint(dir)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f.cfg != cfg || m.closed {
 		return // reloaded in the meantime
+	}
+	for _, e := range f.versions {
+		if now, ok := waiting[e.dir]; ok && e.again != nil {
+			e.again.look(now, e.fingerprint)
+		}
 	}
 	if warning != "" && warning != f.warning {
 		m.o.Log.Warn("looking for versions", "model", f.name, "problem", warning)

@@ -43,6 +43,7 @@ type Options struct {
 	// Admin admits a call that loads or unloads a model; end is called with what came of it. Nil: all are let in.
 	Admin     func(r *http.Request) (end func(error), err error)
 	Ready     func() bool          // what /readyz says; nil: always ready
+	NotReady  func() string        // lines of why Ready says no; nil: nothing is known
 	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
 
 	Timeout      time.Duration   // of a call, from when its body is there (30 s)

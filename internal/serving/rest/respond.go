@@ -78,7 +78,11 @@ func (h *handler) health(w http.ResponseWriter, ok bool) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	if !ok {
-		h.send(w, http.StatusServiceUnavailable, []byte("not ready\n"))
+		text := "not ready\n"
+		if h.NotReady != nil {
+			text += h.NotReady()
+		}
+		h.send(w, http.StatusServiceUnavailable, []byte(text))
 		return
 	}
 	h.send(w, http.StatusOK, []byte("ok\n"))

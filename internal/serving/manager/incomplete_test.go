@@ -1,0 +1,85 @@
+package manager
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/serving/servable"
+)
+
+// TestIncompleteAtStart: the first config waits for a version that may still be copied: it is tried again when its files have stayed the
+// same for a poll, and after a time. Meanwhile an older version is not served. Each change gives all attempts anew.
+func TestIncompleteAtStart(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "1", "ok")
+	d.put("m", "2", "wrong")
+	c := newClock()
+	m := newManager(t, Options{Loader: d, Clock: c, Poll: time.Minute, Retries: 1, RetryInterval: time.Hour})
+	done := make(chan error, 1)
+	go func() { done <- m.Reload(testContext(t), d.cfg("m")) }()
+	attempts := func(n int, state string) {
+		t.Helper()
+		m.until(t, state, func() bool {
+			c.poke(time.Minute) // the file system's hints begin the time between polls anew
+			return d.attempts("m", "2") == n && m.states("m") == state
+		})
+	}
+	const waits = "2 loading (rpc error: code = Unknown desc = the model is wrong)"
+	attempts(1, waits)
+	if _, err := m.Acquire("m", servable.Version{}); err == nil {
+		t.Error("an older version is served")
+	}
+	d.put("m", "2", "wrong ")
+	attempts(2, waits)
+	c.fire(t, time.Hour)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "{name: m version: 2} due to error: UNKNOWN: the model is wrong") {
+		t.Errorf("the last attempt: %v", err)
+	}
+
+	d, c = newDisk(t), newClock() // the first manager still looks at its own
+	d.put("m", "2", "wrong")
+	m = newManager(t, Options{Loader: d, Clock: c, Poll: time.Minute, Retries: 1, RetryInterval: time.Hour})
+	go func() { done <- m.Reload(testContext(t), d.cfg("m")) }()
+	attempts(1, waits)
+	d.put("m", "2", "ok")
+	attempts(2, "2 available")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+
+	d.put("n", "1", "wrong")
+	if err := m.Reload(testContext(t), d.cfg("m", "n")); err == nil || d.attempts("n", "1") != 1 {
+		t.Errorf("a later config: %v after %d attempts", err, d.attempts("n", "1"))
+	}
+}
+
+// TestAgain: a version is tried again when its files have changed since the last attempt and were the same a poll ago.
+func TestAgain(t *testing.T) {
+	a := &again{changed: make(chan struct{})}
+	for i, now := range []string{"1", "1", "2", "3", "3", "3"} {
+		a.look(now, "1")
+		changed := false
+		select {
+		case <-a.changed:
+			changed = true
+		default:
+		}
+		if changed != (i >= 4) {
+			t.Errorf("poll %d: changed: %v", i, changed)
+		}
+	}
+}
+
+// TestNotIncomplete: nobody waits for a model that needs what there is not, nor where one model keeps no other from being served.
+func TestNotIncomplete(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "1", "lacking")
+	d.put("n", "1", "wrong")
+	for name, partial := range map[string]bool{"m": false, "n": true} {
+		m := newManager(t, Options{Loader: d, Clock: newClock(), Retries: 1, Partial: partial})
+		if err := m.Reload(testContext(t), d.cfg(name)); (err == nil) != partial || d.attempts(name, "1") != 1 {
+			t.Errorf("%s: %v after %d attempts", name, err, d.attempts(name, "1"))
+		}
+	}
+}
