@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -270,7 +271,8 @@ func TestObjectFolders(t *testing.T) {
 		"clicks/**/*.arrow":    "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
 		"clicks/**/town=*/b.*": "year=2024/town=Bern/b.arrow",
 		"**/b.arrow":           "year=2024/town=Bern/b.arrow",
-		"clicks/*":             "e.arrow",
+		"clicks/*":             "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/*.arrow":       "e.arrow",
 		"clicks/none/**":       "",
 	} {
 		files, err := Expand(url(pattern))
@@ -285,6 +287,34 @@ func TestObjectFolders(t *testing.T) {
 	rows := fmt.Sprint(drain(t, iterate(t, ds), ds.Schema(), 1000))
 	if !strings.Contains(rows, `["New York"];year[1] [] e707`) || !strings.Contains(rows, `["Bern"];year[1] [] e807`) {
 		t.Errorf("the partitions are not read: %.500s", rows)
+	}
+}
+
+// Names and patterns stand for the same objects as for files of this machine.
+func TestObjectsAsFiles(t *testing.T) {
+	web, url := newStore(t)
+	local := t.TempDir()
+	for _, key := range []string{"top", "_top", "_all/u", "c/e", "c/y=1/a", "c/y=1/.d", "c/y=1/_tmp/b", "c/_h/x", "c/_h/deep/x", "c/w.d/1", "c/z/_only", "c/z/q/r"} {
+		web.Put(key, "x")
+		name := filepath.Join(local, filepath.FromSlash(key))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pattern := range strings.Fields(`c c/ c/_h _all * _* c/* c/_* c/_*/* c/y=* c/[yz]* c/y=1/.* c/y=1/[a]* c/*/_* c/*/_tmp/* c/*/*/r c/z/_o* c/_h/d*
+		none* [c] c/[y _a[l]l/* */* */*/* */z */.* ** c/** c/**/* c/**/r c/**/q c/**/.d c/**/_h/* c/_h/** c/y=1/_tmp/** **/_tmp/* **/**/r */** c/z/**/q/**`) {
+		var names, keys []string
+		files, err := Expand(local + "/" + pattern)
+		for _, name := range files {
+			names = append(names, filepath.ToSlash(strings.TrimPrefix(name, local+string(filepath.Separator))))
+		}
+		objects, other := Expand(url(pattern))
+		for _, name := range objects {
+			keys = append(keys, strings.TrimPrefix(strings.TrimSuffix(name, "?use_path_style=true"), strings.TrimSuffix(url(""), "?use_path_style=true")))
+		}
+		if !slices.Equal(names, keys) || (err == nil) != (other == nil) {
+			t.Errorf("%s: files %q, %v; objects %q, %v", pattern, names, err, keys, other)
+		}
 	}
 }
 
