@@ -186,7 +186,9 @@ func TestObjectsOfClasses(t *testing.T) {
 		for name, data := range files {
 			web.Put(format+"/"+name, string(data))
 		}
-		web.Put(format+"/dog/", "") // as consoles mark folders
+		web.Put(format+"/dog/", "")    // as consoles mark folders
+		web.Put(format+"//4.png", "x") // in a folder without a name
+		web.Put(format+"/dog//5.wav", "x")
 		spec := Spec{Format: format, Files: []string{local}, Columns: []ColumnSpec{{Name: "file", DType: "string"}}}
 		want := rowsOfInput(t, spec, Context{})
 		spec.Files = []string{url(format)}
@@ -198,9 +200,11 @@ func TestObjectsOfClasses(t *testing.T) {
 			t.Errorf("%s by file: %.500s", format, d)
 		}
 	}
-	names, err := Spec{Format: "images", Files: []string{url("images")}}.ClassNames()
-	if d := cmp.Diff([]string{"black cat", "dog"}, names); d != "" || err != nil {
-		t.Errorf("%v: %s", err, d)
+	for _, dir := range []string{url("images"), "file://" + filepath.ToSlash(imageFiles(t, map[string][]byte{"black cat/1.png": nil, "dog/2.png": nil}))} {
+		names, err := Spec{Format: "images", Files: []string{dir}}.ClassNames()
+		if d := cmp.Diff([]string{"black cat", "dog"}, names); d != "" || err != nil {
+			t.Errorf("%s: %v: %s", dir, err, d)
+		}
 	}
 	one := must[Indexed](t)(ImageFolder(url("images/dog/3.PNG"), Images{Unlabeled: true, Names: true}))
 	if got := fileNames(t, one, 0); len(got) != 1 || got[0] != "3.PNG" {
@@ -208,6 +212,18 @@ func TestObjectsOfClasses(t *testing.T) {
 	}
 	if got := fileNames(t, must[Indexed](t)(ImageFolder(url("images/dog"), Images{Unlabeled: true, Names: true})), 0); len(got) != 1 {
 		t.Errorf("a folder without classes: %q", got)
+	}
+}
+
+// What is too large is damaged, in a bucket too.
+func TestObjectTooLarge(t *testing.T) {
+	web, url := newStore(t)
+	web.Put("a", "123")
+	for most, want := range map[int64]string{3: "", 2: "it has more than 2 bytes"} {
+		_, err := readUpTo(t.Context(), url("a"), most)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*unreadObject))) {
+			t.Errorf("up to %d bytes: %v", most, err)
+		}
 	}
 }
 
