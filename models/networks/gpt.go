@@ -62,7 +62,7 @@ func (g GPT) usable(c models.Context, ids *G.Node) bool {
 	}
 	if ids == nil || g.Vocabulary < 1 || g.Context < 1 || g.Layers < 1 || g.Heads < 1 || g.Width%g.Heads != 0 || g.Width < g.Heads ||
 		g.MLPRatio < 0 || g.KVHeads < 0 || g.KVHeads > 0 && g.Heads%g.KVHeads != 0 {
-		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1, a width that is a multiple of the heads, and heads that are one of KVHeads", g)
+		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1, Width a multiple of Heads, and Heads a multiple of KVHeads", g)
 		return false
 	}
 	return true
