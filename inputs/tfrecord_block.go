@@ -209,7 +209,7 @@ func (p *exampleParser) find(example []byte) bool {
 		if i >= 0 {
 			p.found[i].set(kind, end-len(list), values, end)
 		}
-		floats := i >= 0 && kind == tfexample.Floats && p.columns[i].float32s != nil && end-values == 4*p.targets[i].size
+		floats := i >= 0 && values > 0 && kind == tfexample.Floats && p.columns[i].float32s != nil && end-values == 4*p.targets[i].size
 		if learns := p.order.learns(k, values-at); learns || floats && p.forms[i].head == "" && values-at <= longestHead {
 			e := orderedEntry{string(example[at:values]), end - at, end - len(list) - at, kind, i, floats}
 			if learns {

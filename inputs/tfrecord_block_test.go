@@ -19,7 +19,7 @@ import (
 var blockColumns = []ColumnSpec{
 	{Name: "f", Default: 1.5}, {Name: "d", DType: "float64"}, {Name: "i", DType: "int64", Default: -1}, {Name: "k", DType: "int32", Default: 3}, {Name: "u", DType: "uint8", Default: 7}, {Name: "b", DType: "bool", Default: true},
 	{Name: "s", DType: "string", Default: "none"}, {Name: "w", Vocabulary: []string{"a", "b"}, Default: "b"}, {Name: "v", Shape: []int{2}, Default: 0.5}, {Name: "t", DType: "string", Shape: []int{2}, Default: "x"},
-	{Name: "n", DType: "int64", Shape: []int{3}, Default: 0}, {Name: "r", Ragged: true}, {Name: "p", Ragged: true, Vocabulary: []string{"a", "b"}},
+	{Name: "n", DType: "int64", Shape: []int{3}, Default: 0}, {Name: "m", Shape: []int{4}, Default: 0.25}, {Name: "r", Ragged: true}, {Name: "p", Ragged: true, Vocabulary: []string{"a", "b"}},
 }
 
 // TestTFRecordBlocks: files read alike in blocks and record by record, from any record on, whatever is in them.
@@ -93,8 +93,20 @@ func shuffledFeatures(t *rapid.T, data []byte) []byte {
 		left.Next()
 		entries = append(entries, rest[:len(rest)-len(left.Rest)])
 	}
-	features := bytes.Join(rapid.Permutation(entries).Draw(t, "order"), nil)
-	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), features)
+	return ofEntries(rapid.Permutation(entries).Draw(t, "order")...)
+}
+
+// ofEntries returns the example of entries of its features.
+func ofEntries(entries ...[]byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), bytes.Join(entries, nil))
+}
+
+// floatsEntry returns the entry of a feature with a list of floats; size is the length of the name as a varint.
+func floatsEntry(name string, size, list []byte) []byte {
+	entry := append(append(protowire.AppendTag(nil, 1, protowire.BytesType), size...), name...)
+	feature := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), list)
+	entry = protowire.AppendBytes(protowire.AppendTag(entry, 2, protowire.BytesType), feature)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), entry)
 }
 
 // unusual returns an example in a form that writers do not use, or none.
@@ -140,6 +152,26 @@ func TestTFRecordForms(t *testing.T) {
 			file = tfrecord.Append(file, shuffledFeatures(rt, serialized(t, features)))
 		}
 		sameExamples(t, rt, file, 0, false)
+	})
+}
+
+// TestTFRecordOddEntries: a list without packed values may end where values of a column would; the length of a name may take more bytes than it has to.
+func TestTFRecordOddEntries(t *testing.T) {
+	number := []byte{10, 4, 0, 0, 0x80, 0x3f}
+	unpacked := []byte{13, 0, 0, 0x80, 0x3f}
+	d, m := floatsEntry("d", []byte{1}, number), floatsEntry("m", []byte{1}, nil)
+	examples := [][][]byte{
+		{floatsEntry("m", []byte{1}, unpacked), d}, // m ends after 16 bytes, as many as its values have in the column
+		{m, d},
+		{d, floatsEntry("f", []byte{1}, number)},
+		{d, floatsEntry("f", []byte{0x81, 0}, number), floatsEntry("other", []byte{5}, bytes.Repeat(number, 20))},
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		var file []byte
+		for _, entries := range rapid.Permutation(examples).Draw(rt, "examples") {
+			file = tfrecord.Append(file, ofEntries(entries...))
+		}
+		sameExamples(t, rt, file, 0, true)
 	})
 }
 

@@ -21,8 +21,9 @@ const wholeKey = 8
 
 // Searches that go past another name cost a branch that is not foreseen. So NewNames looks for a hash by which none does.
 const (
-	mostRoom    = 32 // slots for each name
-	mostFactors = 16 // that are tried for each number of slots
+	mostRoom    = 32      // slots for each name
+	mostFactors = 16      // that are tried for each number of slots
+	mostNames   = 1 << 10 // more would not all find a slot of their own
 )
 
 // NewNames returns the Names of a list without duplicates.
@@ -34,16 +35,12 @@ func NewNames(names []string) *Names {
 		}
 		for i := range uint64(mostFactors) {
 			n := &Names{names, make([]nameSlot, size), 0x9e3779b97f4a7c15 + 2*i*0xbf58476d1ce4e5b9} // 2^64 over the golden ratio (Knuth, volume 3, 6.4), and others
-			collisions := n.fill()
-			if collisions == 0 {
+			if n.fill() == 0 || len(names) > mostNames {
 				return n
 			}
 			if first == nil {
 				first = n
 			}
-		}
-		if len(names) > 1<<10 { // that many will not all find a slot of their own
-			break
 		}
 	}
 	return first

@@ -32,10 +32,10 @@ func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 	return p.long()
 }
 
-// ShortName returns where the first of the entries has its name, if it takes less than 128 bytes: the name that Next returns, where Next can
-// read the entry.
+// ShortName returns the name of the first of the entries, if both lengths take a byte each. The entry is not checked: the name is the one that
+// Next returns, where Next can read it.
 func ShortName(entries []byte) (name []byte, ok bool) {
-	if len(entries) < 4 || entries[1] >= 0x80 || int(entries[3]) > len(entries)-4 {
+	if len(entries) < 4 || entries[1]|entries[3] >= 0x80 || int(entries[3]) > len(entries)-4 {
 		return nil, false
 	}
 	return entries[4 : 4+int(entries[3])], true

@@ -166,6 +166,51 @@ func TestModulesShareBounds(t *testing.T) {
 	}
 }
 
+// TestLoopsThatFit: loops are unrolled while that takes a part of what there is; others stay loops, which take little.
+func TestLoopsThatFit(t *testing.T) {
+	integer := stablehlo.Type{Kind: stablehlo.Tensor, Name: "i32", DType: tensor.Int32, Dims: []int{}}
+	number := func(n byte) *stablehlo.Op {
+		return typed(op("constant", map[string]any{"value": &stablehlo.Constant{Type: integer, Bytes: []byte{n, 0, 0, 0}}}, 1), "i32", tensor.Int32)
+	}
+	count := func(from, of *stablehlo.Value) *stablehlo.Op { // 20 rounds of 40 operations
+		i, x := &stablehlo.Value{Type: integer}, &stablehlo.Value{Type: float}
+		most, one := number(20), number(1)
+		less := typed(op("compare", map[string]any{"comparison_direction": stablehlo.Enum("LT")}, 1, i, most.Results[0]), "i1", tensor.Bool)
+		next := typed(op("add", nil, 1, i, one.Results[0]), "i32", tensor.Int32)
+		body := []*stablehlo.Op{one, next}
+		last := x
+		for range 40 {
+			body = append(body, op("negate", nil, 1, last))
+			last = body[len(body)-1].Results[0]
+		}
+		loop := op("while", nil, 2, from, of)
+		loop.Results[0].Type = integer
+		step := &stablehlo.Region{Args: []*stablehlo.Value{i, x}, Ops: append(body, op("return", nil, 0, next.Results[0], last))}
+		loop.Regions = []*stablehlo.Region{returning([]*stablehlo.Value{i, x}, most, less), step}
+		return loop
+	}
+	x := &stablehlo.Value{Type: float}
+	var all []*stablehlo.Op
+	last := x
+	for range 5 {
+		zero := number(0)
+		loop := count(zero.Results[0], last)
+		all = append(all, zero, loop)
+		last = loop.Results[1]
+	}
+	all = append(all, op("negate", nil, 1, last))
+	main := &stablehlo.Function{Name: "main", Body: returning([]*stablehlo.Value{x}, all...)}
+	for _, a := range []*account{{12_000, minOperations, minRoom}, {minOperations, 10_000, minRoom}} {
+		before := *a
+		if missing := lowered(t, a, main); len(missing) > 0 {
+			t.Errorf("%+v: got %v", before, missing)
+		}
+		if before.nodes-a.nodes < 3000 { // if all stay loops, they take 2532
+			t.Errorf("%+v: no loop is unrolled: %+v", before, *a)
+		}
+	}
+}
+
 // typed gives an operation's results a type.
 func typed(o *stablehlo.Op, name string, d tensor.DType, dims ...int) *stablehlo.Op {
 	for _, r := range o.Results {

@@ -59,7 +59,8 @@ type (
 	body      func(x *site, now []*value) []*value
 )
 
-// A loop is unrolled where it is known to have at most maxRounds, which make at most maxRoundNodes nodes, with their inputs and results.
+// A loop is unrolled where it is known to have at most maxRounds, which make at most maxRoundNodes nodes, with their inputs and results, and
+// leave at least half of what the modules may still become.
 const (
 	maxRounds     = 64
 	maxRoundNodes = 1 << 14
@@ -74,10 +75,10 @@ func (x *site) rounds(first []*value, cond condition, body body) (now []*value, 
 		if !ok || !more {
 			return now, ok
 		}
-		before := x.t.nodes
+		before := *x.t.account
 		next := body(x.again(), now)
 		sameTypes(now, next)
-		if n == 0 && x.expected(cond, now, next) > min(maxRounds, maxRoundNodes/(before-x.t.nodes+1)) {
+		if took := before.since(x.t.account); n == 0 && !x.t.affords(x.expected(cond, now, next), took) {
 			return nil, false
 		}
 		now = next

@@ -56,6 +56,16 @@ func (a *account) pay(bytes int) {
 	}
 }
 
+// since returns what was taken from a until it became now.
+func (a *account) since(now *account) account {
+	return account{a.operations - now.operations, a.nodes - now.nodes, a.room - now.room}
+}
+
+// affords reports whether a loop may be unrolled into so many rounds, each of which takes as much.
+func (a *account) affords(rounds int, each account) bool {
+	return rounds <= maxRounds && rounds*each.nodes <= min(maxRoundNodes, a.nodes/2) && rounds*each.operations <= a.operations/2 && rounds*each.room <= a.room/2
+}
+
 // translation is the state of one module.
 type translation struct {
 	ctx       context.Context
