@@ -2,6 +2,7 @@ package canned
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -87,6 +88,9 @@ func (m *TextModel) Model(mc *estimator.ModelContext, f models.Features, _ model
 	column := text()
 	if mc.Failed() {
 		return nil, mc.Err()
+	}
+	if f.Weights() != nil {
+		return nil, errors.New("language_model: texts have no weights: leave the column of the role weight out")
 	}
 	if d := models.GraphType(column.Dtype()); d != tensor.String || len(column.Shape()) != 1 {
 		return nil, fmt.Errorf("language_model: the column is %v%v: expected one text in each row", d, column.Shape())
