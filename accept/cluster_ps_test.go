@@ -60,6 +60,40 @@ func TestClusterServerGone(t *testing.T) {
 	}
 }
 
+// TestClusterForeignServer has another job's server answer at the address of one that died: the job waits for its own, and goes on when that
+// is back; else its tasks end to be started again.
+func TestClusterForeignServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		back   bool
+		rejoin string
+	}{"goes": {true, "rpc.rejoin_secs=60"}, "stays": {false, "rpc.rejoin_secs=3"}} {
+		t.Run(name, func(t *testing.T) {
+			whole(t)
+			r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, c.rejoin, "train.max_steps=100000")...)
+			r.start()
+			r.reach("worker-0", 300)
+			foreign := newRig(t, "chief-0 ps-0", asynchronous...)
+			foreign.cluster["ps"] = r.cluster["ps"][1:]
+			r.kill("ps-1")
+			foreign.start("ps-0")
+			r.await("chief-0", "another job")
+			if c.back {
+				foreign.kill("ps-0")
+				at := r.at("chief-0")
+				r.start("ps-1")
+				r.awaitFrom("chief-0", at, time.Minute, "(?m)^step=")
+				return
+			}
+			for _, name := range []string{"chief-0", "worker-0"} {
+				r.exit(name, 138)
+				if last := lastLine(r.tasks[name].all()); !strings.Contains(last, "another job's task") || !strings.Contains(last, "/job:ps/task:1") {
+					t.Errorf("the last line of %s does not say who answers: %s", name, last)
+				}
+			}
+		})
+	}
+}
+
 // TestClusterServerDiesWhileWorkerRecovers kills a worker, and the server while
 // the worker starts again.
 func TestClusterServerDiesWhileWorkerRecovers(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 	"github.com/goestimator/goestimator/internal/distribute/sidecar"
 	"github.com/goestimator/goestimator/internal/format/summary"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 	"github.com/goestimator/goestimator/models/optimizers"
 	"github.com/goestimator/goestimator/runconfig"
@@ -41,6 +42,7 @@ type settings struct {
 	modelDir string
 	strategy distribute.Config
 	gpus     gpus.Source
+	eventsFS atomicfile.FS // of the events of training; nil: the operating system
 	warm     *WarmStart
 	frozen   []*regexp.Regexp
 	// trainedWeights: evaluation, prediction and exports leave averages of the weights aside.

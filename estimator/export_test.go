@@ -2,12 +2,18 @@ package estimator
 
 import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
 // WithGPUs replaces this machine's GPUs.
 func WithGPUs(s gpus.Source) Option {
 	return func(e *Estimator) error { e.gpus = s; return nil }
+}
+
+// WithEventsFS replaces the file system of the events of training.
+func WithEventsFS(f atomicfile.FS) Option {
+	return func(e *Estimator) error { e.eventsFS = f; return nil }
 }
 
 // GraphOf is the graph that a Description is of.

@@ -33,6 +33,32 @@ func (e *Estimator) noteStart() (inputEnded int64, err error) {
 	return inputEnded, errors.Join(err, failed)
 }
 
+// noteInput records on the chief of a cluster which files its input has.
+func (t *training) noteInput() error {
+	if t.est.config.ClusterSpec().Len() == 0 {
+		return nil
+	}
+	return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) { s.Input = inputs.SourceFiles(t.input.ds) })
+}
+
+// compareInput warns on a worker whose input has other files than the chief's. It is no error, since tasks may have files of their own. A
+// worker whose model_dir is not the chief's cannot know.
+func (t *training) compareInput() {
+	if t.est.config.ClusterSpec().Len() == 0 || t.est.isChief() {
+		return
+	}
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, t.est.modelDir)
+	if err != nil || s.Input == "" {
+		return // a model_dir that cannot be read matters elsewhere
+	}
+	mine := inputs.SourceFiles(t.input.ds)
+	if mine == "" || s.Input == mine {
+		return
+	}
+	t.est.log.Warn("the input of this task has other files than the chief's: it trains on these, and rows may be trained on twice or never; give all tasks the same files, or check input.files and data_dir here",
+		"files", mine, "chief", s.Input)
+}
+
 // savedStep is the step of the newest checkpoint, -1 for none.
 func (e *Estimator) savedStep() int64 {
 	prefix, err := checkpoint.LatestPrefix(e.modelDir)

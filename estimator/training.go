@@ -82,6 +82,9 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 			return t.est.contested(err)
 		}
 		t.hold.keep(t.files.lock)
+		if err := t.noteInput(); err != nil {
+			return err
+		}
 	}
 	hs, err := t.est.trainingHooks(t.session, o)
 	if err != nil {
@@ -104,6 +107,7 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 	if err := t.synchronize(ctx); err != nil {
 		return err
 	}
+	t.compareInput()
 	// Not before it is certain that the model_dir belongs to this model.
 	return t.files.describe(t.est, t.session.program, t.progress.step)
 }

@@ -51,7 +51,9 @@ func (f *trainingFiles) open(e *Estimator) error {
 	if err != nil {
 		return err
 	}
-	f.events = summary.NewFileWriter(e.modelDir, summary.Options{})
+	f.events = summary.NewLossy(func() summary.Writer { return summary.NewFileWriter(e.modelDir, summary.Options{FS: e.eventsFS}) }, func(err error) {
+		e.log.Warn("events cannot be written: training goes on, and summaries are lost until there is room", "error", err)
+	})
 	return nil
 }
 

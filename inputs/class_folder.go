@@ -58,7 +58,7 @@ func contentOfObjects(ctx context.Context, dir string) (folders, files []string,
 	err = bucket.Each(ctx, b, o, func(x *blob.ListObject) error {
 		name := strings.TrimPrefix(x.Key, o.Prefix)
 		switch folder, isDir := strings.CutSuffix(name, "/"); {
-		case name == "" || strings.HasPrefix(name, "."):
+		case name == "" || name == "/" || strings.HasPrefix(name, "."): // the folder itself, and k//x
 		case isDir && x.IsDir:
 			folders = append(folders, folder)
 		case !isDir:
@@ -138,25 +138,19 @@ func readUpTo(ctx context.Context, name string, most int64) ([]byte, error) {
 		}
 		return data, err
 	}
-	data, err := readObject(ctx, name, most)
-	if err != nil {
-		err = &unreadObject{err}
-	}
-	return data, err
-}
-
-func readObject(ctx context.Context, name string, most int64) ([]byte, error) {
 	f, size, err := openRaw(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, &unreadObject{err}
 	}
 	defer f.Close()
 	if size > most {
 		return nil, tooLarge(most)
 	}
 	data := make([]byte, size)
-	_, err = io.ReadFull(f, data)
-	return data, err
+	if _, err = io.ReadFull(f, data); err != nil {
+		return nil, &unreadObject{err}
+	}
+	return data, nil
 }
 
 // unreadObject is the error of an object that its store does not give: it may not be damaged.

@@ -41,7 +41,11 @@ func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, err
 	if in, ok := probe.csv.(*csv.Reader); ok {
 		begin = in.InputOffset()
 	}
-	_, _ = probe.next() // says whether there are labels; an error is found again
+	first, err := probe.next() // says whether there are labels; an error is found again
+	if err == nil && probe.namesOnly(first) {
+		probe.close()
+		return nil, probe.unreadNames(first)
+	}
 	plan := probe.plan()
 	if err := probe.close(); err != nil {
 		return nil, err

@@ -148,6 +148,32 @@ func (r *csvReader) isHeader(cells []string) bool {
 	return false
 }
 
+// namesOnly reports whether the first row of a file without a header has the names of all columns in their places, and no column whose
+// numbers would tell.
+func (r *csvReader) namesOnly(cells []string) bool {
+	if r.format.opts.Header {
+		return false
+	}
+	some := false
+	for i, f := range r.format.fields {
+		at := r.at[i]
+		if at >= len(cells) {
+			continue // labels that are not there
+		}
+		if f.numeric() || strings.TrimSpace(cells[at]) != f.spec.Name {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// unreadNames is the error of such a row.
+func (r *csvReader) unreadNames(cells []string) error {
+	line, _ := r.csv.FieldPos(0)
+	return &DataError{File: r.name, Line: line, Err: fmt.Errorf("the first row holds names (%s): set header: true, or rename the columns where these are values", firstOf(cells))}
+}
+
 // explainHeader returns the error of a first row in which a column's name is
 // missing.
 func (r *csvReader) explainHeader(names []string, err *DataError) error {

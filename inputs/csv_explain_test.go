@@ -34,6 +34,10 @@ func separated(by string) func(*Spec) { return func(s *Spec) { s.Delimiter = by 
 
 func headed(s *Spec) { s.Header = true }
 
+func asTexts(s *Spec) {
+	s.Columns = []ColumnSpec{{Name: "a", DType: "string"}, {Name: "b", DType: "string"}, {Name: "y", DType: "string"}}
+}
+
 // TestCSVMistakes: the text of each names what is wrong, where it begins, and what to do.
 func TestCSVMistakes(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -41,6 +45,11 @@ func TestCSVMistakes(t *testing.T) {
 		change func(*Spec)
 		want   string
 	}{
+		"names of texts":      {"a,b,y\nx,z,n\n", asTexts, `t.csv:1: the first row holds names (a, b, y): set header: true, or rename the columns where these are values`},
+		"names, skipped":      {"a,b,y\nx,z,n\n", func(s *Spec) { asTexts(s); s.OnError = "skip" }, `t.csv:1: the first row holds names (a, b, y): set header: true, or rename the columns where these are values`},
+		"names of some":       {"a,x,y\nx,z,n\n", asTexts, ``},
+		"names behind":        {"x,z,n\na,b,y\n", asTexts, ``},
+		"names, header":       {"a,b,y\na,b,y\n", func(s *Spec) { asTexts(s); headed(s) }, ``},
 		"semicolons":          {"1;2;n\n2;3;p\n", nil, `t.csv:1: cells are separated by ';' here, not by ',': set delimiter: ";"`},
 		"tabs":                {"1\t2\tn\n2\t3\tp\n", nil, `t.csv:1: cells are separated by a tab here, not by ',': set delimiter: tab`},
 		"bars":                {"# c\n1|2|n\n", func(s *Spec) { s.Comment = "#" }, `t.csv:2: cells are separated by '|' here, not by ',': set delimiter: "|"`},

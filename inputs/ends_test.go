@@ -54,7 +54,7 @@ func sources(t *testing.T) map[string]Spec {
 func stepsOf(t *testing.T) map[string]TransformSpec {
 	all := map[string]TransformSpec{
 		"filter": {Expression: "x > 0"}, "compute": {Column: "z", Expression: "x + 1"}, "cast": {Columns: []string{"x"}, DType: "float32"}, "fill": {Value: 0}, "project": {Columns: []string{"x"}},
-		"rename": {Column: "x", To: "z"}, "window": {Size: 2}, "unbatch": {}, "pad": {Column: "v", Length: 3}, "dedupe": {}, "resample": {Column: "x", Target: []float64{0, 1, 1}}, "shuffle": {Size: 5},
+		"rename": {Column: "x", To: "z"}, "window": {Size: 2}, "unbatch": {}, "pad": {Column: "v", Length: 3}, "dedupe": {}, "split": {Column: "raw", Separator: "4"}, "resample": {Column: "x", Target: []float64{0, 1, 1}}, "shuffle": {Size: 5},
 		"decode_raw": {Column: "raw", DType: "int32", Shape: []int{2}}, "decode_image": {Column: "file", Shape: []int{2, 3, 1}},
 		"take": {Rows: 50}, "skip": {Rows: 1}, "cache": {}, "snapshot": {Dir: filepath.Join(t.TempDir(), "s")},
 	}
@@ -225,7 +225,7 @@ func TestStepsEnd(t *testing.T) {
 			if kind == "unbatch" {
 				s.Columns = s.Columns[1:]
 			}
-			if strings.HasPrefix(kind, "decode") {
+			if strings.HasPrefix(kind, "decode") || kind == "split" {
 				s.Format, s.Files = "tfrecord", []string{write(t, "r.tfrecord", bytes.Repeat(records(t, map[string]any{"raw": []string{"12345678"}, "file": []string{string(pngOf(t, stdimage.NewGray(stdimage.Rect(0, 0, 3, 2))))}}), 80))}
 				s.Columns = []ColumnSpec{{Name: "raw", DType: "string"}, {Name: "file", DType: "string"}}
 			}

@@ -108,6 +108,15 @@ func ExampleFill() {
 	// x [1 0 3]
 }
 
+// A row for each entry of a list in a text.
+func ExampleSplitText() {
+	films := found(inputs.Slices(nil, inputs.Strings("film", inputs.Feature, []string{"Up", "Heat"}), inputs.Strings("kinds", inputs.Feature, []string{"comedy, drama", "crime"})))
+	ds := inputs.Pipe(films, inputs.Map(inputs.SplitText("kinds", ",")), inputs.Unbatch("kinds"), inputs.Batch(9, false))
+	printColumns(ds)
+	// Output:
+	// film [Up Up Heat] kinds [comedy drama crime]
+}
+
 // A column of PNG files becomes one of pixels of one size.
 func ExampleDecode() {
 	var file bytes.Buffer

@@ -201,6 +201,7 @@ func TestTransformsOfConfigs(t *testing.T) {
 	for want, s := range map[string]Spec{
 		`unknown kind "explode": expected one of cache`:           spec(TransformSpec{Kind: "explode"}),
 		"expected params: kind explode is a registered transform": spec(TransformSpec{Kind: "explode", Size: 3}),
+		"separator: got nothing, expected it for kind split":      spec(TransformSpec{Kind: "split", Column: "town"}),
 		"kind odd: by: got <nil>":                                 spec(TransformSpec{Kind: "odd"}),
 		"expression: got \"x >\"":                                 spec(TransformSpec{Kind: "filter", Expression: "x >"}),
 		"expression: got nothing":                                 spec(TransformSpec{Kind: "filter"}),

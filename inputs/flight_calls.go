@@ -164,12 +164,16 @@ func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*r
 		return nil, c.explain(ctx, call, name, err)
 	}
 	next := func() (meta, body []byte, err error) {
-		for err == nil && len(meta) == 0 { // a message may be the service's own
-			var data *flight.FlightData
-			if err = call.wait(func() error { data, err = stream.Recv(); return err }); err == nil {
+		err = call.wait(func() error {
+			for len(meta) == 0 { // a message may be the service's own
+				data, err := stream.Recv()
+				if err != nil {
+					return err
+				}
 				meta, body = data.DataHeader, data.DataBody
 			}
-		}
+			return nil
+		})
 		if err != nil && !eof(err) {
 			err = c.explain(ctx, call, name, err)
 		}
@@ -180,7 +184,29 @@ func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*r
 		call.cancel(nil)
 		return nil, c.noRecords(ctx, name, err)
 	}
-	return told(file, name), nil
+	return withRows(told(file, name), name, call.limit), nil
+}
+
+// withRows ends records without rows that go on for longer than a limit.
+func withRows(file *recordFile, name string, limit time.Duration) *recordFile {
+	next, since := file.next, time.Time{} // zero: the last record had rows
+	file.next = func(ctx context.Context) (arrow.Record, error) {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		rec, err := next(ctx)
+		switch {
+		case err != nil:
+			return rec, err
+		case rec.NumRows() > 0:
+			since = time.Time{}
+		case time.Since(since) > limit:
+			rec.Release()
+			return nil, &DataError{File: name, Err: fmt.Errorf("only record batches without rows for %v: see the log of the service, or raise flight.timeout_secs", limit)}
+		}
+		return rec, nil
+	}
+	return file
 }
 
 // noRecords is the error of a stream that does not begin as one of records.

@@ -373,6 +373,24 @@ func TestFlightWaits(t *testing.T) {
 	if err := readAll(s, Context{}); err == nil || !strings.Contains(err.Error(), "flight.timeout_secs") {
 		t.Errorf("in silence: got %v", err)
 	}
+	for name, send := range map[string]func(*flight.Writer, flight.FlightService_DoGetServer) error{
+		"messages of its own": func(_ *flight.Writer, s flight.FlightService_DoGetServer) error {
+			return s.Send(&flight.FlightData{AppMetadata: []byte("x")})
+		},
+		"batches without rows": func(w *flight.Writer, _ flight.FlightService_DoGetServer) error {
+			return w.Write(pairRecord(1).NewSlice(0, 0))
+		},
+	} {
+		service := &pairs{wrote: func(w *flight.Writer, s flight.FlightService_DoGetServer) {
+			for send(w, s) == nil {
+			}
+		}}
+		s := flightSpec(service.serve(t), "7")
+		s.Flight.TimeoutSecs = 0.05
+		if err := readAll(s, Context{}); err == nil || !strings.Contains(err.Error(), "flight.timeout_secs") {
+			t.Errorf("%s without end: got %v", name, err)
+		}
+	}
 }
 
 func TestFlightSpecs(t *testing.T) {

@@ -74,10 +74,14 @@ func openImages(ctx context.Context, dir string, o Images) (Indexed, error) {
 	return f.dataset("images", Column{Name: "image", DType: imageColumnType, Shape: []int{f.Height, f.Width, f.Channels}})
 }
 
-// ImageClasses returns the names of the classes of a folder of images: its folders, sorted.
+// ImageClasses returns the names of the classes of a folder of images, of this machine or of a bucket: its folders, sorted.
 func ImageClasses(dir string) ([]string, error) { return classesIn(context.Background(), dir) }
 
 func classesIn(ctx context.Context, dir string) ([]string, error) {
+	dir, err := localName(dir)
+	if err != nil {
+		return nil, err
+	}
 	names, _, err := contentOf(ctx, dir)
 	if err != nil {
 		return nil, fmt.Errorf("folder of classes: %w", err)
@@ -377,11 +381,7 @@ func (s Spec) ClassNames() ([]string, error) {
 	if !s.ofFolders() || len(s.Classes) > 0 || len(s.Files) != 1 {
 		return s.Classes, nil
 	}
-	dir, err := localName(s.Files[0])
-	if err != nil {
-		return nil, err
-	}
-	return ImageClasses(dir)
+	return ImageClasses(s.Files[0])
 }
 
 // ofFolders reports whether the rows are files in a folder for each class.

@@ -132,34 +132,39 @@ func expandObjects(ctx context.Context, pattern string) ([]string, error) {
 	return names, nil
 }
 
-// matchingKeys returns the keys of the objects that match a pattern, or that lie below a folder, without hidden ones, as glob and
-// filesBelow do of files.
+// matchingKeys returns the keys of the objects that match a pattern, or that lie below a folder which does, without hidden ones, as glob
+// and filesBelow do of files.
 func matchingKeys(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error) {
 	parts := strings.Split(pattern, "/")
-	if !slices.Contains(parts, "**") {
-		if bucket.IsGlob(pattern) {
-			keys, err := bucket.Glob(ctx, b, pattern)
-			if keys = slices.DeleteFunc(keys, func(key string) bool { return inHidden(pattern, key) }); err != nil || len(keys) > 0 {
-				return keys, err
-			}
-		}
-		parts = append(parts, "**") // it names folders
-	}
 	for _, p := range parts {
 		if _, err := path.Match(p, ""); err != nil {
 			return nil, err
 		}
 	}
-	root := slices.IndexFunc(parts, bucket.IsGlob)
-	prefix := ""
-	if root > 0 {
-		prefix = strings.Join(parts[:root], "/") + "/"
+	root, prefix := slices.IndexFunc(parts, bucket.IsGlob), bucket.Start(pattern)
+	if last := len(parts) - 1; root == last && parts[last] != "**" {
+		found, folders, err := bucket.Glob(ctx, b, pattern)
+		if err != nil || !folders {
+			return found, err
+		}
 	}
-	keys, err := bucket.Below(ctx, b, prefix)
-	return slices.DeleteFunc(keys, func(key string) bool {
-		names := strings.Split(strings.TrimPrefix(key, prefix), "/")
-		return slices.ContainsFunc(names, hidden) || !matches(parts[root:], names)
-	}), err
+	if root < 0 {
+		root, prefix = len(parts), prefix+"/"
+	}
+	return bucket.Below(ctx, b, prefix, func(key string) bool { return matchesKey(parts, root, strings.Split(key, "/")) })
+}
+
+// matchesKey reports whether the parts of a key match those of a pattern, the first of which up to root are names. Without ** the pattern
+// may be of a folder that the key lies in.
+func matchesKey(parts []string, root int, key []string) bool {
+	if slices.Contains(parts, "**") {
+		return len(key) > root && !slices.ContainsFunc(key[root:], hidden) && matches(parts, key)
+	}
+	n := len(parts)
+	if len(key) < n || !matches(parts, key[:n]) || inHidden(path.Join(parts...), path.Join(key[:n]...)) {
+		return false
+	}
+	return len(key) == n || !slices.ContainsFunc(key[max(root, n-1):], hidden)
 }
 
 // sizes returns the sizes of files in bytes.

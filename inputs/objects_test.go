@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,7 +186,9 @@ func TestObjectsOfClasses(t *testing.T) {
 		for name, data := range files {
 			web.Put(format+"/"+name, string(data))
 		}
-		web.Put(format+"/dog/", "") // as consoles mark folders
+		web.Put(format+"/dog/", "")    // as consoles mark folders
+		web.Put(format+"//4.png", "x") // in a folder without a name
+		web.Put(format+"/dog//5.wav", "x")
 		spec := Spec{Format: format, Files: []string{local}, Columns: []ColumnSpec{{Name: "file", DType: "string"}}}
 		want := rowsOfInput(t, spec, Context{})
 		spec.Files = []string{url(format)}
@@ -197,9 +200,11 @@ func TestObjectsOfClasses(t *testing.T) {
 			t.Errorf("%s by file: %.500s", format, d)
 		}
 	}
-	names, err := Spec{Format: "images", Files: []string{url("images")}}.ClassNames()
-	if d := cmp.Diff([]string{"black cat", "dog"}, names); d != "" || err != nil {
-		t.Errorf("%v: %s", err, d)
+	for _, dir := range []string{url("images"), "file://" + filepath.ToSlash(imageFiles(t, map[string][]byte{"black cat/1.png": nil, "dog/2.png": nil}))} {
+		names, err := Spec{Format: "images", Files: []string{dir}}.ClassNames()
+		if d := cmp.Diff([]string{"black cat", "dog"}, names); d != "" || err != nil {
+			t.Errorf("%s: %v: %s", dir, err, d)
+		}
 	}
 	one := must[Indexed](t)(ImageFolder(url("images/dog/3.PNG"), Images{Unlabeled: true, Names: true}))
 	if got := fileNames(t, one, 0); len(got) != 1 || got[0] != "3.PNG" {
@@ -207,6 +212,18 @@ func TestObjectsOfClasses(t *testing.T) {
 	}
 	if got := fileNames(t, must[Indexed](t)(ImageFolder(url("images/dog"), Images{Unlabeled: true, Names: true})), 0); len(got) != 1 {
 		t.Errorf("a folder without classes: %q", got)
+	}
+}
+
+// What is too large is damaged, in a bucket too.
+func TestObjectTooLarge(t *testing.T) {
+	web, url := newStore(t)
+	web.Put("a", "123")
+	for most, want := range map[int64]string{3: "", 2: "it has more than 2 bytes"} {
+		_, err := readUpTo(t.Context(), url("a"), most)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*unreadObject))) {
+			t.Errorf("up to %d bytes: %v", most, err)
+		}
 	}
 }
 
@@ -270,7 +287,8 @@ func TestObjectFolders(t *testing.T) {
 		"clicks/**/*.arrow":    "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
 		"clicks/**/town=*/b.*": "year=2024/town=Bern/b.arrow",
 		"**/b.arrow":           "year=2024/town=Bern/b.arrow",
-		"clicks/*":             "e.arrow",
+		"clicks/*":             "e.arrow year=2023/town=New%2520York/a.arrow year=2024/town=Bern/b.arrow",
+		"clicks/*.arrow":       "e.arrow",
 		"clicks/none/**":       "",
 	} {
 		files, err := Expand(url(pattern))
@@ -285,6 +303,34 @@ func TestObjectFolders(t *testing.T) {
 	rows := fmt.Sprint(drain(t, iterate(t, ds), ds.Schema(), 1000))
 	if !strings.Contains(rows, `["New York"];year[1] [] e707`) || !strings.Contains(rows, `["Bern"];year[1] [] e807`) {
 		t.Errorf("the partitions are not read: %.500s", rows)
+	}
+}
+
+// Names and patterns stand for the same objects as for files of this machine.
+func TestObjectsAsFiles(t *testing.T) {
+	web, url := newStore(t)
+	local := t.TempDir()
+	for _, key := range []string{"top", "_top", "_all/u", "c/e", "c/y=1/a", "c/y=1/.d", "c/y=1/_tmp/b", "c/_h/x", "c/_h/deep/x", "c/w.d/1", "c/z/_only", "c/z/q/r"} {
+		web.Put(key, "x")
+		name := filepath.Join(local, filepath.FromSlash(key))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pattern := range strings.Fields(`c c/ c/_h _all * _* c/* c/_* c/_*/* c/y=* c/[yz]* c/y=1/.* c/y=1/[a]* c/*/_* c/*/_tmp/* c/*/*/r c/z/_o* c/_h/d*
+		none* [c] c/[y _a[l]l/* */* */*/* */z */.* ** c/** c/**/* c/**/r c/**/q c/**/.d c/**/_h/* c/_h/** c/y=1/_tmp/** **/_tmp/* **/**/r */** c/z/**/q/**`) {
+		var names, keys []string
+		files, err := Expand(local + "/" + pattern)
+		for _, name := range files {
+			names = append(names, filepath.ToSlash(strings.TrimPrefix(name, local+string(filepath.Separator))))
+		}
+		objects, other := Expand(url(pattern))
+		for _, name := range objects {
+			keys = append(keys, strings.TrimPrefix(strings.TrimSuffix(name, "?use_path_style=true"), strings.TrimSuffix(url(""), "?use_path_style=true")))
+		}
+		if !slices.Equal(names, keys) || (err == nil) != (other == nil) {
+			t.Errorf("%s: files %q, %v; objects %q, %v", pattern, names, err, keys, other)
+		}
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 
 // TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
 type TransformSpec struct {
-	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG, WebP, GIF or BMP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
+	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), split (texts into lists), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG, WebP, GIF or BMP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
 	Kind string `yaml:"kind"`
 	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all. cast, fill: those that change; fill, empty: all of the value's kind.
 	Columns []string `yaml:"columns,omitempty"`
-	// rename, pad, decode_raw, decode_image: the column. compute: the one that is added, or changed. resample: the column of class numbers.
+	// rename, pad, split, decode_raw, decode_image: the column. compute: the one that is added, or changed. resample: the column of class numbers.
 	Column string `yaml:"column,omitempty"`
 	// rename: its new name.
 	To string `yaml:"to,omitempty"`
@@ -35,6 +35,8 @@ type TransformSpec struct {
 	Length int `yaml:"length,omitempty"`
 	// pad: what is added behind shorter lists. Default 0, or the empty text. fill: what takes the place of NaN, or of empty text.
 	Value any `yaml:"value,omitempty"`
+	// split: what stands between the parts of a text. White space around them and empty parts are left out.
+	Separator string `yaml:"separator,omitempty"`
 	// pad: leave out what is longer; else it is an error.
 	Truncate bool `yaml:"truncate,omitempty"`
 	// resample: the wanted share of each class, in any unit.
@@ -71,6 +73,7 @@ var transformKinds = map[string]transformKind{
 	"window": {needs: []string{"size"}, takes: []string{"shift", "stride", "labels"}}, "unbatch": {takes: []string{"columns"}},
 	"decode_raw": {needs: []string{"column", "dtype"}, takes: []string{"shape"}}, "decode_image": {needs: []string{"column", "shape"}},
 	"pad": {needs: []string{"column", "length"}, takes: []string{"value", "truncate"}}, "dedupe": {takes: []string{"columns"}},
+	"split":    {needs: []string{"column", "separator"}},
 	"resample": {needs: []string{"column", "target"}, takes: []string{"initial"}, training: true},
 	"shuffle":  {needs: []string{"size"}, training: true},
 	"take":     {needs: []string{"rows"}}, "skip": {needs: []string{"rows"}}, "cache": {}, "snapshot": {needs: []string{"dir"}},
@@ -93,6 +96,8 @@ func (t TransformSpec) step(seed int64) Transform {
 		return Unbatch(t.Columns...)
 	case "pad":
 		return Map(Pad(Padding{Column: t.Column, Length: t.Length, Value: t.Value, Truncate: t.Truncate}))
+	case "split":
+		return Map(SplitText(t.Column, t.Separator))
 	case "dedupe":
 		return Dedupe(t.Columns...)
 	case "resample":
@@ -117,7 +122,7 @@ func TransformKinds() []string {
 // given returns the keys of a step that are set, besides its kind.
 func (t TransformSpec) given() map[string]any {
 	all := map[string]any{"columns": t.Columns, "column": t.Column, "to": t.To, "size": t.Size, "shift": t.Shift, "stride": t.Stride, "labels": t.Labels,
-		"length": t.Length, "value": t.Value, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir,
+		"length": t.Length, "value": t.Value, "separator": t.Separator, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir,
 		"expression": t.Expression, "dtype": t.DType, "shape": t.Shape}
 	for key, v := range all {
 		switch x := v.(type) {
@@ -186,7 +191,7 @@ func (s Spec) transforms(ic Context) []Transform {
 	for i, t := range s.Transforms {
 		kind := transformKinds[t.Kind]
 		if ic.Mode == Predict {
-			if kind.training || (t.Kind == "rename" || t.Kind == "compute") && ic.unlabeled() && s.isLabel(t.Column) {
+			if kind.training || (t.Kind == "rename" || t.Kind == "compute" || t.Kind == "split") && ic.unlabeled() && s.isLabel(t.Column) {
 				continue
 			}
 		}

@@ -31,15 +31,15 @@ func (a *app) describeCommand(name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " {FILE | --config FILE}",
 		Short: "say what is in a table or an input: columns, values, relations to the label",
-		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow) in one pass: of each column
-its type, missing and different values, quantiles, most frequent values; of the
-table rows that are equal. With --label also the balance of the classes, and how
-much each column tells of the label: one that tells all of it may not be known
-when the model is used. Memory is bounded: quantiles have an error of 0.5 % of
-the ranks (5 % of more than 64 columns), values are counted exactly up to 32768
-different ones (fewer of many columns), histograms and relations to the label are
-of 20000 rows drawn at random, and equal rows are found among the first million
-of different ones.
+		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, or a folder or a glob
+of files) in one pass: of each column its type, missing and different values,
+quantiles, most frequent values; of the table rows that are equal. With --label
+also the balance of the classes, and how much each column tells of the label: one
+that tells all of it may not be known when the model is used. Memory is bounded:
+quantiles have an error of 0.5 % of the ranks (5 % of more than 64 columns), values
+are counted exactly up to 32768 different ones (fewer of many columns), histograms
+and relations to the label are of 20000 rows drawn at random, and equal rows are
+found among the first million of different ones.
 
 With --config it opens an input of the config as training, evaluation or
 prediction would, after all its transforms, and shows its columns and first
@@ -95,7 +95,7 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 		}
 		return a.inspectData(ctx, cfg, f)
 	}
-	if st, err := os.Stat(args[0]); err == nil && st.IsDir() {
+	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && !tabular.IsFolder(args[0]) {
 		return usage(fmt.Errorf("%s is a folder, expected a table: name a file in it; goestimator init %s looks at a folder of images or texts", args[0], args[0]))
 	}
 	p, err := tabular.Read(ctx, args[0], tabular.Options{Label: f.label})

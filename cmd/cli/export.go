@@ -87,6 +87,9 @@ func (a *app) export(ctx context.Context, cfg *config.Config, f exportFlags) err
 		return err
 	}
 	defer j.est.Close()
+	if g, ok := j.fn.(generating); ok {
+		return a.exportGenerator(ctx, j.est, g.Generator(), prefix, f)
+	}
 	serving, opts, err := j.serving(ctx, modes...)
 	if err != nil {
 		return err
@@ -107,6 +110,29 @@ func (a *app) export(ctx context.Context, cfg *config.Config, f exportFlags) err
 		return a.printJSON(map[string]string{"export": dir, "format": f.format, "serving_input": serving.String()})
 	}
 	_, err = fmt.Fprintf(a.stdout, "export=%s\nserving_input=%s\n", dir, serving)
+	return err
+}
+
+// generating is a model_fn that writes texts.
+type generating interface{ Generator() estimator.Generator }
+
+// exportGenerator exports a model that writes texts, as the signature generate.
+func (a *app) exportGenerator(ctx context.Context, est *estimator.Estimator, g estimator.Generator, prefix string, f exportFlags) error {
+	if f.format != "savedmodel" || len(f.modes) != 1 {
+		return usage(errors.New("a language model is exported as a SavedModel that writes texts: leave --format and --modes out"))
+	}
+	opts := []estimator.ExportOption{estimator.ExportCheckpoint(prefix)}
+	if f.text {
+		opts = append(opts, estimator.ExportText())
+	}
+	dir, err := est.ExportGenerator(ctx, f.to, g, opts...)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return a.printJSON(map[string]string{"export": dir, "format": f.format, "signature": "generate"})
+	}
+	_, err = fmt.Fprintf(a.stdout, "export=%s\nsignature=generate\n", dir)
 	return err
 }
 
@@ -174,6 +200,9 @@ func (j *job) exampleInput() (estimator.InputFn, error) {
 func (j *job) exporters(ctx context.Context) ([]estimator.Exporter, error) {
 	if len(j.cfg.Eval.Exporters) == 0 {
 		return nil, nil
+	}
+	if _, ok := j.fn.(generating); ok {
+		return nil, usage(errors.New("eval.exporters: a language model has none: goestimator export writes it"))
 	}
 	serving, opts, err := j.serving(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ func (a *app) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init {FILE --label COLUMN | DIR}",
 		Short: "write a config that trains a model of a table or of a folder of images, sounds or texts",
-		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, or the URL of an
-object such as s3://bucket/houses.csv): separators, types, missing
-values, categories, ids. Then it tries a few models on a part that it holds out, and
+		Long: `Looks at a table (CSV, JSON lines, Parquet or Arrow; a file, a folder or a glob of
+files, or the URL of objects such as s3://bucket/houses.csv): separators, types,
+missing values, categories, ids. Then it tries a few models on a part that it holds out, and
 writes a config of the best one, with comments that say why. Nothing has to be
 edited before "goestimator train". With --label alone it infers the task: words and
 few whole numbers are classes, other numbers are predicted as numbers.
@@ -42,6 +42,7 @@ one over their spectrograms. Of one with a folder of
 texts (.txt) for each class it makes a table, and a config for that.`,
 		Example: `  goestimator init houses.csv --label price
   goestimator init people.parquet --label income --out people.yaml
+  goestimator init 'clicks/**/*.parquet' --label clicked
   goestimator init titanic3.csv --label survived --leave-out boat,body
   goestimator init flowers/
   goestimator train --config config.yaml`,
@@ -74,7 +75,7 @@ func (a *app) init(ctx context.Context, path string, f initFlags) error {
 	if err := checkFolder("--out", f.out); err != nil {
 		return err
 	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
+	if st, err := os.Stat(path); err == nil && st.IsDir() && !tabular.IsFolder(path) {
 		return a.initFolder(ctx, path, f)
 	}
 	return a.initTable(ctx, path, f)
@@ -135,7 +136,7 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 		p.TakeForText(textColumn)
 	}
 	if f.modelDir == "" {
-		f.modelDir = "runs/" + tableName(path)
+		f.modelDir = "runs/" + tableName(withoutGlob(path))
 	}
 	d, err := newDraft(p, f.modelDir)
 	if err != nil {
@@ -164,6 +165,17 @@ func tableName(path string) string {
 		return "model"
 	}
 	return name
+}
+
+// withoutGlob is the folder that a glob begins with. Files may have names that look like one.
+func withoutGlob(path string) string {
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	for strings.ContainsAny(inputs.BaseName(path), "*[") {
+		path = filepath.Dir(path)
+	}
+	return path
 }
 
 // folderName is the name of a folder, also of one that is given as "." or "..".

@@ -25,6 +25,8 @@ type soundTable struct {
 
 const (
 	sampledSounds = 200       // sounds that are read
+	sampledBytes  = 512 << 20 // bytes of them
+	soundStride   = 211       // between them, so that few large ones are of several classes; no number up to sampledSounds shares a divisor with it
 	longestSound  = 10        // seconds; longer ones are cut
 	mostRate      = 16000     // samples a second of a model: higher tones tell little and take time
 	largestSample = 256 << 20 // bytes: longer files are not looked at
@@ -55,20 +57,26 @@ func soundsOf(dir string) (*soundTable, error) {
 		return nil, fmt.Errorf("%s has %d sounds (.wav) in the folders of its classes: expected at least %d", f.train, len(files), fewestFiles)
 	}
 	t := &soundTable{classFolders: f, count: len(files)}
-	return t, t.measure(files)
+	return t, t.measure(files, sampledBytes)
 }
 
-// measure reads some sounds: the usual rate, and a length that nine of ten have at most.
-func (t *soundTable) measure(files []string) error {
-	var rates []int
-	var seconds []float64
-	for i := range min(sampledSounds, len(files)) {
-		s, err := soundOf(files[i*len(files)/min(sampledSounds, len(files))])
+// sampled reads some sounds, until they have so many bytes together: their rates and lengths.
+func sampled(files []string, bytes int64) (rates []int, seconds []float64) {
+	n := min(sampledSounds, len(files))
+	for i := 0; i < n && bytes > 0; i++ {
+		s, size, err := soundOf(files[(i*soundStride%n)*len(files)/n])
+		bytes -= size
 		if err != nil || s.Frames() == 0 {
 			continue // training says so
 		}
 		rates, seconds = append(rates, s.Rate), append(seconds, float64(s.Frames())/float64(s.Rate))
 	}
+	return rates, seconds
+}
+
+// measure reads some sounds: the usual rate, and a length that nine of ten have at most.
+func (t *soundTable) measure(files []string, bytes int64) error {
+	rates, seconds := sampled(files, bytes)
 	if len(rates) == 0 {
 		return fmt.Errorf("no sound of %s can be read: expected WAV files of PCM or floats", t.train)
 	}
@@ -86,18 +94,19 @@ func (t *soundTable) samplesOf(seconds float64) int {
 	return int(math.Round(seconds * float64(t.rate)))
 }
 
-// soundOf decodes the file of a sound.
-func soundOf(path string) (_ *wav.Sound, err error) {
+// soundOf decodes the file of a sound, of which it reads size bytes.
+func soundOf(path string) (_ *wav.Sound, size int64, err error) {
 	f, err := atomicfile.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	data, err := io.ReadAll(io.LimitReader(f, largestSample))
 	if err != nil {
-		return nil, err
+		return nil, int64(len(data)), err
 	}
-	return wav.Decode(data)
+	s, err := wav.Decode(data)
+	return s, int64(len(data)), err
 }
 
 // window is the samples of a frame of the spectrogram: a power of two near 30 ms, and at least 32.

@@ -114,7 +114,7 @@ func TestMeasureSounds(t *testing.T) {
 		table := &soundTable{classFolders: &classFolders{train: dir, classes: []string{"high", "low"}}}
 		files, err := table.files(isSound)
 		if err == nil {
-			err = table.measure(files)
+			err = table.measure(files, sampledBytes)
 		}
 		if err != nil || table.samples != c.samples || table.cut != c.cut {
 			t.Errorf("%d of rate %d: %d samples, cut: %v, %v, expected %d, %v", c.perClass, c.rate, table.samples, table.cut, err, c.samples, c.cut)
@@ -144,5 +144,35 @@ func TestInitSoundsRefused(t *testing.T) {
 		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(t.TempDir(), "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("exit code %d, got %s, expected %q", code, stderr.String(), want)
 		}
+	}
+}
+
+// TestSampledSounds: sounds of all classes are looked at, up to a number of bytes. One that is larger is read alone.
+func TestSampledSounds(t *testing.T) {
+	dir := t.TempDir()
+	soundFolder(t, dir, 30, 8000)
+	f, err := findClassFolders(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := f.files(isSound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		bytes int64
+		want  int
+	}{{0, 0}, {1, 1}, {1 << 30, 60}} {
+		if rates, seconds := sampled(files, c.bytes); len(rates) != c.want || len(seconds) != c.want {
+			t.Errorf("%d bytes: %d rates and %d lengths, expected %d", c.bytes, len(rates), len(seconds), c.want)
+		}
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, some := sampled(files, 5*info.Size()) // the first is the shortest
+	if len(some) < 3 || len(some) > 5 {
+		t.Errorf("lengths %v of five times the bytes of the shortest", some)
 	}
 }

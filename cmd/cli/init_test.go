@@ -312,3 +312,38 @@ func TestInitImagesRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestInitParts: a folder or a glob of files is one table, whose config reads them all; the model is named by the folder.
+func TestInitParts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for i := range 3 {
+		dir := fmt.Sprintf("clicks/day=%d", i)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		rows := "a,y\n"
+		for r := range 20 {
+			rows += fmt.Sprintf("%d,%s\n", r, []string{"low", "high"}[r/10])
+		}
+		if err := os.WriteFile(dir+"/part.csv", []byte(rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"clicks", "clicks/**/*.csv", "clicks/day=*"} {
+		for _, args := range [][]string{{"init", path, "--label", "y", "--no-search", "--force"}, {"train", "--config", "config.yaml", "--set", "model.params.n_trees=2"}, {"data", "describe", path}} {
+			var out, errs bytes.Buffer
+			if code := Run(t.Context(), args, &out, &errs); code != 0 {
+				t.Fatalf("%s of %s: %s", args[0], path, errs.String())
+			}
+			if args[0] != "train" && !strings.Contains(out.String(), path+": 60 rows") {
+				t.Errorf("%s of %s: %s", args[0], path, out.String())
+			}
+		}
+		if _, err := os.Stat("runs/clicks/export/final"); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err := os.RemoveAll("runs"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -53,7 +53,11 @@ func filesOf(pattern string, folders bool) ([]string, error) {
 		return []string{pattern}, nil
 	}
 	if folders {
-		found, err := filepath.Glob(pattern)
+		local, err := bucket.Local(pattern)
+		if err != nil {
+			return nil, err
+		}
+		found, err := filepath.Glob(local)
 		if err == nil && len(found) == 0 {
 			err = errNothingMatches
 		}
@@ -72,13 +76,16 @@ var errNothingMatches = errors.New("no such file: expected the files whose names
 func outputsOf(pattern string, files []string, output string) ([]predictedFile, error) {
 	root := fixedFolder(pattern)
 	var list []predictedFile
-	from := map[string]string{}
+	from, given := map[string]string{}, map[string]bool{}
+	for _, file := range files {
+		given[wholeName(file)] = true
+	}
 	for _, file := range files {
 		own := outputOf(output, belowFolder(root, file))
 		if other, twice := from[own]; twice {
 			return nil, fmt.Errorf("--output %s: the predictions of %s and %s would both be %s", output, other, file, own)
 		}
-		if slices.ContainsFunc(files, func(f string) bool { return sameFile(f, own) }) {
+		if given[wholeName(own)] {
 			return nil, fmt.Errorf("--output %s: %s is a file of examples: write to another folder or name", output, own)
 		}
 		from[own] = file
@@ -142,8 +149,8 @@ func (a *app) outputsThere(ctx context.Context, output string) (func(name string
 	if err != nil {
 		return nil, err
 	}
-	before, _, _ := strings.Cut(at.Path, "*")
-	keys, err := bucket.Below(ctx, b, before)
+	before, after, _ := strings.Cut(at.Path, "*")
+	keys, err := bucket.Below(ctx, b, before, func(key string) bool { return strings.HasSuffix(key, after) })
 	if err != nil {
 		return nil, err
 	}
@@ -164,12 +171,11 @@ func plainName(file string) string {
 	return file
 }
 
-// sameFile reports whether two names are of one file, whichever folder they start from.
-func sameFile(a, b string) bool {
-	if inputs.IsURL(a) || inputs.IsURL(b) {
-		return a == b
+// wholeName is the name of a file whichever folder it starts from.
+func wholeName(name string) string {
+	whole, err := filepath.Abs(name)
+	if err != nil || inputs.IsURL(name) {
+		return name
 	}
-	x, err := filepath.Abs(a)
-	y, other := filepath.Abs(b)
-	return err == nil && other == nil && x == y
+	return whole
 }

@@ -72,8 +72,8 @@ type BaselineEstimator struct {
 
 // ModelFn returns the model_fn; its error names the option that is wrong.
 func (o BaselineEstimator) ModelFn() (*Baseline, error) {
-	if o.Head == nil {
-		return nil, errNoHead
+	if err := checkOutputs(o.Head); err != nil {
+		return nil, err
 	}
 	b := &Baseline{head: o.Head, weights: o.WeightColumn, optimizer: choice{o.Optimizer, true}}
 	if o.Optimizer != nil {

@@ -13,6 +13,8 @@
 // summaries. Training can therefore continue from a checkpoint of tf.estimator, and
 // the other way round.
 //
+// DCNEstimator, TwoTower and LanguageModel are models that tf.estimator lacks.
+//
 // The columns run on the host, before a batch is fed: a Model applies them to the
 // data set of every input_fn (estimator.Preparer). Config files name a model and
 // its parameters: see Named.

@@ -2,6 +2,7 @@ package canned
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -24,7 +25,16 @@ type Model struct {
 	body    body
 }
 
-var errNoHead = errors.New("the model has no head: expected one of estimator/heads")
+// checkOutputs reports a head that does not say how many outputs the model has.
+func checkOutputs(h heads.Head) error {
+	if h == nil {
+		return errors.New("the model has no head: expected one of estimator/heads")
+	}
+	if h.LogitsDimension() < 1 {
+		return fmt.Errorf("a head %T of %d outputs: set label_dimension, the number of outputs", h, h.LogitsDimension())
+	}
+	return nil
+}
 
 var (
 	_ estimator.ModelFn  = (*Model)(nil)
@@ -56,14 +66,14 @@ type checked interface {
 
 // newModel plans the columns; the body is to be set.
 func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
-	if h == nil {
-		return nil, errNoHead
+	err := checkOutputs(h)
+	if err != nil {
+		return nil, err
 	}
 	m := &Model{head: h, columns: c, weights: weights}
 	if weights != "" {
 		m.keep = []string{weights}
 	}
-	var err error
 	m.plan, err = feature.New(c)
 	return m, err
 }

@@ -35,6 +35,7 @@ var makers = registry.New("model", map[string]maker{
 	"rnn_estimator":                  rnnOf(anyHead),
 	"kmeans":                         kmeansNamed,
 	"two_tower":                      twoTowerNamed,
+	"language_model":                 languageModelNamed,
 })
 
 // Names returns the names that Named knows, sorted.

@@ -140,6 +140,8 @@ func TestNamedRefuses(t *testing.T) {
 		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "hidden_units": []any{4, 0}}, []string{"hidden_units[1]: expected >= 1, got 0"}},
 		{"two_tower", estimator.Params{"n_classes": 3}, []string{"no feature columns"}},
 		{"dnn_estimator", estimator.Params{"feature_columns": "age", "hidden_units": 2, "head": "logistics"}, []string{`unknown head "logistics"`}},
+		{"dnn_estimator", estimator.Params{"feature_columns": "age", "hidden_units": 2, "head": "reconstruction"}, []string{"a head heads.ReconstructionHead of 0 outputs: set label_dimension"}},
+		{"baseline_estimator", estimator.Params{"head": "reconstruction"}, []string{"a head heads.ReconstructionHead of 0 outputs: set label_dimension"}},
 	} {
 		fn, err := canned.Named(c.name, c.params, trades())
 		if err == nil || fn != nil {

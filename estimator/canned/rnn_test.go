@@ -2,6 +2,7 @@ package canned_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/testkit"
@@ -181,6 +183,46 @@ func TestRNNLearnsParityAtEachStep(t *testing.T) {
 			t.Fatalf("row %d: %d steps in the mask, classes%v: expected %d", row, steps, p.Get("classes").Shape, want)
 		}
 		row++
+	}
+}
+
+// TestRNNBLEU: the BLEU of an evaluation is that of the sentences that are predicted, of their own lengths.
+func TestRNNBLEU(t *testing.T) {
+	set := ok(feature.Build([]feature.Spec{{Name: "bits", Type: "identity", Key: "bits", Buckets: 2, Sequence: true}, {Name: "bits_vector", Type: "embedding", Of: "bits", Dimension: 2}}))
+	params := estimator.Params{"sequence_feature_columns": "bits_vector", "units": 4, "return_sequences": true,
+		"metrics": []any{"bleu", map[string]any{"name": "bleu", "as": "pairs", "max_order": 2, "smoothing": "none"}}}
+	e := ok(estimator.New(ok(canned.Named("rnn_classifier", params, set)), scratch(t)...))
+	defer e.Close()
+	data := parities(40, 7)
+	ok(e.Train(t.Context(), data.inputFn(20), estimator.Steps(1)))
+	r := ok(e.Evaluate(t.Context(), data.inputFn(16)))
+	four, two := ok(metrics.NewBLEU(metrics.BLEUOptions{})), ok(metrics.NewBLEU(metrics.BLEUOptions{MaxOrder: 2, Smoothing: metrics.SmoothNone}))
+	row, labels := 0, data.cols["label"].([][]int64)
+	for p, err := range e.Predict(t.Context(), data.inputFn(16)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(labels[row])
+		want, got := tensor.New(tensor.Int64, 1, n), tensor.New(tensor.Int64, 1, n)
+		copy(tensor.Values[int64](want), labels[row])
+		for i := range n {
+			tensor.Values[int64](got)[i] = int64(p.Get("class_ids").Float(i))
+		}
+		if err := errors.Join(four.Update(want, got), two.Update(want, got)); err != nil {
+			t.Fatal(err)
+		}
+		row++
+	}
+	for name, m := range map[string]*metrics.BLEU{"bleu": four, "pairs": two} {
+		if got, has := r.Scalar(name); !has || math.Abs(got-m.Result().Data[0]) > 1e-12 || !(got > 0 && got < 1) {
+			t.Errorf("%s is %v, expected %v, between 0 and 1", name, got, m.Result().Data)
+		}
+	}
+	params["return_sequences"] = false
+	e = ok(estimator.New(ok(canned.Named("rnn_classifier", params, set)), scratch(t)...))
+	defer e.Close()
+	if _, err := e.Train(t.Context(), bits(8, 3).inputFn(4), estimator.Steps(1)); err == nil || !contains(err, "bleu is of the steps of sequences") {
+		t.Errorf("got %v, expected that bleu needs steps", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func BinaryClass(opts ...Option) BinaryClassHead {
 	}
 	b := base{o, 1, err}
 	if err == nil {
-		b.err = b.checkMetrics(ofProbabilities, ofClassIDs)
+		b.err = b.checkClassMetrics(ofProbabilities, ofClassIDs)
 	}
 	return BinaryClassHead{b}
 }
@@ -49,7 +49,7 @@ func (h BinaryClassHead) Mean(c models.Context, logits *G.Node) *G.Node {
 
 // Part returns predictions, loss and metrics.
 func (h BinaryClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
-	if err := h.checkLogits(in.Logits); err != nil {
+	if err := errors.Join(h.checkLogits(in.Logits), h.checkSteps()); err != nil {
 		return nil, err
 	}
 	z := in.Logits

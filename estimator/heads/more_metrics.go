@@ -27,7 +27,8 @@ func (m NamedMetric) key() string {
 
 // WithMetrics adds metrics to evaluations. Heads of two classes and of labels take metrics of probabilities (f1, precision, ...),
 // heads of classes take metrics of class ids (f1_macro, confusion_matrix, iou, ...), and with more than two classes metrics of scores
-// (top_k, perplexity). Heads of labels take averages of F1 scores, and regressions metrics of numbers (r2, mape, ...).
+// (top_k, perplexity). Heads of labels take averages of F1 scores, and regressions metrics of numbers (r2, mape, ...). Heads of classes that Sequential
+// takes may have metrics of sequences (bleu).
 func WithMetrics(ms ...NamedMetric) Option {
 	return Option{"metrics", func(o *options) { o.metrics = slices.Clone(ms) }}
 }
@@ -41,6 +42,7 @@ const (
 	ofScores        operand = "scores of classes"
 	ofNumbers       operand = "numbers"
 	ofLabels        operand = "labels of examples that have several"
+	ofSequences     operand = "class ids of the steps of sequences"
 )
 
 // operandOf says what the metrics that heads take are updated with.
@@ -53,6 +55,8 @@ var operandOf = func() map[string]operand {
 		ofClassIDs: {"accuracy", "confusion_matrix", "f1_macro", "f1_micro", "f1_per_class", "f1_weighted", "fbeta_macro", "fbeta_micro", "fbeta_per_class", "fbeta_weighted", "iou", "iou_per_class", "mean_iou"},
 		ofScores:   {"perplexity", "sparse_categorical_crossentropy", "top_k"},
 		ofNumbers:  {"cosine_similarity", "mae", "mape", "mse", "r2", "rmse"},
+
+		ofSequences: {"bleu"},
 	} {
 		for _, kind := range kinds {
 			all[kind] = operand
@@ -111,6 +115,31 @@ func (b *base) checkMetrics(has ...operand) error {
 		seen[m.key()] = true
 	}
 	return nil
+}
+
+// checkClassMetrics is checkMetrics for a head of classes, whose metrics of sequences wait for Sequential.
+func (b *base) checkClassMetrics(has ...operand) error {
+	if err := b.checkMetrics(append(has, ofSequences)...); err != nil {
+		return err
+	}
+	all := b.metrics
+	b.metrics, b.sequences = nil, nil
+	for _, m := range all {
+		if operandOf[m.Kind] == ofSequences {
+			b.sequences = append(b.sequences, m)
+		} else {
+			b.metrics = append(b.metrics, m)
+		}
+	}
+	return nil
+}
+
+// checkSteps reports metrics of sequences in a head of single examples.
+func (b base) checkSteps() error {
+	if len(b.sequences) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: metrics: %s is of the steps of sequences: expected a head that predicts each step, as rnn_classifier with return_sequences has it", ErrOption, b.sequences[0].Kind)
 }
 
 // addMore adds the metrics of WithMetrics, updated with what the head has.

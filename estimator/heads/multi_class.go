@@ -33,7 +33,7 @@ func MultiClass(n int, opts ...Option) MultiClassHead {
 	}
 	b := base{o, n, err}
 	if err == nil {
-		b.err = b.checkMetrics(ofClassIDs, ofScores)
+		b.err = b.checkClassMetrics(ofClassIDs, ofScores)
 	}
 	return MultiClassHead{b}
 }
@@ -48,7 +48,7 @@ func (h MultiClassHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.
 
 // Part returns predictions, loss and metrics.
 func (h MultiClassHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
-	if err := h.checkLogits(in.Logits); err != nil {
+	if err := errors.Join(h.checkLogits(in.Logits), h.checkSteps()); err != nil {
 		return nil, err
 	}
 	z := in.Logits

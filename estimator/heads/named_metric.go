@@ -68,6 +68,9 @@ func metricParameters(p *params.Reader) []metrics.Param {
 	add("beta", metrics.WithBeta(p.FloatIn("beta", 1, 1e-6, 1e6)))
 	add("k", metrics.WithK(p.Int("k", 1, 1)))
 	add("class_ids", metrics.WithTargets(p.Ints("class_ids", 0)...))
+	add("max_order", metrics.WithOrder(p.Int("max_order", 4, 1)))
+	add("smoothing", metrics.WithSmoothing(metrics.Smoothing(p.String("smoothing", ""))))
+	add("end", metrics.WithEnd(int64(p.Int("end", 0, 0))))
 	add("summation", metrics.WithSummation(metrics.Summation(p.String("summation", ""))))
 	return out
 }

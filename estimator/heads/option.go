@@ -47,8 +47,9 @@ type options struct {
 	classNames   []string
 	shortLoss    bool
 	metrics      []NamedMetric
-	scale        *labelScale // of the labels of a regression; nil: none
-	classWeights []float64   // by ids; nil: none
+	sequences    []NamedMetric // of the steps of sequences
+	scale        *labelScale   // of the labels of a regression; nil: none
+	classWeights []float64     // by ids; nil: none
 }
 
 // WithName names the head: "/name" is appended to its metrics. A head of a MultiHead needs one.

@@ -123,13 +123,15 @@ func TestReconstructionParams(t *testing.T) {
 
 func TestReconstructionRefuses(t *testing.T) {
 	for want, c := range map[string]struct {
+		net     networks.Network
 		head    heads.Head
 		columns []inputs.NamedTensor
 	}{
-		"the features have 2: leave label_dimension out": {heads.Reconstruction(3), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2)}},
-		"expected 0 or more":                             {heads.Reconstruction(-1), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
+		"the features have 2: leave label_dimension out": {halves, heads.Reconstruction(3), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2)}},
+		"expected 0 or more":                             {halves, heads.Reconstruction(-1), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
+		"set label_dimension, the number of outputs":     {networks.MLP(2), heads.Reconstruction(0), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
 	} {
-		_, err := open(t, heads.ModelFn(halves, c.head, sgd(0.1)).Model).Evaluate(context.Background(), batchesOf(9, c.columns...))
+		_, err := open(t, heads.ModelFn(c.net, c.head, sgd(0.1)).Model).Evaluate(context.Background(), batchesOf(9, c.columns...))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, expected %q", err, want)
 		}

@@ -119,6 +119,7 @@ func (h SequentialHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 		return nil, err
 	}
 	s.unflatten(mc, p, own.classWords())
+	s.addMetrics(mc, p, each.Labels, static.Name(), own.sequences)
 	p.Predictions[h.mask] = s.mask
 	if p.Loss != nil && h.LossReduction() == losses.SumOverBatchSize {
 		// The head has divided by all steps, those that are not there too.
@@ -133,11 +134,11 @@ func withoutWords(static Head) (Head, stepLabels) {
 	switch h := static.(type) {
 	case BinaryClassHead:
 		own := stepLabels{h.options, encoding{check: inRange(2), words: h.vocabulary}, 1, false}
-		h.vocabulary = nil
+		h.vocabulary, h.sequences = nil, nil
 		return h, own
 	case MultiClassHead:
 		own := stepLabels{h.options, encoding{dtype: tensor.Int64, check: inRange(h.dimension), words: h.vocabulary}, 1, true}
-		h.vocabulary = nil
+		h.vocabulary, h.sequences = nil, nil
 		return h, own
 	case RegressionHead:
 		check := h.check
@@ -179,6 +180,22 @@ func (h SequentialHead) steps(mc *estimator.ModelContext, in Inputs) (s stepsOf,
 // flat returns x [batch, T, ...] as [batch*T, width].
 func (s stepsOf) flat(mc *estimator.ModelContext, x *G.Node, width int) *G.Node {
 	return ops.Reshape(mc, x, -1, width)
+}
+
+// addMetrics adds metrics of the ids of labels and predictions, [batch, T], which are -1 where there is no step.
+func (s stepsOf) addMetrics(mc *estimator.ModelContext, p *Part, labels models.Labels, name string, all []NamedMetric) {
+	if len(all) == 0 || p.Metrics == nil || mc.Failed() {
+		return
+	}
+	ids := func(x *G.Node) *G.Node {
+		x = ops.Reshape(mc, ops.Cast(mc, x, tensor.Int64), s.shape...)
+		return ops.Where(mc, s.mask, x, ops.Scalar(mc, tensor.Int64, -1))
+	}
+	m := metricSet{name: name, all: p.Metrics}
+	args := []*G.Node{ids(labels.Only()), ids(p.Predictions["class_ids"])}
+	for _, metric := range all {
+		m.add(metric.key(), metric.Kind, args, metric.Params...)
+	}
 }
 
 // unflatten gives the predictions their steps again, and the words, in an order

@@ -50,7 +50,7 @@ type Config struct {
 
 // Model names a model_fn and its parameters.
 type Model struct {
-	// A registered model_fn, a network (linear, mlp, cnn, resnet20) or a canned model over feature_columns (linear_classifier, dnn_linear_combined_classifier, ...; docs/canned.md).
+	// A registered model_fn, a network (mlp, cnn, gpt, ...; docs/training.md) or a canned model over feature_columns (linear_classifier, dnn_linear_combined_classifier, ...; docs/canned.md).
 	Name string `yaml:"name,omitempty"`
 	// The model_fn's own parameters, for example classes or hidden_units. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`

@@ -173,7 +173,8 @@ const fenceTime = 15 * time.Second
 
 // recoverable marks errors after which the job can continue. They include tasks
 // that are alive, but did not answer a request in time: then this task should be
-// started again. ctx is the context of the requests.
+// started again. A task of another job, which has the address of one that this job had, is no more than a loss: the own one may come back.
+// ctx is the context of the requests.
 func recoverable(ctx context.Context, err error) error {
 	if harm := damaged(err); harm != nil {
 		return harm
@@ -181,11 +182,16 @@ func recoverable(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, keyvalue.ErrLeaderReset):
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
+	case errors.Is(err, cluster.ErrOtherJob):
+		return fmt.Errorf("%w: %w: %v", ErrSessionLost, errForeign, err) // that is not in its chain: it is no mistake
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return lost("a request ran into its deadline", err)
 	}
 	return err
 }
+
+// errForeign says who answers.
+var errForeign = errors.New("another job's task is where one of this job was")
 
 // membersPoll is how often the chief looks whether workers are still there.
 const membersPoll = 200 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/distributed/cluster"
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 	"github.com/goestimator/goestimator/internal/distributed/ps"
 	"github.com/goestimator/goestimator/internal/distributed/settings"
@@ -45,9 +46,11 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	} else {
 		defer waiting.ReportEvery(p.job.log, p.absentForSession)()
 	}
-	for {
+	foreign := "" // what answered in place of a server of this job
+	for told := ""; ; {
+		met := p.presence != nil
 		notes, err := p.synchronizeOnce(limited, restore)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || !met && errors.Is(err, cluster.ErrOtherJob) {
 			return notes, err
 		}
 		err = recoverable(limited, err)
@@ -56,13 +59,23 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 			if again { // it was tried until the deadline: the session is not one to look for again
 				err = errors.New(err.Error())
 			}
+			if foreign != "" {
+				err = fmt.Errorf("%s: %w", foreign, err)
+			}
 			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
 		}
 		if !again {
 			return Notes{}, err
 		}
 		// A server ended, or started again, in the middle.
-		p.job.log.Warn("looking for the parameter servers again", "cause", err)
+		cause := err.Error()
+		if errors.Is(err, errForeign) {
+			foreign = cause
+		}
+		if cause != told {
+			p.job.log.Warn("looking for the parameter servers again", "cause", err)
+			told = cause
+		}
 		select {
 		case <-time.After(membersPoll):
 		case <-limited.Done():

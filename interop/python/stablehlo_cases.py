@@ -319,6 +319,7 @@ case("pool_gradients", lambda x: tuple(jax.grad(lambda x, k=k: (window(x, lax.ma
      RNG.integers(-3, 4, (2, 7, 6, 3)).astype(np.float32))
 for k in [[0, 0, 0, 0], [1, 2, 3, 4], [7, 2**31, 2**32 - 2, 2**32 - 1]]:
     case("random_bits_%d" % k[0], lambda k: (*lax.rng_bit_generator(k, (3, 7)), lax.rng_bit_generator(k, (5,), jnp.uint8)[1], lax.rng_bit_generator(k, ())[1]), np.array(k, np.uint32))
+case("random_bits_of_a_constant", lambda x: x ^ lax.rng_bit_generator(jnp.array([5, 6, 7, 2**32 - 1], jnp.uint32), (3,))[1], np.array([0, 1, 2**32 - 1], np.uint32))
 
 
 def qr_both(x):

@@ -59,8 +59,8 @@ func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node
 		c.Core().Failf("%s: dropout %v: expected 0 <= rate < 1", name, o.Dropout)
 		return nil
 	}
-	if o.Cache.steps() && (o.Mask != nil || o.Cache.Keys == nil || o.Cache.Values == nil) {
-		c.Core().Failf("%s: a cache with a position: expected keys and values, and no mask", name)
+	if o.Cache.steps() && (o.Mask != nil || !o.Cache.filled() || memory.Shape()[1] != 1) {
+		c.Core().Failf("%s: a cache with a position: expected keys and values [batch, context, heads, dim], an input of one position, and no mask", name)
 		return nil
 	}
 	a := ops.Attending{Causal: o.Causal}

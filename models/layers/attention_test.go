@@ -35,8 +35,13 @@ func TestWrongParametersAreNamed(t *testing.T) {
 		{"rotary base NaN", heads(layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: math.NaN()})},
 		{"rotary base -1", heads(layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: -1})},
 		{"rotary: depth 3", heads(layers.Heads{NumHeads: 2, KeyDim: 3, Rotary: 1e4})},
-		{"a cache with a position: expected keys and values, and no mask", func(b *models.Builder, x *G.Node) {
+		{"a cache with a position: expected keys and values [batch, context, heads, dim], an input of one position, and no mask", func(b *models.Builder, x *G.Node) {
 			layers.MultiHeadAttention(b, x, x, layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: 1e4, Cache: &layers.Cache{Position: b.Input("at", tensor.Int32, 4)}})
+		}},
+		{"a cache with a position: expected keys and values [batch", func(b *models.Builder, x *G.Node) {
+			at := b.Input("at", tensor.Int32, 4)
+			one := ops.Slice(b, x, []int{0, 0, 0}, []int{-1, 1, -1})
+			layers.MultiHeadAttention(b, one, one, layers.Heads{NumHeads: 2, KeyDim: 2, Rotary: 1e4, Cache: &layers.Cache{Keys: at, Values: at, Position: at}})
 		}},
 		{"rotary: 5 positions of 7", func(b *models.Builder, x *G.Node) {
 			layers.RotaryAt(b, ops.ExpandDims(b, x, 2), b.Input("at", tensor.Int32, 4), 7, 1e4)

@@ -18,13 +18,14 @@ type Cache struct {
 // steps reports whether a text is continued by one position.
 func (m *Cache) steps() bool { return m != nil && m.Position != nil }
 
+// filled reports whether there are keys and values of texts.
+func (m *Cache) filled() bool {
+	return m.Keys != nil && m.Values != nil && len(m.Keys.Shape()) == 4 && len(m.Values.Shape()) == 4
+}
+
 // step is attention of one position that reads the others from the cache.
 func (m *Cache) step(c models.Context, k, v *G.Node) (seen *G.Node) {
 	if c.Core().Failed() {
-		return nil
-	}
-	if len(m.Keys.Shape()) != 4 || k.Shape()[1] != 1 {
-		c.Core().Failf("multi_head_attention: a cache with a position: expected keys and values [batch, context, heads, dim], and an input of one position")
 		return nil
 	}
 	context := m.Keys.Shape()[1]

@@ -58,5 +58,9 @@ func numeric(c models.Context, f models.Feature) *G.Node {
 
 // logits is the last layer.
 func logits(c models.Context, x *G.Node, outputs int, w layers.Weights) *G.Node {
+	if outputs == 0 {
+		c.Core().Failf("this network does not find out how many outputs there are: set label_dimension, the number of outputs")
+		return nil
+	}
 	return layers.Dense(c, x, outputs, w)
 }

@@ -3,6 +3,7 @@ package networks
 import (
 	"cmp"
 
+	"github.com/goestimator/goestimator/internal/platform/params"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/layers"
@@ -61,7 +62,7 @@ func (g GPT) usable(c models.Context, ids *G.Node) bool {
 	}
 	if ids == nil || g.Vocabulary < 1 || g.Context < 1 || g.Layers < 1 || g.Heads < 1 || g.Width%g.Heads != 0 || g.Width < g.Heads ||
 		g.MLPRatio < 0 || g.KVHeads < 0 || g.KVHeads > 0 && g.Heads%g.KVHeads != 0 {
-		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1, a width that is a multiple of the heads, and heads that are one of KVHeads", g)
+		c.Core().Failf("gpt: %+v: expected ids, sizes >= 1, Width a multiple of Heads, and Heads a multiple of KVHeads", g)
 		return false
 	}
 	return true
@@ -89,12 +90,23 @@ func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
 	return layers.Dropout(c, x, g.Dropout)
 }
 
+// NewGPT returns the GPT of the parameters that the network gpt has. Context is 0 where it is not given, and so is Vocabulary.
+func NewGPT(parameters map[string]any) (GPT, error) {
+	p := &Params{params.Read("network gpt", parameters)}
+	g := readGPT(p)
+	return g, p.r.Done()
+}
+
+func readGPT(p *Params) GPT {
+	b := newBlocks(p, 4, 128, "learned")
+	return GPT{Context: p.Int("context", 0, 0), Layers: b.layers, Heads: b.heads, Width: b.width, Dropout: b.dropout, Recompute: b.recompute,
+		MLPRatio: b.mlpRatio, KVHeads: b.kvHeads, Rotary: b.rotary, RMSNorm: b.rms, Gated: b.gated}
+}
+
 // gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context
 // (0: as long as the feature), layers (4), width (128), positions (learned), and the others of newBlocks.
 func gpt(p *Params) Network {
-	b := newBlocks(p, 4, 128, "learned")
-	g := GPT{Context: p.Int("context", 0, 0), Layers: b.layers, Heads: b.heads, Width: b.width, Dropout: b.dropout, Recompute: b.recompute,
-		MLPRatio: b.mlpRatio, KVHeads: b.kvHeads, Rotary: b.rotary, RMSNorm: b.rms, Gated: b.gated}
+	g := readGPT(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		if c.Core().Failed() {
 			return nil

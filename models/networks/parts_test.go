@@ -80,7 +80,7 @@ func TestWrongPartsAreNamed(t *testing.T) {
 			x := b.Input("x", tensor.Int32, 2)
 			small.Step(b, x, x, []*G.Node{x})
 		},
-		"heads that are one of KVHeads": func(b *models.Builder) {
+		"Heads a multiple of KVHeads": func(b *models.Builder) {
 			networks.GPT{Vocabulary: 3, Context: 8, Layers: 1, Heads: 4, Width: 8, KVHeads: 3}.Prefill(b, b.Input("x", tensor.Int32, 2, 8))
 		},
 		"expected ids, sizes >= 1": func(b *models.Builder) { networks.GPT{}.Prefill(b, b.Input("x", tensor.Int32, 2, 8)) },

@@ -25,6 +25,8 @@ type RunState struct {
 	Best         *Best     `json:"best,omitempty"`
 	// InputEnded is the step of the checkpoint behind the last row of its input, where the latest training ended so; else 0.
 	InputEnded int64 `json:"input_ended,omitempty"`
+	// Input is what the chief of a cluster reads, for the other tasks to compare; "" where it reads no files.
+	Input string `json:"input,omitempty"`
 }
 
 // ReasonMaxSteps is Finished.Reason where training has made the steps that it was asked for.

@@ -237,26 +237,35 @@ func kindOf(p *AttributeProto) AttributeProto_AttributeType {
 func values(list []*ValueInfoProto) ([]Value, error) {
 	var all []Value
 	for _, p := range list {
-		v := Value{Name: p.GetName()}
-		var err error
-		switch t := p.GetType().GetValue().(type) {
-		case *TypeProto_TensorType:
-			v, err = tensorValue(p.GetName(), t.TensorType)
-		case *TypeProto_SequenceType:
-			v.Kind = "sequence"
-		case *TypeProto_MapType:
-			v.Kind = "map"
-		case *TypeProto_OptionalType:
-			v.Kind = "optional"
-		default:
-			v.Unranked = true // of unknown type
-		}
+		v, err := value(p.GetName(), p.GetType())
 		if err != nil {
 			return nil, fmt.Errorf("value %q: %w", p.GetName(), err)
 		}
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+// value reads a type, of the kinds that there are names for: others are of unknown type.
+func value(name string, t *TypeProto) (v Value, err error) {
+	kind, inner := "", t
+	switch outer := t.GetValue().(type) {
+	case *TypeProto_MapType:
+		return Value{Name: name, Kind: "map"}, nil
+	case *TypeProto_SequenceType:
+		kind, inner = "sequence", outer.SequenceType.GetElemType()
+	case *TypeProto_OptionalType:
+		kind, inner = "optional", outer.OptionalType.GetElemType()
+		if s := inner.GetSequenceType(); s != nil {
+			kind, inner = "optional sequence", s.GetElemType()
+		}
+	}
+	v = Value{Name: name, Unranked: true}
+	if inner.GetTensorType() != nil {
+		v, err = tensorValue(name, inner.GetTensorType())
+	}
+	v.Kind = kind
+	return v, err
 }
 
 func tensorValue(name string, t *TypeProto_Tensor) (Value, error) {

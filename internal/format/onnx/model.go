@@ -66,7 +66,7 @@ type Value struct {
 	Dims  []Dim
 	// Unranked leaves the shape open.
 	Unranked bool
-	// Kind is "sequence", "map" or "optional" where the value is no tensor; its type is not read then.
+	// Kind is "sequence", "map", "optional" or "optional sequence" where the value is no tensor; DType and the shape are those of its tensors then.
 	Kind string
 }
 

@@ -123,6 +123,36 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: a file's events keep their order where the clock is set back, also by hours, and so do the files of a directory.
+func TestClockSetBack(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Unix(1_700_000_000, 0)
+	for run, hours := range [][]int{{0, 1, -5, -4, 2}, {-3, -2}} {
+		now := start
+		w := NewFileWriter(dir, Options{Clock: func() time.Time { return now }})
+		for i, h := range hours {
+			now = start.Add(time.Duration(h) * time.Hour)
+			must(t, w.Scalar(int64(10*run+i), "loss", float64(run)))
+		}
+		must(t, w.Close())
+		last := 0.0
+		for _, e := range events(t, dir) {
+			if e.GetSummary() == nil || e.Step < int64(10*run) {
+				continue
+			}
+			if e.WallTime < last {
+				t.Errorf("step %d has wall time %f behind %f", e.Step, e.WallTime, last)
+			}
+			last = e.WallTime
+		}
+	}
+	names, err := os.ReadDir(dir)
+	must(t, err)
+	if len(names) != 2 || !strings.HasPrefix(names[1].Name(), FilePrefix+"1700000001.") {
+		t.Errorf("files %v, expected the second one behind the first", names)
+	}
+}
+
 func TestWriteErrorKeepsErrno(t *testing.T) {
 	m := atomicfile.NewMem()
 	m.SetFault(func(op atomicfile.Op, path string) error {

@@ -80,6 +80,8 @@ type FileWriter struct {
 	buf     *bufio.Writer
 	flushed time.Time
 	closed  bool
+	wall    time.Time // of the last event
+	at      time.Time // when that was, by the clock as it is
 }
 
 var (
@@ -143,8 +145,11 @@ func (w *FileWriter) open(now time.Time) error {
 	return w.record(&Event{WallTime: seconds(now), What: &eventpb.Event_FileVersion{FileVersion: fileVersion}})
 }
 
+// lastSeconds is the last time that a file's name has room for.
+const lastSeconds = 9_999_999_999
+
 // laterThanAll returns secs, or what makes the new file's name sort behind those
-// of the directory: readers take files in the order of their names.
+// of the directory: readers take files in the order of their names, and the clock may have been ahead.
 func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
 	names, err := w.opts.FS.ReadDir(w.dir)
 	if err != nil {
@@ -153,12 +158,22 @@ func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, FilePrefix)
 		if digits, _, dot := strings.Cut(rest, "."); ok && dot {
-			if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= secs && n < secs+60 {
+			if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= secs && n < lastSeconds {
 				secs = n + 1
 			}
 		}
 	}
 	return secs, nil
+}
+
+// wallTime is the wall time of an event. It goes on where the clock is set back, so that a file's events are in order.
+func (w *FileWriter) wallTime(now time.Time) time.Time {
+	wall := now.Round(0) // the wall clock's alone
+	if wall.Before(w.wall) {
+		wall = w.wall.Add(max(now.Sub(w.at), 0))
+	}
+	w.wall, w.at = wall, now
+	return wall
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
@@ -195,7 +210,7 @@ func (w *FileWriter) Add(e *Event) error {
 		}
 	}
 	if e.WallTime == 0 {
-		e.WallTime = seconds(now)
+		e.WallTime = seconds(w.wallTime(now))
 	}
 	if err := w.record(e); err != nil {
 		return fmt.Errorf("write events: %w", err)

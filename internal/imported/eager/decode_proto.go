@@ -18,8 +18,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// protoOps read messages of protocol buffers, as TensorFlow Ranking's lists of examples are.
-var protoOps = map[*ops.Def]maker{ops.DecodeProtoV2: decodeProto}
+// protoOps read and write messages of protocol buffers, as TensorFlow Ranking's lists of examples are.
+var protoOps = map[*ops.Def]maker{ops.DecodeProtoV2: decodeProto, ops.EncodeProto: encodeProto}
 
 // protoField is a field of a message that an op reads.
 type protoField struct {

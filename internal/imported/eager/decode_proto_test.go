@@ -71,6 +71,80 @@ func TestDecodeProto(t *testing.T) {
 	s.refuse("not described", "DecodeProtoV2", local, messages)
 }
 
+// TestEncodeProto: the messages are TensorFlow 2.15's, in hexadecimal digits.
+func TestEncodeProto(t *testing.T) {
+	s := newSession(t)
+	attrs := func(message, source string, fields ...string) graph.Attrs {
+		names := make([][]byte, len(fields))
+		for i, f := range fields {
+			names[i] = []byte(f)
+		}
+		return graph.Attrs{"message_type": []byte(message), "field_names": names, "descriptor_source": []byte(source)}
+	}
+	own := "bytes://" + string(unhex(protoFile))
+	one := tensorOf([]int32{1}, 1, 1)
+	for name, c := range map[string]struct {
+		message, source, field string
+		sizes, values          *tensor.Tensor
+		want                   []string
+	}{
+		"int32":        {"t.M", own, "i", tensorOf([]int32{3, 0, 2}, 3, 1), tensorOf([]int32{-1, 5, 7, 1, 1, 1, 8, 9, 0}, 3, 3), []string{"0a0cffffffffffffffffff010507", "", "0a020809"}},
+		"int32 of 64":  {"t.M", own, "i", tensorOf([]int32{4}, 1, 1), tensorOf([]int64{4294967295, 5, -1, 1 << 40}, 1, 4), []string{"0a16ffffffffffffffffff0105ffffffffffffffffff0100"}},
+		"negative":     {"t.M", own, "i", tensorOf([]int32{-1}, 1, 1), tensorOf([]int32{5, 6}, 1, 2), []string{"0a00"}},
+		"sint64":       {"t.M", own, "s", one, tensorOf([]int64{-12345678901}, 1, 1), []string{"10e9f0e0fd5b"}},
+		"sint32":       {"t.M", own, "z", one, tensorOf([]int32{-9}, 1, 1), []string{"5011"}},
+		"sint32 of 64": {"t.M", own, "z", one, tensorOf([]int64{1 << 40}, 1, 1), []string{"5000"}},
+		"uint32":       {"t.M", own, "u", one, tensorOf([]uint32{4000000000}, 1, 1), []string{"1880d0acf30e"}},
+		"uint32 of 64": {"t.M", own, "u", one, tensorOf([]uint64{1<<33 | 5}, 1, 1), []string{"1805"}},
+		"fixed64":      {"t.M", own, "x", one, tensorOf([]uint64{math.MaxUint64}, 1, 1), []string{"49ffffffffffffffff"}},
+		"float":        {"t.M", own, "f", tensorOf([]int32{2}, 1, 1), tensorOf([]float32{0.5, -2}, 1, 2), []string{"250000003f25000000c0"}},
+		"float of 64":  {"t.M", own, "f", tensorOf([]int32{2}, 1, 1), tensorOf([]float64{0.1, -2}, 1, 2), []string{"25cdcccc3d25000000c0"}},
+		"bool":         {"t.M", own, "b", one, tensorOf([]bool{true}, 1, 1), []string{"2801"}},
+		"enum":         {"t.M", own, "e", tensorOf([]int32{1, 1}, 2, 1), tensorOf([]int32{-1, 77}, 2, 1), []string{"30ffffffffffffffffff01", "304d"}},
+		"string":       {"t.M", own, "w", one, textMatrix("\xff\x00"), []string{"3a02ff00"}},
+		"message":      {"t.M", own, "m", tensorOf([]int32{2}, 1, 1), textMatrix("\x18\x01", ""), []string{"420218014200"}},
+		"two optional": {"t.M", own, "u", tensorOf([]int32{2}, 1, 1), tensorOf([]uint32{5, 6}, 1, 2), []string{"18051806"}},
+		"batch":        {"t.M", own, "i", tensorOf([]int32{1, 1, 0, 1}, 2, 2, 1), tensorOf([]int32{1, 2, 3, 4}, 2, 2, 1), []string{"0a0101", "0a0102", "", "0a0104"}},
+		"nothing":      {"t.M", own, "i", tensorOf([]int32{}, 0, 1), tensorOf([]int32{}, 0, 2), nil},
+		"proto3":       {"tensorflow.DebugTensorWatch", "local://", "output_slot", one, tensorOf([]int32{0}, 1, 1), []string{"1000"}},
+		"packed":       {"tensorflow.Int64List", "local://", "value", tensorOf([]int32{3}, 1, 1), tensorOf([]int64{1, -1, 300}, 1, 3), []string{"0a0d01ffffffffffffffffff01ac02"}},
+		"map":          {"tensorflow.Features", "local://", "feature", one, textMatrix("\x0a\x01a"), []string{"0a030a0161"}},
+	} {
+		a := attrs(c.message, c.source, c.field)
+		a["Tinput_types"] = []tensor.DType{c.values.DType}
+		got := s.run("EncodeProto", a, c.sizes, c.values).T.Strings
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %d messages", name, len(got))
+			continue
+		}
+		for i, m := range got {
+			if hex.EncodeToString(m) != c.want[i] {
+				t.Errorf("%s: got %x, expected %s", name, m, c.want[i])
+			}
+		}
+	}
+	a := attrs("t.M", own, "u", "s", "i")
+	a["Tinput_types"] = []tensor.DType{tensor.Uint32, tensor.Int64, tensor.Int32}
+	sizes, u, z, i := tensorOf([]int32{1, 1, 2}, 1, 3), tensorOf([]uint32{5}, 1, 1), tensorOf([]int64{1}, 1, 1), tensorOf([]int32{1, 2}, 1, 2)
+	if got := hex.EncodeToString(s.run("EncodeProto", a, sizes, u, z, i).T.Strings[0]); got != "0a02010210021805" {
+		t.Errorf("by the numbers of fields: got %s", got)
+	}
+	s.refuse("match up to the last dimension", "EncodeProto", a, sizes, u, z, tensorOf([]int32{1, 2}, 2, 1))
+	s.refuse("Saw: [1,1] but expected: [1,3]", "EncodeProto", a, one, u, z, i)
+	s.refuse("at least a matrix", "EncodeProto", a, sizes, u, z, tensorOf([]int32{1}, 1))
+	s.refuse("3 > 2 at message 0 field 2", "EncodeProto", a, tensorOf([]int32{1, 1, 3}, 1, 3), u, z, i)
+	for why, a := range map[string]graph.Attrs{"Unknown field: q": attrs("t.M", own, "q"), "Incompatible type for field f": attrs("t.M", own, "f"), "not described": attrs("t.Q", own, "f")} {
+		a["Tinput_types"] = []tensor.DType{tensor.Int32}
+		s.refuse(why, "EncodeProto", a, one, tensorOf([]int32{1}, 1, 1))
+	}
+}
+
+// textMatrix is one row of texts.
+func textMatrix(texts ...string) *tensor.Tensor {
+	t := textVector(texts)
+	return &tensor.Tensor{DType: t.DType, Shape: []int{1, len(texts)}, Strings: t.Strings}
+}
+
 // TestApproximateEqual: the tolerance itself is near, NaN and infinity are near nothing, and shapes have to be equal.
 func TestApproximateEqual(t *testing.T) {
 	s, inf := newSession(t), float32(math.Inf(1))

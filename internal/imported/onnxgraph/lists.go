@@ -52,11 +52,11 @@ func elementOf(v *value) *element {
 }
 
 // shape is the shape of the elements as the ops of lists take it.
-func (x *site) elementShape(e *element) *value {
+func (b *builder) elementShape(e *element) *value {
 	if e.dims == nil {
-		return x.i32(-1)
+		return b.i32(-1)
 	}
-	return x.ints(e.dims...)
+	return b.ints(e.dims...)
 }
 
 // sizedAs notes what is known of a tensor that is an element.

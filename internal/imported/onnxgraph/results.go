@@ -32,8 +32,8 @@ func (t *translation) outputs(s *scope, sig *pb.SignatureDef) {
 	}
 }
 
-// output adds a result. A sequence becomes one for each of its elements, named _0, _1 and so on; a map of each row becomes the scores, and
-// the names of the scores.
+// output adds a result. A sequence becomes one for each of its elements, named _0, _1 and so on, or one tensor of them all where only a request
+// says how many they are; a map of each row becomes the scores, and the names of the scores.
 func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v *value) {
 	if out.Kind != "" {
 		out.Kind, out.Dims, out.Unranked = "", nil, true
@@ -49,9 +49,16 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 		}
 		return
 	}
-	if v.list != nil {
-		t.gap("output", "a sequence whose length is not known", out.Name)
-		return
+	if e := v.list; e != nil {
+		if e.dims == nil {
+			t.gap("output", "a sequence whose length, and the rank of whose elements, are not known", out.Name)
+			return
+		}
+		v = b.sized(b.op(ops.TensorListStack, graph.Attrs{"element_dtype": e.dtype, "num_elements": int64(-1)}, b.own(v), b.elementShape(e)), append([]int{-1}, e.dims...))
+		out.Unranked, out.Dims = false, []onnx.Dim{{Size: -1}}
+		for _, d := range e.dims {
+			out.Dims = append(out.Dims, onnx.Dim{Size: d})
+		}
 	}
 	if keys := v.keys; keys != nil {
 		scores := *v

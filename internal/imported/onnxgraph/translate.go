@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
+	"github.com/goestimator/goestimator/internal/compiler/ops"
 	"github.com/goestimator/goestimator/internal/format/graphdef"
 	"github.com/goestimator/goestimator/internal/format/onnx"
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
@@ -179,7 +180,8 @@ func (t *translation) unsupported() error {
 	return e
 }
 
-// inputs adds the model's inputs. Those with an initializer are constants.
+// inputs adds the model's inputs. Those with an initializer are constants. A sequence is one tensor, whose first dimension are its elements;
+// what may be left out has to be there.
 func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 	g := &t.m.Graph
 	constants := map[string]bool{}
@@ -191,8 +193,9 @@ func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 		if constants[in.Name] {
 			continue
 		}
+		sequence := in.Kind == "sequence" || in.Kind == "optional sequence"
 		switch {
-		case in.Kind != "":
+		case in.Kind != "" && in.Kind != "optional" && !sequence:
 			t.gap("input", "values of kind "+in.Kind, in.Name)
 			s.define(in.Name, nil)
 			continue
@@ -201,10 +204,33 @@ func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 			s.define(in.Name, nil)
 			continue
 		}
+		if sequence && !in.Unranked {
+			in.Dims = append([]onnx.Dim{{Size: -1}}, in.Dims...)
+		}
 		v := s.b.placeholder(in.Name, in.DType, t.assumed(in))
-		s.define(in.Name, v)
 		sig.Inputs[in.Name] = info(in, v)
+		if sequence {
+			v = s.b.elements(v, in)
+		}
+		s.define(in.Name, v)
 	}
+}
+
+// elements is the list of a sequence that comes as one tensor.
+func (b *builder) elements(v *value, in onnx.Value) *value {
+	e := &element{dtype: in.DType}
+	if !in.Unranked {
+		e.dims = []int{}
+		for _, d := range in.Dims[1:] {
+			if d.Symbol != "" {
+				d.Size = -1
+			}
+			e.dims = append(e.dims, d.Size)
+		}
+	}
+	list := b.op(ops.TensorListFromTensor, nil, v, b.elementShape(e))
+	list.list = e
+	return list
 }
 
 // assumed returns what is known of an input under each assumption.

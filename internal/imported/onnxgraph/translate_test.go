@@ -94,7 +94,7 @@ func TestRefusesWhatIsNoModel(t *testing.T) {
 		"expected at most 28":     new,
 		"do not fit the operator": model(onnx.Graph{Inputs: x, Outputs: y, Initializers: []onnx.Initializer{{Name: "w", Tensor: tensor.New(tensor.Float32, 1, 4, 3)}},
 			Nodes: []onnx.Node{node("Conv", "", []string{"x", "w"}, []string{"y"}, map[string]any{"kernel_shape": []int{3}, "strides": []int{}, "pads": []int{1, 1}})}}),
-		"values of kind sequence": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "sequence"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),
+		"values of kind map": model(onnx.Graph{Inputs: []onnx.Value{{Name: "x", Kind: "map"}}, Outputs: y, Nodes: []onnx.Node{node("SequenceLength", "", []string{"x"}, []string{"y"}, nil)}}),
 	} {
 		if _, err := Translate(t.Context(), m); err == nil || !strings.Contains(err.Error(), want) && want != "do not fit the operator" {
 			t.Errorf("got %v, expected %q in it", err, want)

@@ -30,7 +30,8 @@ func rngBitGenerator(x *site) []*value {
 	groups := (n + 3) / 4
 	w := words{x}
 	signed := x.bits(state, tensor.Int64)
-	key, counter := x.element(signed, 0), x.element(signed, 1)
+	word := func(i int) *value { return x.reshape(x.slice(signed, []int{i}, []int{1})) }
+	key, counter := word(0), word(1)
 	low := w.plus(counter, x.count(tensor.Int64, scalar(tensor.Int32, float64(groups))))
 	most := bits(tensor.New(tensor.Int64), 1<<63)
 	carried := x.each(ops.Less, nil, w.xor(low, most), w.xor(counter, most)) // as numbers without a sign

@@ -12,7 +12,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Bounds of what Glob reads of a bucket.
+// Bounds of what is listed of a bucket.
 const (
 	maxLooked = 1_000_000
 	maxFound  = 100_000
@@ -37,32 +37,37 @@ func Each(ctx context.Context, b *blob.Bucket, o blob.ListOptions, do func(*blob
 // IsGlob reports whether a path has a character with a meaning in patterns. A question mark has none: in a URL it ends the path.
 func IsGlob(path string) bool { return strings.ContainsAny(path, "*[") }
 
-// Glob returns the keys of the objects that match a pattern of path.Match, sorted. It lists what begins as the pattern does: the folder
-// alone where the pattern has special characters in its last element only. More than a million listed names, or 100,000 matches, are an error.
-func Glob(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error) {
+// Start is what all that matches a pattern begins with.
+func Start(pattern string) string {
+	if first := strings.IndexAny(pattern, `*?[\`); first >= 0 {
+		return pattern[:first]
+	}
+	return pattern
+}
+
+// Glob returns the keys of the objects that match a pattern of path.Match, sorted, of one folder: the pattern has special characters in its
+// last element only. It reports whether folders match as well. The bounds are Below's.
+func Glob(ctx context.Context, b *blob.Bucket, pattern string) (found []string, folders bool, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	first := strings.IndexAny(pattern, `*?[\`)
-	if first < 0 {
-		first = len(pattern)
-	}
-	o := blob.ListOptions{Prefix: pattern[:first]}
-	if !strings.Contains(pattern[first:], "/") {
-		o.Delimiter = "/"
-	}
-	return keys(ctx, b, o, func(key string) bool {
-		match, _ := path.Match(pattern, key) // well formed
+	found, err = keys(ctx, b, blob.ListOptions{Prefix: Start(pattern), Delimiter: "/"}, func(key string) bool {
+		name, isFolder := strings.CutSuffix(key, "/")
+		match, _ := path.Match(pattern, name) // well formed
+		folders = folders || match && isFolder
 		return match
 	})
+	return found, folders, err
 }
 
-// Below returns the keys of the objects whose names begin with prefix, sorted, whatever folders they lie in. The bounds are Glob's.
-func Below(ctx context.Context, b *blob.Bucket, prefix string) ([]string, error) {
-	return keys(ctx, b, blob.ListOptions{Prefix: prefix}, func(string) bool { return true })
+// Below returns the keys of the objects that begin with prefix and match, sorted, whatever folders they lie in. More than a million listed
+// names, or 100,000 matches, are an error.
+func Below(ctx context.Context, b *blob.Bucket, prefix string, match func(key string) bool) ([]string, error) {
+	return keys(ctx, b, blob.ListOptions{Prefix: prefix}, match)
 }
 
-// keys returns the keys of a listing that match, sorted. Folders are none, nor are the objects that stand for folders.
+// keys returns the keys of a listing that match, sorted. Folders, whose keys end in a slash, are left out, as are the objects that stand for
+// them.
 func keys(ctx context.Context, b *blob.Bucket, o blob.ListOptions, match func(key string) bool) ([]string, error) {
 	var found []string
 	looked := 0
@@ -70,7 +75,7 @@ func keys(ctx context.Context, b *blob.Bucket, o blob.ListOptions, match func(ke
 		if looked++; looked > maxLooked {
 			return fmt.Errorf("more than %d names begin with %q: begin the pattern with more of the names", maxLooked, o.Prefix)
 		}
-		if x.IsDir || strings.HasSuffix(x.Key, "/") || !match(x.Key) {
+		if !match(x.Key) || strings.HasSuffix(x.Key, "/") {
 			return nil
 		}
 		if found = append(found, x.Key); len(found) > maxFound {

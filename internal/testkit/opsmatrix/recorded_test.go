@@ -27,7 +27,7 @@ func (r *recorded) columns() []column {
 	return []column{
 		{name: "gradient", means: "`models/ops` differentiates it: compared with finite differences and TensorFlow's gradients", has: in(r.gradient)},
 		{name: "float64", means: "tested in float64 too", has: in(r.float64)},
-		{name: "TensorFlow", means: "compared with TensorFlow's recorded results at edges: zeros of both signs, ties, infinities, NaN, denormals, large values", has: in(r.tensorflow)},
+		{name: "TensorFlow", means: "compared with TensorFlow's recorded results at edges: zeros of both signs, ties, infinities, NaN, denormals, large values. Gradient and fused ops are compared by the ops that they belong to, updates by trainings beside TensorFlow (`interop`)", has: in(r.tensorflow)},
 	}
 }
 

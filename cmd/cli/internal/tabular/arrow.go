@@ -3,6 +3,7 @@ package tabular
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -13,7 +14,8 @@ import (
 )
 
 // openArrow reads Parquet and Arrow files by the readers of training, all single values as texts and null as an empty one.
-func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
+func openArrow(ctx context.Context, files []string, format string) (*rowSource, error) {
+	path := files[0]
 	columns, err := inputs.FileColumns(format, path)
 	if err != nil {
 		return nil, err
@@ -40,11 +42,20 @@ func openArrow(ctx context.Context, path, format string) (*rowSource, error) {
 	if len(specs) == 0 {
 		return nil, fmt.Errorf("%s has no column of single values that can be read", path)
 	}
+	keys, kinds := partitions(files)
+	for i, key := range keys {
+		if slices.Contains(s.names, key) {
+			continue // its own column is read
+		}
+		from = append(from, len(s.names))
+		s.names, s.kinds = append(s.names, key), append(s.kinds, kinds[i])
+		specs = append(specs, inputs.ColumnSpec{Name: key, DType: tensor.String.String(), Default: ""})
+	}
 	read := inputs.ArrowFile
 	if format == "parquet" {
 		read = inputs.Parquet
 	}
-	ds, err := read([]string{path}, inputs.ArrowOptions{Columns: specs})
+	ds, err := read(files, inputs.ArrowOptions{Columns: specs, Partitions: files})
 	if err != nil {
 		return nil, err
 	}

@@ -237,6 +237,7 @@ func (w *watcher) kind(c *Column) Kind {
 			w.written.odd(c, w.others)
 			return Number
 		}
+		c.Missing += w.others - w.written.dated(c.Reading)
 		return Date
 	case w.told == Text:
 		return Text

@@ -15,7 +15,7 @@ import (
 func (p *Profile) kindHints() []string {
 	var out []string
 	if s := p.listLabel(); s != "" {
-		out = append(out, fmt.Sprintf("the label: its values are lists separated by %q, and each different list is taken for a class; where several classes hold at once, write a column of 0 and 1 for each (docs/tasks/tabular.md, several labels)", s))
+		out = append(out, fmt.Sprintf("the label: its values are lists separated by %q, and each different list is taken for a class; where several classes hold at once, split them for a head multi_label, or write a column of 0 and 1 for each (docs/tasks/tabular.md, several labels)", s))
 	}
 	uses, _ := p.Uses()
 	for i, c := range p.Columns {
@@ -28,7 +28,7 @@ func (p *Profile) kindHints() []string {
 		case uses[i] == Dates && p.ascends(i):
 			out = append(out, fmt.Sprintf("%s: rows go by time, and held out rows lie between those that are trained on; to predict what comes, see how good the model is by crossval --by time, and docs/tasks/time-series.md", c.Name))
 		case c.Kind == Text && p.share(i, isList) > 0.5:
-			out = append(out, fmt.Sprintf("%s: its values are lists, and each different list is one value; words separated by spaces are read one by one", c.Name))
+			out = append(out, fmt.Sprintf("%s: its values are lists, and each different list is one value; the transform split makes lists of them (docs/data.md), and words separated by spaces are read one by one", c.Name))
 		}
 	}
 	switch ids := p.ids(); {

@@ -105,16 +105,20 @@ type Options struct {
 	Form  *Form  // nil: by the file
 }
 
-// Read looks at a table, in one pass.
+// Read looks at a table, in one pass: a file, or the files of a folder or a glob, which have the form of the first.
 func Read(ctx context.Context, path string, o Options) (*Profile, error) {
-	form, err := formOf(ctx, path, o.Label)
+	files, err := partsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	form, err := formOf(ctx, files[0], o.Label)
 	if err != nil {
 		return nil, err
 	}
 	if o.Form != nil {
 		form = *o.Form
 	}
-	src, err := open(ctx, path, form)
+	src, err := open(ctx, files, form)
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,19 @@ type rowSource struct {
 	repeated int64
 }
 
-// open opens the rows of a file. What it cannot read as a table is an error.
-func open(ctx context.Context, path string, f Form) (*rowSource, error) {
+// open opens the rows of files, which follow each other. What it cannot read as a table is an error.
+func open(ctx context.Context, files []string, f Form) (*rowSource, error) {
 	switch f.Format {
 	case "csv":
-		return openCSV(ctx, path, f)
+		s, err := openCSV(ctx, files[0], f)
+		if err == nil && len(files) > 1 {
+			s.followedBy(files[1:], files[0], func(file string) (*rowSource, error) { return openCSV(ctx, file, f) })
+		}
+		return s, err
 	case "jsonl":
-		return openJSONL(ctx, path)
+		return openJSONL(ctx, files)
 	}
-	return openArrow(ctx, path, f.Format)
+	return openArrow(ctx, files, f.Format)
 }
 
 func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
@@ -103,9 +107,9 @@ func isRepeated(row, names []string) bool {
 // sampleLines is how many lines of JSON the columns are found in that are sorted; others come behind them.
 const sampleLines = 1000
 
-func openJSONL(ctx context.Context, path string) (*rowSource, error) {
-	s := &rowSource{}
-	t, err := openText(ctx, path)
+func openJSONL(ctx context.Context, files []string) (*rowSource, error) {
+	s, path := &rowSource{}, files[0]
+	t, err := openTexts(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +140,7 @@ func openJSONL(ctx context.Context, path string) (*rowSource, error) {
 	if err := t.Close(); err != nil {
 		return nil, err
 	}
-	if t, err = openText(ctx, path); err != nil {
+	if t, err = openTexts(ctx, files); err != nil {
 		return nil, err
 	}
 	b = &bounded{ctx: ctx, in: t, path: path}

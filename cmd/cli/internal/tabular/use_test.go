@@ -89,6 +89,23 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// TestMissingDates: among dates and times, words that are none count as missing, beside marks and empty cells.
+func TestMissingDates(t *testing.T) {
+	for name, value := range map[string]func(r int) string{
+		"dates":                       func(r int) string { return fmt.Sprintf("2020-%02d-%02d", 1+r%12, 1+r%28) },
+		"days before months":          func(r int) string { return fmt.Sprintf("%02d/%02d/21", 1+r%28, 1+r%12) },
+		"days and months of any size": func(r int) string { return fmt.Sprintf("%02d/%02d/21", 1+r%12, 1+r/12%12) },
+		"times":                       func(r int) string { return fmt.Sprintf("%02d:%02d", r%24, r%60) },
+	} {
+		p := read(t, "t.csv", table(400, "y,d", format("%d", 1, 2), func(r int) string {
+			return []string{"unknown", "n/a", "", "not yet", value(r)}[min(r%10, 4)]
+		}), tabular.Options{})
+		if c := p.Columns[1]; c.Kind != tabular.Date || c.Missing != 160 {
+			t.Errorf("%s: kind %s, %d missing of %d", name, c.Kind, c.Missing, c.Rows)
+		}
+	}
+}
+
 // TestMissing: marks and empty cells are counted as missing, and words among numbers become marks.
 func TestMissing(t *testing.T) {
 	cells := []string{"1", "?", "NA", "", "2.5", "null", "-"}

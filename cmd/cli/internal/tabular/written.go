@@ -212,6 +212,14 @@ func (w *written) odd(c *Column, others int64) {
 	c.Missing += c.Odd
 }
 
+// dated counts the texts that the reading of a column of dates reads: the others are missing.
+func (w *written) dated(r textvalue.Reading) int64 {
+	if r.Part == textvalue.Hour {
+		return w.hours
+	}
+	return slices.Max(w.dates[:])
+}
+
 // decimalKey is the mark as declarations have it.
 func decimalKey(mark string) string {
 	if mark == "." {

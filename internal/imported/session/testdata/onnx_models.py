@@ -28,8 +28,13 @@ def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
     s = ort.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
     out = s.run([o.name for o in g.output], feeds)
     onnx.save(m, d + "/model.onnx", save_as_external_data=external, location="weights.bin", size_threshold=16)
+    kinds = {i.name: i.type.WhichOneof("value") for i in g.input}
     for kind, list_ in [("input", [feeds[i.name] for i in g.input]), ("output", out)]:
         for i, v in enumerate(list_):
+            if kind == "input" and kinds[g.input[i].name] == "optional_type":
+                with open(f"{d}/test_data_set_0/{kind}_{i}.pb", "wb") as f:
+                    f.write(nh.from_optional(v).SerializeToString())
+                continue
             with open(f"{d}/test_data_set_0/{kind}_{i}.pb", "wb") as f:
                 if isinstance(v, list) and isinstance(v[0], dict):  # what ZipMap makes: rows
                     v = np.array([list(row.values()) for row in v], np.float32)
@@ -654,3 +659,31 @@ for flat, axis in [(False, 1), (False, 0), (True, 0)]:
     nodes = [h.make_node("If", ["c"], ["any"], then_branch=then, else_branch=other), h.make_node("TopK", ["any", "k"], ["y", "at"], largest=axis), h.make_node("Mod", ["at", "k"], ["i"]), h.make_node("Sub", ["i", "k"], ["back"]), h.make_node("GatherElements", ["any", "back"], ["z"], axis=axis)]
     consts = [nh.from_array(np.array([-1]), "flat"), nh.from_array(np.array([2]), "k")]
     save(f"no_rank_{flat}_{axis}", nodes, [("c", T.BOOL, []), ("x", T.FLOAT, [2, 5])], [("y", T.FLOAT, None), ("at", T.INT64, None), ("z", T.FLOAT, None)], consts, opset=13, feeds={"c": np.array(flat), "x": rng.normal(size=(2, 5)).astype(np.float32)})
+
+# Sequences, and what may be left out, as inputs and outputs. A sequence is one tensor here.
+def sequences(name, nodes, ins, outs, feeds, inits=()):
+    save_graph(name, h.make_graph(nodes, name, ins, outs, list(inits)), feeds)
+
+
+def sequence_of(name, t, shape):
+    return h.make_tensor_sequence_value_info(name, t, shape)
+
+
+def perhaps(name, inner):
+    return h.make_value_info(name, h.make_optional_type_proto(inner))
+
+
+pieces = [rng.normal(size=(2, 3)).astype(np.float32) for _ in range(4)]
+tensor_of = h.make_tensor_value_info
+last = nh.from_array(np.array(-1), "last")
+for sort, shape in [("fixed", [2, 3]), ("open", [2, "n"])]:
+    nodes = [h.make_node("ConcatFromSequence", ["x"], ["y"], axis=1), h.make_node("SequenceLength", ["x"], ["n"]), h.make_node("SequenceAt", ["x", "last"], ["z"]), h.make_node("SequenceErase", ["x", "last"], ["rest"]), h.make_node("SequenceInsert", ["rest", "t"], ["more"])]
+    outs = [tensor_of("y", T.FLOAT, None), tensor_of("n", T.INT64, None), tensor_of("z", T.FLOAT, None), sequence_of("more", T.FLOAT, None)]
+    sequences("sequence_in_" + sort, nodes, [sequence_of("x", T.FLOAT, shape), tensor_of("t", T.FLOAT, [2, 3])], outs, {"x": pieces, "t": pieces[0] * 2}, [last])
+sequences("sequence_of_one", [h.make_node("ConcatFromSequence", ["x"], ["y"], axis=0, new_axis=1)], [sequence_of("x", T.STRING, ["k"])], [tensor_of("y", T.STRING, None)], {"x": [np.array(["a", "bc"], object)]})
+for keep in [0, 1]:
+    sequences(f"sequence_out_{keep}", [h.make_node("SplitToSequence", ["x"], ["y"], axis=0, keepdims=keep)], [tensor_of("x", T.FLOAT, ["n", 3])], [sequence_of("y", T.FLOAT, None)], {"x": np.concatenate(pieces)})
+nodes = [h.make_node("OptionalHasElement", ["x"], ["has"]), h.make_node("OptionalGetElement", ["x"], ["v"]), h.make_node("Neg", ["v"], ["y"])]
+sequences("optional_in", nodes, [perhaps("x", h.make_tensor_type_proto(T.FLOAT, [2, 3]))], [tensor_of("has", T.BOOL, []), tensor_of("y", T.FLOAT, [2, 3])], {"x": pieces[0]})
+nodes = [h.make_node("OptionalGetElement", ["x"], ["v"]), h.make_node("ConcatFromSequence", ["v"], ["y"], axis=0)]
+sequences("optional_sequence_in", nodes, [perhaps("x", h.make_sequence_type_proto(h.make_tensor_type_proto(T.FLOAT, [2, 3])))], [tensor_of("y", T.FLOAT, None)], {"x": pieces})

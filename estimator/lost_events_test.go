@@ -1,0 +1,52 @@
+package estimator_test
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/platform/atomicfile"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// fullDisk is a file system without room.
+type fullDisk struct{ atomicfile.OS }
+
+func (d fullDisk) OpenFile(name string, flag int, mode os.FileMode) (atomicfile.File, error) {
+	f, err := d.OS.OpenFile(name, flag, mode)
+	return noRoom{f, name}, err
+}
+
+type noRoom struct {
+	atomicfile.File
+	name string
+}
+
+func (f noRoom) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
+}
+
+// TestLostEvents: where only events cannot be written training goes on to its end, keeps its checkpoints, and says so once.
+func TestLostEvents(t *testing.T) {
+	dir := t.TempDir()
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.SaveCheckpointsSteps(4), runconfig.SaveSummarySteps(1), runconfig.LogStepCountSteps(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	e := toy(t, dir, estimator.WithRunConfig(rc), estimator.WithEventsFS(fullDisk{}), estimator.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if _, err := e.Train(t.Context(), forever(&toyData{rows: 40}), estimator.MaxSteps(10)); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "events cannot be written"); n != 1 || !strings.Contains(log.String(), "no space left on device") {
+		t.Errorf("said %d times: %s", n, log.String())
+	}
+	newest, err := e.LatestCheckpoint()
+	if err != nil || !strings.HasSuffix(newest, "-10") {
+		t.Errorf("the newest checkpoint is %q, %v", newest, err)
+	}
+}
