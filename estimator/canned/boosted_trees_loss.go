@@ -62,7 +62,7 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 	}
 	args := []*G.Node{ops.Cast(mc, y, tensor.Float32)}
 	b.config.Weighted = false
-	if w := b.exampleWeights(mc, features, y); w != nil {
+	if w := b.model.exampleWeights(mc, features, y); w != nil {
 		b.config.Weighted = true
 		args = append(args, ops.Cast(mc, w, tensor.Float32))
 	}

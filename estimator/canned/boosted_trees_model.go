@@ -297,31 +297,13 @@ func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, featur
 			mc.Fail(err)
 			return nil
 		}
-		w := b.exampleWeights(mc, features, y)
+		w := b.model.exampleWeights(mc, features, y)
 		if b.config.Weighted = w != nil; b.config.Weighted && !mc.Failed() {
 			args[2] = ops.Mul(mc, args[2], w)
 			args = append(args, ops.Mean(mc, w, ops.Axes(1))) // of outputs that have weights of their own
 		}
 		return b.trainOp(mc, v, loss, args)
 	}})
-}
-
-// exampleWeights are the weights of the examples, [batch, 1] or one for each output, times those of their classes; nil
-// for none. y are the labels.
-func (b *BoostedTrees) exampleWeights(mc *estimator.ModelContext, f models.Features, y *G.Node) *G.Node {
-	w := f.Weights()
-	if b.model.weights != "" {
-		w = f.Dense(b.model.weights)
-	}
-	if mc.Failed() {
-		return nil
-	}
-	if w != nil {
-		if w = heads.CheckedWeights(mc, w, mc.DType()); len(w.Shape()) == 1 {
-			w = ops.ExpandDims(mc, w, -1)
-		}
-	}
-	return heads.Weighed(mc, b.model.head, y, w)
 }
 
 func (b *BoostedTrees) trainOp(mc *estimator.ModelContext, v treeNodes, loss *G.Node, args []*G.Node) *optimizers.TrainOp {

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	G "gorgonia.org/gorgonia"
 )
@@ -56,7 +57,7 @@ type dataTrained interface {
 
 // sampled is a body whose training does not compute the logits of all classes.
 type sampled interface {
-	training(mc *estimator.ModelContext, h heads.Head, f models.Features, labels models.Labels) (*estimator.Spec, error)
+	training(mc *estimator.ModelContext, m *Model, f models.Features, labels models.Labels) (*estimator.Spec, error)
 }
 
 // checked is a body that refuses some results of the columns.
@@ -81,7 +82,7 @@ func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 // Model builds the graph of a mode.
 func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	if s, ok := m.body.(sampled); ok && mc.Mode() == models.Train {
-		return s.training(mc, m.head, features, labels)
+		return s.training(mc, m, features, labels)
 	}
 	logits := m.body.logits(mc, features, m.head.LogitsDimension())
 	if mc.Failed() {
@@ -96,6 +97,24 @@ func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labe
 		return m.body.minimize(mc, loss)
 	}
 	return m.head.Spec(mc, in)
+}
+
+// exampleWeights are the weights of the examples, [batch, 1] or one for each output, times those of their classes; nil
+// for none. y are the labels.
+func (m *Model) exampleWeights(mc *estimator.ModelContext, f models.Features, y *G.Node) *G.Node {
+	w := f.Weights()
+	if m.weights != "" {
+		w = f.Dense(m.weights)
+	}
+	if mc.Failed() {
+		return nil
+	}
+	if w != nil {
+		if w = heads.CheckedWeights(mc, w, mc.DType()); len(w.Shape()) == 1 {
+			w = ops.ExpandDims(mc, w, -1)
+		}
+	}
+	return heads.Weighed(mc, m.head, y, w)
 }
 
 // Prepare applies the feature columns to a data set. An error names the column that

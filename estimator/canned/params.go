@@ -123,7 +123,7 @@ func (r *paramReader) head(k kindOfHead) heads.Head {
 	}
 	switch k {
 	case candidates:
-		names = append(names, "n_classes", "label_vocabulary", "class_names")
+		names = append(names, "n_classes", "label_vocabulary", "class_names", "class_weights")
 		p["classes"] = 2
 	case classes:
 		names = append(names, "n_classes", "label_vocabulary", "class_names", "thresholds", "class_weights")

@@ -1,6 +1,7 @@
 package canned
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -20,7 +21,7 @@ import (
 // of length 1; a score is their product divided by the temperature. Training takes the other candidates of a batch for negatives, so that a step does
 // not depend on how many candidates there are, and the mean loss over the batch; evaluation and prediction score all candidates. tf.estimator has no model of this kind.
 type TwoTower struct {
-	Head        heads.MultiClassHead  // of the candidates
+	Head        heads.MultiClassHead  // of the candidates; training takes the loss above in place of the head's
 	Columns     []feature.Column      // of the queries
 	Embedding   int                   // width of the candidates' embedding; 0: 32
 	HiddenUnits []int                 // units of each hidden layer of both towers, with ReLU; none: no hidden layer
@@ -38,6 +39,9 @@ func (o TwoTower) ModelFn() (*Model, error) {
 		optimizer: choice{o.Optimizer, o.Optimizer != nil}}
 	if t.net.Candidates < 3 {
 		return nil, fmt.Errorf("n_classes: expected three candidates or more")
+	}
+	if heads.KindOfLoss(o.Head) == heads.OtherLoss || o.Head.LossReduction() != losses.SumOverBatchSize {
+		return nil, errors.New("training has the in-batch softmax and its mean: leave loss_fn and loss_reduction of the head out")
 	}
 	if o.Embedding != 0 {
 		t.net.Embedding = o.Embedding
@@ -104,14 +108,14 @@ func (t *twoTower) logits(mc *estimator.ModelContext, f models.Features, units i
 }
 
 // training minimises the loss of finding each query's candidate among those of the batch.
-func (t *twoTower) training(mc *estimator.ModelContext, h heads.Head, f models.Features, labels models.Labels) (*estimator.Spec, error) {
-	ids, err := heads.LabelsOf(mc, h, labels)
+func (t *twoTower) training(mc *estimator.ModelContext, m *Model, f models.Features, labels models.Labels) (*estimator.Spec, error) {
+	ids, err := heads.LabelsOf(mc, m.head, labels)
 	if err != nil {
 		return nil, err
 	}
 	o := losses.Options{Reduction: losses.SumOverBatchSize}
-	if w := f.Weights(); w != nil {
-		o.Weights = ops.Reshape(mc, heads.CheckedWeights(mc, w, mc.DType()), -1)
+	if w := m.exampleWeights(mc, f, ids); w != nil {
+		o.Weights = ops.Reshape(mc, w, -1)
 	}
 	query := t.query(mc, f)
 	loss := losses.InBatchByID(mc, t.net.Candidate(mc, ids), query, ids, t.temperature, o)

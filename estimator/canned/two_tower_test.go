@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/tensor"
+	G "gorgonia.org/gorgonia"
 )
 
 // A query of a topic is for each candidate of its own: those whose number leaves the topic.
@@ -101,5 +105,34 @@ func TestTwoTowerTemperature(t *testing.T) {
 	}
 	if most > 4.0001 || most < 2 {
 		t.Errorf("the largest score is %g: expected at most 1/0.25, and nearly that", most)
+	}
+}
+
+// TestTwoTowerClassWeights: classes of the weight 0 have no part in the loss.
+func TestTwoTowerClassWeights(t *testing.T) {
+	for _, of := range []float64{1, 0} {
+		weights := []any{1.0}
+		for range topics*candidatesOfOne - 1 {
+			weights = append(weights, of)
+		}
+		e := twoTowers(t, estimator.Params{"class_weights": weights})
+		two := func(context.Context, inputs.Context) (inputs.Dataset, error) {
+			ds, err := inputs.Slices(nil, inputs.Strings("topic", inputs.Feature, []string{"t1", "t2"}), inputs.Strings("page", inputs.Label, []string{"page1", "page2"}))
+			return inputs.Pipe(ds, inputs.Batch(2, false)), err
+		}
+		if loss := ok(e.Train(t.Context(), estimator.InputFunc(two), estimator.Steps(1))).Loss; (loss > 0) != (of > 0) {
+			t.Errorf("the loss of classes of weight %g is %g", of, loss)
+		}
+	}
+}
+
+// TestTwoTowerRefuses: options of the head that training would not follow.
+func TestTwoTowerRefuses(t *testing.T) {
+	own := func(*estimator.ModelContext, heads.LossInputs) *G.Node { return nil }
+	for _, o := range []heads.Option{heads.WithLossFn(own), heads.WithLossReduction(losses.Sum)} {
+		_, err := canned.TwoTower{Head: heads.MultiClass(3, o), Columns: []feature.Column{&feature.Numeric{Key: "age"}}}.ModelFn()
+		if err == nil || !strings.Contains(err.Error(), "training has the in-batch softmax and its mean") {
+			t.Errorf("got %v", err)
+		}
 	}
 }

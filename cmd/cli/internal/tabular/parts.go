@@ -103,8 +103,11 @@ type joinedTexts struct {
 // Read implements io.Reader.
 func (j *joinedTexts) Read(b []byte) (int, error) {
 	n, err := j.present.Read(b)
-	if n > 0 || !errors.Is(err, io.EOF) || len(j.files) == 0 || len(b) == 0 {
+	if !errors.Is(err, io.EOF) || len(j.files) == 0 || len(b) == 0 {
 		return n, err
+	}
+	if n > 0 { // packed texts may end so
+		return n, nil
 	}
 	next, err := openText(j.ctx, j.files[0])
 	if err != nil {
