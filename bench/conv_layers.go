@@ -19,6 +19,14 @@ var (
 	depthwise = workload{layered(twoDepthwise), []int{56, 56, 64}, 0, 10, 16, 4, "logits"}
 )
 
+// attention is of every position to every other one, without products before and behind it; its results are averaged.
+var attention = workload{layered(attended), []int{512, 512}, 0, 10, 8, 4, "probabilities"}
+
+func attended(c models.Context, x *G.Node) *G.Node {
+	heads := ops.Reshape(c, x, -1, 512, 8, 64)
+	return layers.GlobalAvgPool1D(c, ops.Reshape(c, ops.Attention(c, heads, heads, heads, ops.Attending{}), -1, 512, 512))
+}
+
 func twoConv1D(c models.Context, x *G.Node) *G.Node {
 	for range 2 {
 		x = layers.Conv1D(c, x, 128, layers.Window1D{Size: 5, Padding: ops.Same}, layers.Weights{Activation: ops.Relu})
@@ -52,7 +60,7 @@ func layered(body func(models.Context, *G.Node) *G.Node) func() (estimator.Model
 		}
 		return estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 			logits := layers.Dense(mc, body(mc, f.Dense("x")), 10, layers.Weights{})
-			spec := &estimator.Spec{Predictions: estimator.Nodes{"logits": logits}}
+			spec := &estimator.Spec{Predictions: estimator.Nodes{"logits": logits, "probabilities": ops.Softmax(mc, logits)}}
 			if mc.Mode() == models.Predict {
 				return spec, nil
 			}

@@ -48,6 +48,7 @@ var workloads = map[string]workload{
 	"grouped":       grouped,
 	"depthwise":     depthwise,
 	"transformer":   {classifier("transformer_classifier", map[string]any{"layers": 1, "heads": 8, "width": 512, "vocabulary": 256, "dropout": 0.0}, "adam", nil), []int{512}, 256, 10, 8, 4, "probabilities"},
+	"attention":     attention,
 	"sparse_linear": {sparseLinear, []int{sparseIDs}, sparseRows, 2, 512, 8, "logits"},
 	"loop":          {tiny, []int{1}, 0, 0, 1, 8, "y"},
 }

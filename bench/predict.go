@@ -20,6 +20,8 @@ var inferenceCases = []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64", "resnet20/1"
 // transformerCases are those of a transformer block.
 var transformerCases = []string{"transformer/1", "transformer/8"}
 
+var attentionCases = []string{"attention/1", "attention/8"}
+
 // predictor pulls predictions of one case.
 type predictor struct {
 	batch int

@@ -24,6 +24,8 @@ var subjects = []subject{
 	{name: "transformer", title: "transformer block, length 512, width 512, 8 heads, batch 8, Adam, one step", unit: "ms", cases: []string{""}, setup: transformerField},
 	{name: "transformer_inference", title: "transformer block, length 512, width 512, 8 heads, one batch to probabilities", unit: "ms", cases: transformerCases,
 		setup: predictField(transformerCases, "transformer")},
+	{name: "attention", title: "attention of 8 heads of 64 numbers over 512 positions, one batch to the mean of its results", unit: "ms", cases: attentionCases,
+		setup: predictField(attentionCases, "attention")},
 	{name: "inference", title: "one batch to probabilities", unit: "ms", cases: inferenceCases, setup: inferenceField},
 	{name: "quantized", title: "networks of float32 and their forms of 8 bits, by MODEL-FORM/BATCH", unit: "ms", cases: quantizedCases, setup: quantizedField},
 	{name: "sparse_linear", title: "logistic regression on 1,000,000 ids, 40 per example, batch 512, Adagrad, one step", unit: "ms", cases: []string{""}, setup: sparseField},

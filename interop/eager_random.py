@@ -123,6 +123,17 @@ def choices():
     for v in (np.arange(11), np.arange(24).reshape(6, 2, 2), np.array([b"a", b"b", b"c"], object), np.array(5), np.zeros([0, 3]), np.array([True, False, True]), np.arange(7).astype(np.float16)):
         draw("RandomShuffle", v, seed=3, seed2=1, name=str(v.shape))
     draw("StatelessShuffle", np.arange(11), KEY, COUNTER, scalar(1))
+    for t in INTS:
+        n = t.as_numpy_dtype
+        seed = np.array([7, 2**31 - 1, 5], n)
+        for most in (0, 1, 9, 700, 65535, 65536, 70000, 2**31 - 1):
+            draw("RandomIndexShuffle", np.minimum(np.arange(12), most).astype(n), seed, n(most), name="%s %s" % (t.name, most))
+        draw("RandomIndexShuffle", n(3), seed, n(9), name="one " + t.name)
+        draw("RandomIndexShuffle", n(3), np.arange(12).astype(n).reshape(4, 3), np.array([9, 5, 3, 70000], n), rounds=8, name="rows " + t.name)
+    draw("RandomIndexShuffle", i64(5, 2**40, 0), i64(-1, 2**33 + 3, 4), np.int64(2**62 - 5), name="large")
+    draw("RandomIndexShuffle", np.zeros([0], np.int64), i64(1, 2, 3), np.int64(9), name="none")
+    for index, seed, most in ((i64([1], [2]), i64(1, 2, 3), scalar(9, np.int64)), (i64(1), i64(1, 2), scalar(9, np.int64)), (i64(1, 2, 3), i64(1, 2, 3), i64(9, 9))):
+        draw("RandomIndexShuffle", index, seed, most, name="shapes")
 
 
 def bounded():

@@ -67,9 +67,8 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	}
 	limits := grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Memory: s.memory, Ending: s.ending, Log: s.o.Log}
 	opts = append(opts, grpcapi.Options(limits)...)
-	var calls admission.Counter
-	g := grpc.NewServer(append(opts, calls.Option())...)
-	counted := calls.Through(g)
+	g := grpc.NewServer(append(opts, admission.CountCalls())...)
+	counted := admission.Counted(g)
 	gate := admission.Gate{ServiceRegistrar: counted, Admit: func(ctx context.Context, method string) error { return s.admit(ctx, method, remote) }}
 	limits.Register(gate, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metrics: s.metrics})
 	limits.RegisterOpenInference(gate, s.openInference("GRPC"))

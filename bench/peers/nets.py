@@ -175,6 +175,18 @@ class Transformer(nn.Module):
         return self.head(self.norm(x).mean(1))
 
 
+class Attention(nn.Module):
+    """Attention of positions [batch, length, width] to each other, and a layer of the mean of what it makes."""
+
+    def __init__(self, g, heads=8):
+        super().__init__()
+        self.heads, self.head = heads, linear(g.ending("/kernel")[0], g.ending("/bias")[0])
+
+    def forward(self, x):
+        h = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        return self.head(F.scaled_dot_product_attention(h, h, h).transpose(1, 2).flatten(2).mean(1))
+
+
 def head_of(w):
     """The name of the last dense layer."""
     return next(n for n in reversed(list(w)) if n.endswith("/kernel"))[:-len("/kernel")]
@@ -190,10 +202,10 @@ def build(name, g, same=False):
         return linear(g.ending("/kernel")[0], g.ending("/bias")[0])
     if name in ["resnet20", "resnet50"]:
         return {"resnet20": resnet20, "resnet50": resnet50}[name](g, same)
-    return {"mlp": mlp, "cnn": cnn, "conv1d": conv1d, "grouped": grouped, "depthwise": depthwise, "transformer": Transformer}[name](g)
+    return {"mlp": mlp, "cnn": cnn, "conv1d": conv1d, "grouped": grouped, "depthwise": depthwise, "transformer": Transformer, "attention": Attention}[name](g)
 
 
 def images(name, x):
     """NHWC to NCHW, and steps with channels last to channels first, as torch likes them."""
     t = torch.tensor(x)
-    return t.movedim(-1, 1).contiguous() if t.dim() > 2 else t
+    return t.movedim(-1, 1).contiguous() if t.dim() > 2 and name != "attention" else t

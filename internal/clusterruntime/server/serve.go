@@ -40,9 +40,8 @@ func (s *Server) Counted(l net.Listener) net.Listener { return s.clients.GRPCLis
 // says; new ones are refused.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	direct := transport.NewServer()
-	var calls admission.Counter
-	g := grpc.NewServer(append(append(s.options(), calls.Option()), direct.ServerOptions(s.config.Security.Serve)...)...)
-	s.Register(calls.Through(g))
+	g := grpc.NewServer(append(append(s.options(), admission.CountCalls()), direct.ServerOptions(s.config.Security.Serve)...)...)
+	s.Register(admission.Counted(g))
 	s.Register(direct)
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -16,6 +16,9 @@ var (
 		"dtype: floats", "shape_dtype: indices = int32").state(Random).grows()
 	StatelessShuffle = define("StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T").state(Random)
 
+	RandomIndexShuffle = define("RandomIndexShuffle(index: dtype, seed: Tseed, max_index: dtype) -> output: dtype",
+		"rounds: int = 4", "dtype: {int32, uint32, int64, uint64}", "Tseed: {int32, uint32, int64, uint64}")
+
 	StatelessRandomGetKeyCounter    = define("StatelessRandomGetKeyCounter(seed: Tseed) -> key: uint64, counter: uint64", "Tseed: indices = int64").state(Random)
 	StatelessRandomGetKeyCounterAlg = define("StatelessRandomGetKeyCounterAlg(seed: Tseed) -> key: uint64, counter: uint64, alg: int32", "Tseed: indices = int64").state(Random)
 	StatelessRandomGetAlg           = define("StatelessRandomGetAlg() -> alg: int32").state(Random)

@@ -33,7 +33,6 @@ type Node struct {
 	claims      claims
 	listener    net.Listener
 	server      *grpc.Server
-	counter     admission.Counter // of the server
 	health      *health.Server
 	security    *security
 	bulkServer  *bulkServer
@@ -73,7 +72,7 @@ func Open(c Config) (*Node, error) {
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
 		// Probes show no token, and ask for the name of a service at most.
-		probes := admission.Limited{ServiceRegistrar: n.counter.Through(n.server), Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
+		probes := admission.Limited{ServiceRegistrar: admission.Counted(n.server), Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
 		healthpb.RegisterHealthServer(probes, n.health)
 		n.gated().RegisterService(n.describe(own()), nil)
 		if !c.noBulk {
@@ -87,7 +86,7 @@ func Open(c Config) (*Node, error) {
 
 // gated is the server as services are registered with it: their calls are let in by welcome.
 func (n *Node) gated() admission.Gate {
-	return admission.Gate{ServiceRegistrar: n.counter.Through(n.server), Admit: n.welcome}
+	return admission.Gate{ServiceRegistrar: admission.Counted(n.server), Admit: n.welcome}
 }
 
 func newIncarnation() uint64 {
@@ -201,7 +200,7 @@ func (n *Node) RegisterForeign(register func(grpc.ServiceRegistrar)) error {
 	if n.server == nil || n.serving || n.closed {
 		return fmt.Errorf("cluster: %v cannot register services: it has no address to serve at, already serves, or is closed", n.config.Task)
 	}
-	register(admission.Gate{ServiceRegistrar: n.counter.Through(n.server), Admit: func(ctx context.Context, _ string) error {
+	register(admission.Gate{ServiceRegistrar: admission.Counted(n.server), Admit: func(ctx context.Context, _ string) error {
 		header, _ := metadata.FromIncomingContext(ctx)
 		return n.checkToken(first(header, tokenKey))
 	}})

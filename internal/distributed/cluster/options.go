@@ -76,7 +76,7 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(serverCredentials{n.security, n.bulkServer, n.config.PeerTimeout}),
 		grpc.UnknownServiceHandler(n.unknown),
-		n.counter.Option(),
+		admission.CountCalls(),
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxSendMsgSize(math.MaxInt32), // callers say what they take; callers of foreign services take more
 		grpc.MaxConcurrentStreams(1024),

@@ -69,24 +69,18 @@ func keysOfObjects(saved []*pb.SavedObject, stored []*pb.TrackableObjectGraph_Tr
 		return nil
 	}
 	keys, partner, queue := map[int32]string{}, map[int32]int32{0: 0}, []int32{0}
+	read := make([]*storedObject, len(stored)) // each once: many objects may have one partner
 	for ; len(queue) > 0; queue = queue[1:] {
 		object := queue[0]
-		other := stored[partner[object]]
-		for _, a := range other.GetAttributes() {
-			if a.GetName() == variableValue {
-				keys[object] = a.GetCheckpointKey()
-			}
+		at := partner[object]
+		if read[at] == nil {
+			read[at] = readStored(stored[at])
 		}
-		children := map[string]int32{}
-		for _, c := range other.GetChildren() {
-			children[c.GetLocalName()] = c.GetNodeId()
-		}
+		keys[object] = read[at].key
 		for _, c := range saved[object].GetChildren() {
-			id, to := c.GetNodeId(), int32(-1)
-			if at, ok := children[c.GetLocalName()]; ok {
-				to = at
-			}
-			if _, known := partner[id]; known || id < 0 || int(id) >= len(saved) || to < 0 || int(to) >= len(stored) {
+			id := c.GetNodeId()
+			to, named := read[at].children[c.GetLocalName()]
+			if _, known := partner[id]; known || !named || id < 0 || int(id) >= len(saved) || to < 0 || int(to) >= len(stored) {
 				continue
 			}
 			partner[id] = to
@@ -94,4 +88,23 @@ func keysOfObjects(saved []*pb.SavedObject, stored []*pb.TrackableObjectGraph_Tr
 		}
 	}
 	return keys
+}
+
+// storedObject is an object of a checkpoint.
+type storedObject struct {
+	key      string // of the value of a variable
+	children map[string]int32
+}
+
+func readStored(object *pb.TrackableObjectGraph_TrackableObject) *storedObject {
+	out := &storedObject{children: map[string]int32{}}
+	for _, a := range object.GetAttributes() {
+		if a.GetName() == variableValue {
+			out.key = a.GetCheckpointKey()
+		}
+	}
+	for _, c := range object.GetChildren() {
+		out.children[c.GetLocalName()] = c.GetNodeId()
+	}
+	return out
 }

@@ -22,6 +22,7 @@ func randomTable() map[*ops.Def]maker {
 		ops.UniformCandidateSampler:         candidates(uniformCandidates),
 		ops.LogUniformCandidateSampler:      candidates(logUniformCandidates),
 		ops.ComputeAccidentalHits:           accidentalHits,
+		ops.RandomIndexShuffle:              indexShuffle,
 
 		ops.SampleDistortedBoundingBox:          distortedBox,
 		ops.SampleDistortedBoundingBoxV2:        distortedBox,

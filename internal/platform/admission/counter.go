@@ -2,52 +2,39 @@ package admission
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/tap"
 )
 
-// Counter counts the calls of a gRPC server by the connections that they come by. Where these have Places, they are read more slowly while
-// many calls wait for a processor. The server is made with its Option, and all services are registered Through it before the server serves.
-type Counter struct{ methods map[string]bool }
-
-// Option is for grpc.NewServer.
-func (c *Counter) Option() grpc.ServerOption { return grpc.InTapHandle(c.arrive) }
+// CountCalls is an option for grpc.NewServer: the calls of the server are counted by the connections that they come by. Where these have
+// Places, they are read more slowly while many calls wait for a processor. All services are registered through Counted.
+func CountCalls() grpc.ServerOption { return grpc.InTapHandle(arrive) }
 
 // arrive counts a call before its goroutine begins.
-func (c *Counter) arrive(ctx context.Context, info *tap.Info) (context.Context, error) {
+func arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	place := PlaceOf(ctx)
-	if place == nil {
+	if place == nil || ctx.Err() != nil { // gRPC begins no goroutine for a call that is over
 		return ctx, nil
 	}
-	one := &countedCall{Context: ctx, place: place}
+	c := &countedCall{place: place}
 	place.callCame()
-	if !c.methods[info.FullMethodName] { // gRPC refuses it, which ends its context
-		context.AfterFunc(ctx, one.end)
-	}
-	return one, nil
+	c.stop = context.AfterFunc(ctx, c.abandoned)
+	return context.WithValue(ctx, countedKey{}, c), nil
 }
 
-// Through returns a place to register services whose calls are counted. It registers them with r.
-func (c *Counter) Through(r grpc.ServiceRegistrar) grpc.ServiceRegistrar {
-	return countedServices{c, r}
-}
+// Counted returns a place to register services of a server that counts calls. It registers them with r.
+func Counted(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return countedServices{r} }
 
-type countedServices struct {
-	counter *Counter
-	next    grpc.ServiceRegistrar
-}
+type countedServices struct{ next grpc.ServiceRegistrar }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (s countedServices) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil
-	if s.counter.methods == nil {
-		s.counter.methods = map[string]bool{}
-	}
 	for _, m := range desc.Methods {
-		s.counter.methods["/"+d.ServiceName+"/"+m.MethodName] = true
 		handle := m.Handler
 		m.Handler = func(srv any, ctx context.Context, receive func(any) error, wrap grpc.UnaryServerInterceptor) (any, error) {
 			defer startCall(ctx).end()
@@ -56,7 +43,6 @@ func (s countedServices) RegisterService(desc *grpc.ServiceDesc, impl any) {
 		d.Methods = append(d.Methods, m)
 	}
 	for _, m := range desc.Streams {
-		s.counter.methods["/"+d.ServiceName+"/"+m.StreamName] = true
 		handle := m.Handler
 		m.Handler = func(srv any, stream grpc.ServerStream) error {
 			defer startCall(stream.Context()).end()
@@ -67,11 +53,11 @@ func (s countedServices) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	s.next.RegisterService(&d, impl)
 }
 
-// countedCall is the context of a call that is counted.
+// countedCall is a call that is counted.
 type countedCall struct {
-	context.Context
 	place *Place
 	state atomic.Int32
+	stop  func() bool // of abandoned
 }
 
 // States of a countedCall.
@@ -83,30 +69,21 @@ const (
 
 type countedKey struct{}
 
-// Value implements context.Context.
-func (c *countedCall) Value(key any) any {
-	if key == (countedKey{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// Err implements context.Context. gRPC asks it before it begins the goroutine of a call, and begins none for a call that is over.
-func (c *countedCall) Err() error {
-	err := c.Context.Err()
-	if err != nil && c.state.CompareAndSwap(callArrived, callEnded) {
-		c.place.callOver(true)
-	}
-	return err
-}
-
 // startCall notes that the goroutine of the call of ctx has begun; nil where the call is not counted.
 func startCall(ctx context.Context) *countedCall {
 	c, _ := ctx.Value(countedKey{}).(*countedCall)
 	if c != nil && c.state.CompareAndSwap(callArrived, callStarted) {
+		c.stop()
 		c.place.callStarts()
 	}
 	return c
+}
+
+// abandoned notes the end of a call that has not started when its context ends: gRPC has refused it, for its method or its encoding, or its
+// client has left. In the latter case its goroutine still waits, and this one waits behind it.
+func (c *countedCall) abandoned() {
+	runtime.Gosched()
+	c.end()
 }
 
 // end notes that the call has ended.

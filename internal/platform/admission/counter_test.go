@@ -28,7 +28,7 @@ func (l placesSeen) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestCounter: each call is counted until its end, also one that gRPC refuses or whose time is over when it comes, and those of a connection
+// TestCounter: each call is counted until its end, also one that gRPC refuses, for its method or its encoding, or whose time is over when it comes, and those of a connection
 // that was closed. In a crowd new connections are served.
 func TestCounter(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,9 +37,8 @@ func TestCounter(t *testing.T) {
 	}
 	places := NewPlaces(100, nil)
 	l := placesSeen{places.Listener(tcp), make(chan *Place, 2)}
-	var counter Counter
-	s := grpc.NewServer(counter.Option())
-	healthpb.RegisterHealthServer(counter.Through(Limited{ServiceRegistrar: s, Limit: 100}), health.NewServer())
+	s := grpc.NewServer(CountCalls())
+	healthpb.RegisterHealthServer(Counted(Limited{ServiceRegistrar: s, Limit: 100}), health.NewServer())
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	until := func(what string, ok func() bool) {
@@ -62,6 +61,7 @@ func TestCounter(t *testing.T) {
 			client.Open(method)
 		}
 	}
+	client.Open(watch, "grpc-encoding", "unknown")
 	for range going {
 		client.Open(watch)
 	}
