@@ -22,7 +22,7 @@ const Characters = "\x00\n\t !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQR
 
 // LanguageModel learns texts, one in each row of a column, byte by byte: a line end, the text and a line end. Of a text that is longer than the
 // network's context it learns the beginning. Its predictions say how likely a text is: "loss", the mean negative logarithm of the probability
-// of a byte, and "perplexity", the exponential of it. estimator.ExportGenerator exports what writes texts. tf.estimator has no model of this kind.
+// of a byte, and "perplexity", the exponential of it. estimator.ExportGenerator exports a model that writes texts. tf.estimator has no model of this kind.
 type LanguageModel struct {
 	Column     string                // of the texts; "": the only feature
 	Net        networks.GPT          // without a Vocabulary; a Context of 0 is 128
@@ -71,7 +71,7 @@ type TextModel struct {
 
 var _ estimator.ModelFn = (*TextModel)(nil)
 
-// Generator is what writes texts: see estimator.ExportGenerator and TextWriter.
+// Generator returns the generator of texts, for estimator.ExportGenerator and TextWriter.
 func (m *TextModel) Generator() estimator.Generator {
 	return estimator.Generator{Model: m.net, Characters: m.characters}
 }
