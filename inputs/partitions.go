@@ -39,6 +39,16 @@ func decoded(s string) string {
 	return s
 }
 
+// PartitionColumns returns the columns of the folders key=value that all files lie in, sorted by name: of int64 where all values are whole
+// numbers or missing, else of texts.
+func PartitionColumns(files []string) []Column {
+	var columns []Column
+	for _, f := range partitionColumns(files, nil) {
+		columns = append(columns, Column{Name: f.Name, DType: dtypeOf[f.Type.ID()]})
+	}
+	return columns
+}
+
 // partitionColumns returns the columns of the folders that all files lie in, sorted. They are int64 where all values are whole numbers and
 // specs do not ask for text, whose leading zeros count; else text.
 func partitionColumns(files []string, specs []ColumnSpec) []arrow.Field {

@@ -42,14 +42,17 @@ func openArrow(ctx context.Context, files []string, format string) (*rowSource, 
 	if len(specs) == 0 {
 		return nil, fmt.Errorf("%s has no column of single values that can be read", path)
 	}
-	keys, kinds := partitions(files)
-	for i, key := range keys {
-		if slices.Contains(s.names, key) {
+	for _, c := range inputs.PartitionColumns(files) {
+		if slices.Contains(s.names, c.Name) {
 			continue // its own column is read
 		}
+		kind := Number
+		if c.DType == tensor.String {
+			kind = Text
+		}
 		from = append(from, len(s.names))
-		s.names, s.kinds = append(s.names, key), append(s.kinds, kinds[i])
-		specs = append(specs, inputs.ColumnSpec{Name: key, DType: tensor.String.String(), Default: ""})
+		s.names, s.kinds = append(s.names, c.Name), append(s.kinds, kind)
+		specs = append(specs, inputs.ColumnSpec{Name: c.Name, DType: tensor.String.String(), Default: ""})
 	}
 	read := inputs.ArrowFile
 	if format == "parquet" {

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/inputs"
@@ -123,41 +120,3 @@ func (j *joinedTexts) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (j *joinedTexts) Close() error { return j.present.Close() }
-
-// partitions are the columns that all files have by folders key=value, sorted, and their kinds.
-func partitions(files []string) (names []string, kinds []Kind) {
-	count, words := map[string]int{}, map[string]bool{}
-	for _, file := range files {
-		for key, value := range keysOf(file) {
-			count[key]++
-			if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-				words[key] = true
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(count)) {
-		if count[key] < len(files) {
-			continue
-		}
-		kind := Number
-		if words[key] {
-			kind = Text
-		}
-		names, kinds = append(names, key), append(kinds, kind)
-	}
-	return names, kinds
-}
-
-// keysOf are the folders key=value that a file lies in.
-func keysOf(file string) map[string]string {
-	if u, err := url.Parse(file); err == nil && inputs.IsURL(file) {
-		file = u.Path
-	}
-	out := map[string]string{}
-	for _, folder := range strings.Split(filepath.ToSlash(filepath.Dir(file)), "/") {
-		if key, value, ok := strings.Cut(folder, "="); ok && key != "" {
-			out[key] = value
-		}
-	}
-	return out
-}

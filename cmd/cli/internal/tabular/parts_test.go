@@ -50,6 +50,17 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestPartsOfFolders: names of folders are decoded, and a number may be missing.
+func TestPartsOfFolders(t *testing.T) {
+	text := formats(t)["t.parquet"]
+	dir := parts(t, map[string]string{"the%20year=2023/a.parquet": text, "the%20year=__HIVE_DEFAULT_PARTITION__/b.parquet": text})
+	p, err := tabular.Read(t.Context(), dir, tabular.Options{})
+	check(t, err)
+	if c := p.Columns[len(p.Columns)-1]; c.Name != "the year" || c.Kind != tabular.Number || 2*c.Missing != p.Rows {
+		t.Errorf("%s is %s, %d of %d are missing", c.Name, c.Kind, c.Missing, p.Rows)
+	}
+}
+
 // TestPartsOfTexts: what repeats the names is counted in all files; a text need not end its last line; other columns, and files that are no tables, are errors.
 func TestPartsOfTexts(t *testing.T) {
 	rows := "a,b,y\n1,2,x\na,b,y\n"
