@@ -225,9 +225,13 @@ func retryable(err error) bool {
 }
 
 // mayBeIncomplete reports whether a version failed that the first config waits for, perhaps because its files are still being copied: for any
-// reason but that it needs what there is not. Later configs do not wait, since versions that failed are tried again when their files change.
+// reason but that it needs what there is not, or that nobody wants it any more. Later configs do not wait, since versions that failed are
+// tried again when their files change.
 func (m *Manager) mayBeIncomplete(err error) bool {
-	return !m.o.Partial && status.Code(err) != codes.Unimplemented && !m.Ready()
+	m.mu.Lock()
+	first := !m.started && !m.closed
+	m.mu.Unlock()
+	return first && !m.o.Partial && status.Code(err) != codes.Unimplemented && !errors.Is(err, errAbandoned)
 }
 
 // unload closes a version once nobody uses it. The policy has taken it out of
