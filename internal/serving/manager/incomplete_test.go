@@ -73,7 +73,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestNotIncomplete: nobody waits for a model that needs what there is not, nor where one model keeps no other from being served.
+// TestNotIncomplete: nobody waits for a model that needs an op that is not supported, nor where a model that fails keeps no other from being served.
 func TestNotIncomplete(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "lacking")
