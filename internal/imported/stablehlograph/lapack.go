@@ -129,7 +129,7 @@ func singular(x *site, numbers []int) []*value {
 	right[n-1], right[n-2] = right[n-2], right[n-1]
 	all := x.several(ops.Svd, [][]int{x.result(1).Dims, x.result(2).Dims, right}, graph.Attrs{"compute_uv": vectors, "full_matrices": whole}, v)
 	if !vectors {
-		return append([]*value{v, all[0]}, x.filled(v, v, all[0])[2:]...)
+		return x.filled(v, v, all[0])
 	}
 	return x.filled(v, v, all[0], all[1], x.swapped(all[2]))
 }
