@@ -50,8 +50,8 @@ func (d Decoding) schema(in *Schema) (*Schema, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("decode: %w", err)
-	case c.DType != tensor.String || c.Ragged || c.Size() != 1:
-		return nil, fmt.Errorf("decode: column %s: expected bytes, one value of dtype string in each row", c)
+	case c.DType != tensor.String || c.Ragged || len(c.Shape) > 0:
+		return nil, fmt.Errorf("decode: column %s: expected bytes, one value of dtype string without a shape in each row", c)
 	}
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("decode: column %q: %w", d.Column, err)

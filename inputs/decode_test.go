@@ -102,11 +102,8 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v, expected %q", step, err, want)
 		}
 	}
-	x, err := Slices(nil, Slice("x", Feature, []float32{1, 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for column, want := range map[string]string{"x": "expected bytes", "z": "z"} {
+	x := must[Dataset](t)(CSV([]string{write(t, "t.csv", []byte("1,a\n"))}, CSVOptions{Columns: []ColumnSpec{{Name: "x"}, {Name: "shaped", DType: "string", Shape: []int{1}}}}))
+	for column, want := range map[string]string{"x": "expected bytes", "shaped": "without a shape", "z": "z"} {
 		_, err := Pipe(x, Map(Decode(Decoding{Column: column, Raw: tensor.Uint8, Shape: []int{1}}))).Iterate(context.Background())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("column %s: got %v, expected %q", column, err, want)

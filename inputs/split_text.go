@@ -20,14 +20,14 @@ func SplitText(column, separator string) Mapper {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("split: %w", err)
-		case c.DType != tensor.String || c.Ragged || c.Size() != 1:
-			return nil, fmt.Errorf("split: column %s: expected texts, one value of dtype string in each row", c)
+		case c.DType != tensor.String || c.Ragged || len(c.Shape) > 0:
+			return nil, fmt.Errorf("split: column %s: expected texts, one value of dtype string without a shape in each row", c)
 		case separator == "":
 			return nil, fmt.Errorf("split: column %q: expected a separator, for example a comma", column)
 		}
 		columns := slices.Clone(in.columns)
 		i := in.Index(column)
-		columns[i].Shape, columns[i].Ragged, columns[i].Default = nil, true, nil
+		columns[i].Ragged, columns[i].Default = true, nil
 		return NewSchema(columns...)
 	}
 	return Mapper{Name: fmt.Sprintf("split %q %q", column, separator), Schema: schema,

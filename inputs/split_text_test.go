@@ -27,6 +27,10 @@ func TestSplitText(t *testing.T) {
 			t.Errorf("got %v, expected %q", err, want)
 		}
 	}
+	shaped := must[Dataset](t)(CSV([]string{write(t, "t.csv", []byte("a|b\n"))}, CSVOptions{Columns: []ColumnSpec{{Name: "kinds", DType: "string", Shape: []int{1}}}}))
+	if _, err := Pipe(shaped, Map(SplitText("kinds", "|"))).Iterate(t.Context()); err == nil || !strings.Contains(err.Error(), "without a shape") {
+		t.Errorf("of a shape: got %v", err)
+	}
 	twice := Pipe(texts, Map(SplitText("kinds", "|")), Map(SplitText("kinds", ",")))
 	if _, err := twice.Iterate(t.Context()); err == nil || !strings.Contains(err.Error(), "expected texts") {
 		t.Errorf("twice: got %v", err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Builder collects what a model_fn makes: Gorgonia nodes, variables, updates,
-// losses and summaries. Its first error sticks: ops and layers given a Builder
+// losses, predictions and summaries. Its first error sticks: ops and layers given a Builder
 // that has failed return nil and do nothing, so a model_fn needs no check after
 // each. A Builder is used by one goroutine, inside Build.
 type Builder struct {

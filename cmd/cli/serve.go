@@ -178,7 +178,7 @@ func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 	flags.IntVar(&f.startWait, "startup-wait-seconds", 0, "how long to wait at the start for models that are not on disk yet")
 	flags.IntVar(&f.loaded, "max-loaded-models", 0, "load models when they are asked for, and keep this many; 0: load all at once")
 	flags.IntVar(&f.loadThreads, "num-load-threads", 0, "versions that load at the same time, after the start (default 1)")
-	flags.IntVar(&f.retries, "max-num-load-retries", 5, "further attempts where loading fails for a reason that may pass; at the start, for any but ops that there are not")
+	flags.IntVar(&f.retries, "max-num-load-retries", 5, "further attempts where loading fails for a reason that may pass, at the start for any reason but unknown ops")
 	flags.IntVar(&f.retryMicros, "load-retry-interval-micros", 60_000_000, "time between attempts to load")
 	flags.BoolVar(&f.unloadFirst, "unload-before-load", false, "unload the old version before the new one is loaded: less memory, a gap in service")
 	flags.BoolVar(&f.anyLabels, "allow-version-labels-for-unavailable-models", false, "new labels may name versions that are not available")

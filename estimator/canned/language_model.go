@@ -2,6 +2,7 @@ package canned
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,7 +22,7 @@ const Characters = "\x00\n\t !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQR
 
 // LanguageModel learns texts, one in each row of a column, byte by byte: a line end, the text and a line end. Of a text that is longer than the
 // network's context it learns the beginning. Its predictions say how likely a text is: "loss", the mean negative logarithm of the probability
-// of a byte, and "perplexity", the exponential of it. estimator.ExportGenerator exports what writes texts. tf.estimator has no model of this kind.
+// of a byte, and "perplexity", the exponential of it. estimator.ExportGenerator exports a model that writes texts. tf.estimator has no model of this kind.
 type LanguageModel struct {
 	Column     string                // of the texts; "": the only feature
 	Net        networks.GPT          // without a Vocabulary; a Context of 0 is 128
@@ -70,7 +71,7 @@ type TextModel struct {
 
 var _ estimator.ModelFn = (*TextModel)(nil)
 
-// Generator is what writes texts: see estimator.ExportGenerator and TextWriter.
+// Generator returns the generator of texts, for estimator.ExportGenerator and TextWriter.
 func (m *TextModel) Generator() estimator.Generator {
 	return estimator.Generator{Model: m.net, Characters: m.characters}
 }
@@ -87,6 +88,9 @@ func (m *TextModel) Model(mc *estimator.ModelContext, f models.Features, _ model
 	column := text()
 	if mc.Failed() {
 		return nil, mc.Err()
+	}
+	if f.Weights() != nil {
+		return nil, errors.New("language_model: texts have no weights: leave the column of the role weight out")
 	}
 	if d := models.GraphType(column.Dtype()); d != tensor.String || len(column.Shape()) != 1 {
 		return nil, fmt.Errorf("language_model: the column is %v%v: expected one text in each row", d, column.Shape())

@@ -98,4 +98,10 @@ func TestLanguageModelRefuses(t *testing.T) {
 	}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "expected one text in each row") {
 		t.Errorf("got %v", err)
 	}
+	if _, err := e.Train(t.Context(), estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
+		ds, err := inputs.Slices(nil, inputs.Strings("line", inputs.Feature, []string{"a"}), inputs.Slice("w", inputs.Weight, []float32{2}))
+		return inputs.Pipe(ds, inputs.Batch(1, false)), err
+	}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "texts have no weights") {
+		t.Errorf("got %v", err)
+	}
 }

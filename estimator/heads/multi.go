@@ -14,7 +14,7 @@ import (
 )
 
 // MultiHead is several heads over one model: its loss is the weighted sum of theirs
-// (tf.estimator.MultiHead). The label of each is the one of its name. Metrics are
+// (tf.estimator.MultiHead). The label of each is the one of its name; a reconstruction needs none. Metrics are
 // loss/<head> and theirs; a prediction's name is <head>/<key>.
 type MultiHead struct {
 	heads   []Head
@@ -204,22 +204,28 @@ func (m MultiHead) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, erro
 	}
 	from := 0
 	for i, h := range m.heads {
+		if h.LogitsDimension() < 1 {
+			return nil, fmt.Errorf("head %s leaves open how many of the logits are its own: give it their number, or use Inputs.HeadLogits", h.Name())
+		}
 		out[i] = column(mc, in.Logits, from, h.LogitsDimension())
 		from += h.LogitsDimension()
 	}
 	return out, mc.Err()
 }
 
-// labels returns the label of each head, none when predicting.
+// labels returns the label of each head, none when predicting, and none of a reconstruction.
 func (m MultiHead) labels(mc *estimator.ModelContext, labels models.Labels) ([]models.Labels, error) {
 	out := make([]models.Labels, len(m.heads))
 	if mc.Mode() == models.Predict {
 		return out, nil
 	}
-	if labels.Len() == 0 {
-		return nil, errNoLabels
-	}
 	for i, h := range m.heads {
+		if _, ofFeatures := h.(ReconstructionHead); ofFeatures {
+			continue
+		}
+		if labels.Len() == 0 {
+			return nil, errNoLabels
+		}
 		at := slices.Index(labels.Names(), h.Name())
 		if at < 0 {
 			return nil, fmt.Errorf("labels has missing values for head(s): %s. The input has %v", h.Name(), labels.Names())

@@ -35,8 +35,10 @@ const (
 // options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
 // head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
 // no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
-// quantile (quantile 0.5), mean_absolute_error and cosine_similarity, reconstructions huber, mean_absolute_error and cross_entropy (of numbers in 0..1). Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of metrics besides the head's own (WithMetrics): names, or maps of the name,
-// the name in results (as) and parameters, as {name: top_k, k: 5}.
+// quantile (quantile 0.5), mean_absolute_error and cosine_similarity, reconstructions huber, mean_absolute_error and cross_entropy
+// (of numbers in 0..1). Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of
+// metrics besides the head's own (WithMetrics): names, or maps of the name, the name in results (as) and parameters, as
+// {name: top_k, k: 5}.
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
 	opts := r.options()

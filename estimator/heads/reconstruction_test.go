@@ -121,6 +121,30 @@ func TestReconstructionParams(t *testing.T) {
 	}
 }
 
+// TestReconstructionBesides: among several heads, it needs no label.
+func TestReconstructionBesides(t *testing.T) {
+	net := func(c models.Context, f models.Features, n int) *G.Node {
+		x := networks.Vector(c, f)
+		return ops.Concat(c, 1, x, ops.Slice(c, x, []int{0, 0}, []int{-1, n - 2}))
+	}
+	columns := []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2), inputs.Slice("b", inputs.Label, []float32{2.5})}
+	b := heads.Regression(1, heads.WithName("b"))
+	e, in := open(t, heads.ModelFn(net, heads.Multi(heads.Reconstruction(2, heads.WithName("a")), b), sgd(0.1)).Model), batchesOf(9, columns...)
+	res, err := e.Evaluate(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"loss/a": 0, "loss/b": 4, "loss": 4} {
+		if got, has := res.Scalar(name); got != want || !has {
+			t.Errorf("%s is %v, expected %v", name, got, want)
+		}
+	}
+	e, in = open(t, heads.ModelFn(halves, heads.Multi(heads.Reconstruction(1, heads.WithName("a")), b), sgd(0.1)).Model), batchesOf(9, columns[:1]...)
+	if _, err := e.Evaluate(t.Context(), in); err == nil || !strings.Contains(err.Error(), "you must provide a labels tensor") {
+		t.Errorf("without the label of the other: %v", err)
+	}
+}
+
 func TestReconstructionRefuses(t *testing.T) {
 	for want, c := range map[string]struct {
 		net     networks.Network
@@ -129,7 +153,11 @@ func TestReconstructionRefuses(t *testing.T) {
 	}{
 		"the features have 2: leave label_dimension out": {halves, heads.Reconstruction(3), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5, 1}, 2)}},
 		"expected 0 or more":                             {halves, heads.Reconstruction(-1), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
-		"set label_dimension, the number of outputs":     {networks.MLP(2), heads.Reconstruction(0), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
+		"head a leaves open how many of the logits": {func(c models.Context, f models.Features, n int) *G.Node {
+			return ops.Slice(c, networks.Vector(c, f), []int{0, 0}, []int{-1, n})
+		},
+			heads.Multi(heads.Reconstruction(0, heads.WithName("a")), heads.Regression(1, heads.WithName("b"))), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5}), inputs.Slice("b", inputs.Label, []float32{0.5})}},
+		"set label_dimension, the number of outputs": {networks.MLP(2), heads.Reconstruction(0), []inputs.NamedTensor{inputs.Slice("x", inputs.Feature, []float32{0.5})}},
 	} {
 		_, err := open(t, heads.ModelFn(c.net, c.head, sgd(0.1)).Model).Evaluate(context.Background(), batchesOf(9, c.columns...))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -13,8 +13,8 @@ func InBatch(c models.Context, candidates, queries *G.Node, temperature float64,
 	return inBatch(c, candidates, queries, nil, temperature, o)
 }
 
-// InBatchByID is InBatch for candidates with ids [batch] that may come several times in a batch: another one with the id of a query's own
-// candidate does not count against it (remove_accidental_hits of tfrs.tasks.Retrieval).
+// InBatchByID is InBatch for candidates with ids [batch], which a batch may repeat: repetitions of a query's own candidate do not count
+// against it (remove_accidental_hits of tfrs.tasks.Retrieval).
 func InBatchByID(c models.Context, candidates, queries, ids *G.Node, temperature float64, o Options) *G.Node {
 	if c.Core().Failed() {
 		return nil

@@ -17,8 +17,7 @@ const (
 )
 
 // Resize returns steps, images or volumes x [batch, spatial..., channels] with other sizes, one for each spatial dimension. Elements lie in the
-// middle of their cells and none is left out for being small: tf.image.resize without antialias, and PyTorch's interpolate
-// without align_corners.
+// middle of their cells: it is tf.image.resize without antialias, and PyTorch's interpolate without align_corners.
 func Resize(c models.Context, x *G.Node, how Interpolation, sizes ...int) *G.Node {
 	const name = "Resize"
 	if !ready(c, name, x) {
@@ -82,7 +81,7 @@ func indicesOf(ps []place, of func(p place) int) *tensor.Tensor {
 	return t
 }
 
-// partsOf are a constant that is multiplied along a dimension which as many dimensions follow.
+// partsOf are the parts as a constant that broadcasts along a dimension with so many dimensions behind it.
 func partsOf(ps []place, d tensor.DType, behind int) *tensor.Tensor {
 	shape := []int{len(ps)}
 	for range behind {
