@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func TestTextIsNotTakenForAnother(t *testing.T) {
 		cells := strings.Count(text[:strings.Index(text, "\n")], ",") + 1
 		var columns []ColumnSpec
 		for i := range cells {
-			columns = append(columns, ColumnSpec{Name: string(rune('a' + i)), DType: "string"})
+			columns = append(columns, ColumnSpec{Name: fmt.Sprint("column", i), DType: "string"})
 		}
 		if err := readAll(Spec{Format: "csv", Files: []string{write(t, "t", []byte(text))}, Columns: columns}, Context{}); err != nil {
 			t.Errorf("%q: %v", text, err)

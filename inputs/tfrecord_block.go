@@ -72,7 +72,7 @@ type exampleParser struct {
 	lists   []array.Builder // of ragged columns; else nil
 	found   []foundFeature  // of the present example, for each field
 	order   exampleOrder
-	forms   []orderedEntry // of each field whose values lie as in its column; else without a head
+	forms   []orderedEntry // by field: an entry whose values lie as in the column; without a head where none was seen
 	values  valueBuffer
 }
 
@@ -226,7 +226,8 @@ func (p *exampleParser) find(example []byte) bool {
 // notSought stands for the field of a name that was not looked up, -1 for that of a name without one.
 const notSought = -2
 
-// form returns the entry of the field of whose name the rest begins with one that lies alike, else nil and what is known of the field.
+// form returns the remembered form of the field whose name comes first in rest, if the entry there has that form; else nil. field is -1 for a
+// name of no field, and notSought where the name was not read.
 func (p *exampleParser) form(rest []byte) (e *orderedEntry, field int) {
 	name, ok := tfexample.ShortName(rest)
 	if !ok {
@@ -242,7 +243,7 @@ func (p *exampleParser) form(rest []byte) (e *orderedEntry, field int) {
 	return nil, i
 }
 
-// take takes an entry that lies so from the rest of an example.
+// take takes the first entry of rest, which has the form e and is at an offset in the example.
 func (p *exampleParser) take(e *orderedEntry, at int, rest []byte) {
 	if e.field < 0 {
 		return

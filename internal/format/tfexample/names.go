@@ -19,7 +19,7 @@ type nameSlot struct {
 // wholeKey is how long a name is at most that its key and its length tell from all others.
 const wholeKey = 8
 
-// Searches that go past another name cost a branch that is not foreseen. So NewNames looks for a hash by which none does.
+// A search that goes past another name costs a mispredicted branch, so NewNames looks for a hash without collisions, within these bounds.
 const (
 	mostRoom    = 32      // slots for each name
 	mostFactors = 16      // that are tried for each number of slots

@@ -110,6 +110,14 @@ func TestBounds(t *testing.T) {
 		tree = []any{tree, tree}
 	}
 	top := op("custom_call", map[string]any{"call_target_name": "mhlo.topk", "mhlo.attributes": map[string]any{"k": tree}}, 1, x)
+	// Factorizations number the rows and columns of matrices, whose sizes take no bytes of a module.
+	factorized := func(name string, rows, columns int) []*stablehlo.Op {
+		matrix := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, x), "f32", tensor.Float32, rows, columns)
+		factors := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, x), "f32", tensor.Float32, 2)
+		call := op("custom_call", map[string]any{"call_target_name": "lapack_" + name + "_ffi"}, 1, matrix.Results[0], factors.Results[0])
+		return []*stablehlo.Op{matrix, factors, typed(call, "f32", tensor.Float32, rows, columns), op("negate", nil, 1, x)}
+	}
+
 	turned := op("transpose", map[string]any{"permutation": make([]any, maxList+1)}, 1, x)
 
 	// Loops in loops: each tries how many rounds it has.
@@ -136,6 +144,9 @@ func TestBounds(t *testing.T) {
 		"wide":     {[]*stablehlo.Function{barriers, calling("main", "barriers", 100)}, "more operations than there may be"},
 		"tree":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, top)}}, "attributes k and largest"},
 		"list":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, turned)}}, "attribute permutation of 513 numbers: expected at most 512"},
+		"rows":     {[]*stablehlo.Function{{Name: "main", Body: returning(args, factorized("sgeqrf", 1<<60, 2)...)}}, "expected at most 268435456"},
+		"numbers":  {[]*stablehlo.Function{{Name: "main", Body: returning(args, factorized("sgetrf", 2, maxSide)...)}}, "more constants than there may be"},
+		"identity": {[]*stablehlo.Function{{Name: "main", Body: returning(args, factorized("dorgqr", 1<<14, 1<<14)...)}}, "more constants than there may be"},
 		"branches": {[]*stablehlo.Function{{Name: "main", Body: returning(args, append(outer, which, split)...)}}, "more nodes than there may be"},
 	} {
 		missing := lowered(t, newAccount(0), c.functions...)

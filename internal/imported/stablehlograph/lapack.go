@@ -129,17 +129,24 @@ func singular(x *site, numbers []int) []*value {
 	right[n-1], right[n-2] = right[n-2], right[n-1]
 	all := x.several(ops.Svd, [][]int{x.result(1).Dims, x.result(2).Dims, right}, graph.Attrs{"compute_uv": vectors, "full_matrices": whole}, v)
 	if !vectors {
-		return append([]*value{v, all[0]}, x.filled(v, v, all[0])[2:]...)
+		return x.filled(v, v, all[0])
 	}
 	return x.filled(v, v, all[0], all[1], x.swapped(all[2]))
 }
 
-// matrixSteps are the sizes of matrices, which must be known, and how many columns a factorization goes through.
-func matrixSteps(v *value) (rows, columns, steps int) {
+// maxSide bounds the rows and the columns of matrices that are factorized step by step, so that sizes in bytes are numbers.
+const maxSide = 1 << 28
+
+// matrixSteps are the sizes of matrices, which must be known, and how many columns a factorization goes through. It pays for upTo of both.
+func (x *site) matrixSteps(v *value) (rows, columns, steps int) {
 	n := v.rank()
 	if rows, columns = v.dims[n-2], v.dims[n-1]; rows < 0 || columns < 0 {
 		refuse("matrices whose sizes are open")
 	}
+	if max(rows, columns) > maxSide {
+		refuse("matrices of %d rows and %d columns: expected at most %d", rows, columns, maxSide)
+	}
+	x.t.pay(8 * (rows + columns))
 	return rows, columns, min(rows, columns)
 }
 
@@ -178,7 +185,7 @@ func (x *site) reflectedBy(a, mirror, weights *value) *value {
 // factors.
 func reflected(x *site, _ []int) []*value {
 	v := x.at(0)
-	rows, columns, steps := matrixSteps(v)
+	rows, columns, steps := x.matrixSteps(v)
 	batch := v.dims[:v.rank()-2]
 	row, column, step := upTo(rows), upTo(columns), upTo(steps)
 	first := []*value{scalar(tensor.Int32, 0), v, x.zeros(v.dtype, append(slices.Clone(batch), steps), v)}
@@ -219,11 +226,12 @@ func (x *site) reflection(column, i, below *value) (mirror, factor, diagonal *va
 // reflections are the first columns of the product of the reflections that reflected stores.
 func reflections(x *site, _ []int) []*value {
 	v, factors := x.at(0), x.at(1)
-	rows, columns, _ := matrixSteps(v)
+	rows, columns, _ := x.matrixSteps(v)
 	steps := factors.dims[factors.rank()-1]
 	if steps < 0 {
 		refuse("reflections whose number is open")
 	}
+	x.t.pay(v.dtype.Size() * rows * columns)
 	row, whole := upTo(rows), tensor.New(v.dtype, rows, columns)
 	for i := range min(rows, columns) {
 		at := (i*columns + i) * v.dtype.Size()
@@ -244,7 +252,7 @@ func reflections(x *site, _ []int) []*value {
 // factored is the LU factorization of LAPACK: both triangles in one matrix, and with which row each row was exchanged, counted from 1.
 func factored(x *site, _ []int) []*value {
 	v := x.at(0)
-	rows, columns, steps := matrixSteps(v)
+	rows, columns, steps := x.matrixSteps(v)
 	n := v.rank()
 	batch := slices.Clone(v.dims[:n-2])
 	row, column, step := upTo(rows), upTo(columns), upTo(steps)

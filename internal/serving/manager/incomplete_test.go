@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +73,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestNotIncomplete: nobody waits for a model that needs what there is not, nor where one model keeps no other from being served.
+// TestNotIncomplete: nobody waits for a model that needs an op that is not supported, nor where a model that fails keeps no other from being served.
 func TestNotIncomplete(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "lacking")
@@ -81,5 +83,28 @@ func TestNotIncomplete(t *testing.T) {
 		if err := m.Reload(testContext(t), d.cfg(name)); (err == nil) != partial || d.attempts(name, "1") != 1 {
 			t.Errorf("%s: %v after %d attempts", name, err, d.attempts(name, "1"))
 		}
+	}
+}
+
+// TestIncompleteAtEnd: the log does not say that a version will be tried again when the manager ends while one loads and another waits for its
+// turn.
+func TestIncompleteAtEnd(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "1", "ok")
+	d.put("n", "1", "ok")
+	d.gate = make(chan struct{})
+	var log bytes.Buffer
+	m := newManager(t, Options{Loader: d, Clock: newClock(), FirstThreads: 1, Retries: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	done := make(chan error, 1)
+	go func() { done <- m.Reload(testContext(t), d.cfg("m", "n")) }()
+	m.until(t, "one loads", func() bool { return d.attempts("m", "1")+d.attempts("n", "1") == 1 })
+	if err := m.Close(testContext(t)); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err == nil {
+		t.Error("the config is loaded")
+	}
+	if strings.Contains(log.String(), "tried again") {
+		t.Error(log.String())
 	}
 }

@@ -224,10 +224,14 @@ func retryable(err error) bool {
 	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
 }
 
-// mayBeIncomplete reports whether a version failed that the first config waits for, perhaps because its files are still being copied: for any
-// reason but that it needs what there is not. Later configs do not wait, since versions that failed are tried again when their files change.
+// mayBeIncomplete reports whether the first config waits for a version that failed, since its files may still be copied. It does not wait for
+// one that needs an op that is not supported, or that nobody wants any more. Later configs do not wait: versions that failed are tried again
+// when their files change.
 func (m *Manager) mayBeIncomplete(err error) bool {
-	return !m.o.Partial && status.Code(err) != codes.Unimplemented && !m.Ready()
+	m.mu.Lock()
+	first := !m.started && !m.closed
+	m.mu.Unlock()
+	return first && !m.o.Partial && status.Code(err) != codes.Unimplemented && !errors.Is(err, errAbandoned)
 }
 
 // unload closes a version once nobody uses it. The policy has taken it out of
