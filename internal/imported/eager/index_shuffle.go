@@ -62,16 +62,20 @@ const maxRounds = 1 << 10
 // leastBlock is the smallest block of the cipher, in bits.
 const leastBlock = 16
 
-// shuffled is the place of an index. An index beyond the largest may have none: then the request ends it.
+// shuffled is the place of an index. An index beyond the largest may have none, which TensorFlow looks for without end.
 func shuffled(c call, index uint64, key [3]uint32, most uint64, rounds int) (uint64, error) {
 	if most == 0 {
 		return 0, nil
 	}
 	block := int(math.Ceil(math.Log2(float64(most))))
 	s := newSimon(key, max(block+block%2, leastBlock)/2, rounds)
+	start := index & (1<<(2*s.width) - 1)
 	for i := 1; ; i++ {
 		if index = s.encrypt(index); index <= most {
 			return index, nil
+		}
+		if index == start { // and so on
+			return 0, fmt.Errorf("an index is above max_index, %d, and has no place: expected 0 to max_index", most)
 		}
 		if i%uninterrupted == 0 {
 			if err := c.ctx.Err(); err != nil {
