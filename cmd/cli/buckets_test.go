@@ -122,8 +122,14 @@ func TestPredictToBucket(t *testing.T) {
 		}
 		return r.Method == http.MethodPut
 	}
-	if code, text := predict("new", "cli-written/forbidden.csv"); code != 1 || !strings.Contains(text, "no permission: check the credentials") {
+	t.Setenv("TMPDIR", t.TempDir())
+	code, text := predict("new", "cli-written/forbidden.csv")
+	if code != 1 || !strings.Contains(text, "no permission: check the credentials") {
 		t.Errorf("code %d: %s", code, text)
+	}
+	_, local, _ := strings.Cut(strings.TrimSpace(text), "the predictions are kept in ")
+	if kept, err := os.ReadFile(local); err != nil || bytes.Count(kept, []byte("\n")) != 3 {
+		t.Errorf("kept %q, %v: %s", kept, err, text)
 	}
 }
 

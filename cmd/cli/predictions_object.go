@@ -40,8 +40,9 @@ func (a *app) checkPlace(ctx context.Context, flag, name string) error {
 	return nil
 }
 
-// writePlace is writeFile that writes objects, too: to a file of this machine, and from there to their bucket.
-func (a *app) writePlace(ctx context.Context, name string, write func(predictionWriter) (int64, error)) (n int64, err error) {
+// writePlace is writeFile that writes objects, too: to a file of this machine, and from there to their bucket. The file stays where the bucket
+// does not take it.
+func (a *app) writePlace(ctx context.Context, name string, write func(predictionWriter) (int64, error)) (int64, error) {
 	if !inputs.IsURL(name) {
 		return writeFile(name, write)
 	}
@@ -49,22 +50,27 @@ func (a *app) writePlace(ctx context.Context, name string, write func(prediction
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	local := filepath.Join(dir, "of"+filepath.Ext(inputs.BaseName(name)))
-	if n, err = writeFile(local, write); err != nil {
-		return n, err
+	n, err := writeFile(local, write)
+	if err != nil {
+		return n, errors.Join(err, os.RemoveAll(dir))
 	}
+	if err := a.upload(ctx, name, local); err != nil {
+		return n, fmt.Errorf("write %s: %w; the predictions are kept in %s", name, err, local)
+	}
+	return n, os.RemoveAll(dir)
+}
+
+// upload writes a file of this machine as an object.
+func (a *app) upload(ctx context.Context, name, local string) error {
 	f, err := os.Open(local)
 	if err != nil {
-		return n, err
+		return err
 	}
 	defer f.Close()
 	b, at, err := a.bucketOf(ctx, name)
-	if err == nil {
-		err = bucket.Upload(ctx, b, at.Path, f)
-	}
 	if err != nil {
-		return n, fmt.Errorf("write %s: %w", name, err)
+		return err
 	}
-	return n, nil
+	return bucket.Upload(ctx, b, at.Path, f)
 }
