@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/config"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
@@ -17,8 +18,7 @@ import (
 
 func (a *app) evaluateCommand() *cobra.Command {
 	var f configFlags
-	var prefix string
-	var perClass bool
+	var e evaluateFlags
 	cmd := &cobra.Command{
 		Use:   "evaluate --config FILE",
 		Short: "compute loss and metrics of a trained model on eval.input",
@@ -27,8 +27,13 @@ that --checkpoint names, over eval.input, and adds them to the events in
 model_dir/eval. Prints a line name=value for each metric, or one JSON object.
 Where the metrics have a confusion matrix, a table of the classes follows:
 precision, recall, F1 and the number of examples of each; with --json it is in
-per_class. --per-class adds that matrix to the metrics of a classifier.`,
+per_class. --per-class adds that matrix to the metrics of a classifier.
+
+--input evaluates all rows of another file, such as a test set, in the form of
+eval.input but without its split, skip and take. Events are in
+model_dir/eval_input, so that early stopping does not take them for its own.`,
 		Example: `  goestimator evaluate --config configs/iris.yaml --set data_dir=data/iris
+  goestimator evaluate --config config.yaml --input test.csv
   goestimator evaluate --config configs/iris.yaml --set data_dir=data/iris --per-class
   goestimator evaluate --config configs/glyphs.yaml --checkpoint runs/glyphs/model.ckpt-500 --json`,
 		Args: noArgs,
@@ -37,18 +42,21 @@ per_class. --per-class adds that matrix to the metrics of a classifier.`,
 			if err != nil {
 				return err
 			}
-			if perClass && cfg.Model.Params["head"] == "multi_label" {
+			if e.perClass && cfg.Model.Params["head"] == "multi_label" {
 				return usage(errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]"))
 			}
-			if perClass {
+			if e.perClass {
 				cfg = withConfusionMatrix(cfg)
 			}
-			return a.evaluate(cmd.Context(), cfg, evaluateFlags{prefix, perClass, f.json})
+			e.json = f.json
+			return a.evaluate(cmd.Context(), cfg, e)
 		},
 	}
 	f.add(cmd)
-	addCheckpointFlag(cmd, &prefix)
-	cmd.Flags().BoolVar(&perClass, "per-class", false, "print precision, recall and F1 of each class, and the confusion matrix")
+	addCheckpointFlag(cmd, &e.checkpoint)
+	cmd.Flags().StringVar(&e.input, "input", "", "file, folder or glob of rows with labels, or - for standard input, in place of those of eval.input")
+	completeFiles(cmd, "input", "csv", "parquet", "arrow", "jsonl", "tfrecord", "npy", "npz", "gz")
+	cmd.Flags().BoolVar(&e.perClass, "per-class", false, "print precision, recall and F1 of each class, and the confusion matrix")
 	return cmd
 }
 
@@ -58,23 +66,43 @@ func addCheckpointFlag(cmd *cobra.Command, prefix *string) {
 
 // evaluateFlags are the flags of evaluate.
 type evaluateFlags struct {
-	checkpoint     string
-	perClass, json bool
+	checkpoint, input string
+	perClass, json    bool
+}
+
+// evaluated is the input of an evaluation, its name and how many steps it has; 0: all.
+func (a *app) evaluated(cfg *config.Config, file string) (in inputs.Spec, name string, steps int64, err error) {
+	in = cfg.Resolve(cfg.Eval.Input)
+	if file == "" {
+		return in, cfg.Eval.Name, cfg.Eval.Steps, nil
+	}
+	if cfg.Eval.Input.Format == "idx" {
+		return in, "", 0, usage(errors.New("--input: the format idx has a file of images and one of labels: set eval.input.images and eval.input.labels"))
+	}
+	in, err = a.onePass(in, "eval.input", file)
+	if err != nil {
+		return in, "", 0, usage(err)
+	}
+	return in, "input", 0, nil
 }
 
 func (a *app) evaluate(ctx context.Context, cfg *config.Config, f evaluateFlags) error {
+	in, name, steps, err := a.evaluated(cfg, f.input)
+	if err != nil {
+		return err
+	}
 	j, prefix, err := a.trainedJob(ctx, cfg, f.checkpoint)
 	if err != nil {
 		return err
 	}
 	defer j.est.Close()
-	input, err := j.input(cfg.Resolve(cfg.Eval.Input), "eval")
+	input, err := j.input(in, "eval")
 	if err != nil {
 		return err
 	}
-	opts := []estimator.EvalOption{estimator.CheckpointPath(prefix), estimator.EvalName(cfg.Eval.Name)}
-	if cfg.Eval.Steps > 0 {
-		opts = append(opts, estimator.Steps(cfg.Eval.Steps))
+	opts := []estimator.EvalOption{estimator.CheckpointPath(prefix), estimator.EvalName(name)}
+	if steps > 0 {
+		opts = append(opts, estimator.Steps(steps))
 	}
 	res, err := j.est.Evaluate(ctx, input, opts...)
 	if err != nil {

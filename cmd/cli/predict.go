@@ -179,13 +179,17 @@ var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "
 
 // predictInput is the config's input of prediction: one pass in order, over file where that is given.
 func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error) {
-	in := cfg.PredictInput()
+	return a.onePass(cfg.PredictInput(), "predict.input", file)
+}
+
+// onePass is an input, a key of the config, that is read once in order: all rows of file where that is given, in place of its own.
+func (a *app) onePass(in inputs.Spec, key, file string) (inputs.Spec, error) {
 	in.Repeat, in.Shuffle, in.DropRemainder = false, 0, false
 	if file == "" {
 		return in, nil
 	}
 	if a.inputs.Has(in.Format) || in.Format == "glyphs" || in.Format == "sql" || in.Format == "flight" {
-		return in, fmt.Errorf("--input %s: the input %s reads no file: set predict.input.format", file, in.Format)
+		return in, fmt.Errorf("--input %s: the input %s reads no file: set %s.format", file, in.Format, key)
 	}
 	in.Split, in.Skip, in.Take = inputs.SplitSpec{}, 0, 0
 	if in.Format == "idx" {
@@ -198,7 +202,7 @@ func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error)
 		in.Format = format
 	}
 	if in.Format == "" {
-		return in, errors.New("predict.input.format is not set: say what the file is, for example --set predict.input.format=csv")
+		return in, fmt.Errorf("%s.format is not set: say what the file is, for example --set %s.format=csv", key, key)
 	}
 	return in, nil
 }
