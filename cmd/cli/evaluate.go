@@ -37,10 +37,10 @@ per_class. --per-class adds that matrix to the metrics of a classifier.`,
 			if err != nil {
 				return err
 			}
-			if perClass && cfg.Model.Params["head"] == "multi_label" {
-				return usage(errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]"))
-			}
 			if perClass {
+				if err := checkPerClass(cfg.Model); err != nil {
+					return usage(err)
+				}
 				cfg = withConfusionMatrix(cfg)
 			}
 			return a.evaluate(cmd.Context(), cfg, evaluateFlags{prefix, perClass, f.json})

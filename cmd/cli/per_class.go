@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,19 @@ const (
 	confusionMatrix = "confusion_matrix"
 	paramMetrics    = "metrics"
 )
+
+// checkPerClass says why a model has no report of classes.
+func checkPerClass(m config.Model) error {
+	head := m.Params["head"]
+	numbers := slices.Contains([]any{"regression", "poisson", "logistic", "reconstruction"}, head) || head == nil && m.Params["label_dimension"] != nil
+	switch {
+	case head == "multi_label":
+		return errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]")
+	case numbers, strings.HasSuffix(m.Name, "_regressor"), m.Name == "language_model":
+		return fmt.Errorf("--per-class: model %s has no classes, as classifiers have them: leave the flag out", m.Name)
+	}
+	return nil
+}
 
 // withConfusionMatrix is a config whose model has a confusion matrix among its metrics.
 func withConfusionMatrix(cfg *config.Config) *config.Config {
