@@ -19,6 +19,9 @@ const (
 	paramMetrics    = "metrics"
 )
 
+// languageModel is the name of the canned model of texts, which has neither classes nor requests of rows.
+const languageModel = "language_model"
+
 // checkPerClass says why a model has no report of classes.
 func checkPerClass(m config.Model) error {
 	head := m.Params["head"]
@@ -26,7 +29,7 @@ func checkPerClass(m config.Model) error {
 	switch {
 	case head == "multi_label":
 		return errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]")
-	case numbers, strings.HasSuffix(m.Name, "_regressor"), m.Name == "language_model":
+	case numbers, strings.HasSuffix(m.Name, "_regressor"), m.Name == languageModel:
 		return fmt.Errorf("--per-class: model %s has no classes, as classifiers have them: leave the flag out", m.Name)
 	}
 	return nil
