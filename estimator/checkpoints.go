@@ -106,6 +106,10 @@ func (c *checkpoints) restoreAll(r *checkpoint.Reader) (notes distribute.Notes, 
 	if err := c.session.restore(r); err != nil {
 		return notes, err
 	}
+	if names := saved.LeftOut(r, c.session.strategy); len(names) > 0 {
+		c.session.est.log.Warn("the checkpoint has variables that this model does not have: they are lost; if the model was not meant to change, end training and correct it",
+			"prefix", r.Prefix(), "variables", len(names), "first", names[0])
+	}
 	if notes.Positions, err = saved.Positions(r); err != nil {
 		return notes, err
 	}

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,6 +28,9 @@ func contentOf(ctx context.Context, dir string) (folders, files []string, err er
 		return folders, files, err
 	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(dir, "*?[") {
+		err = fmt.Errorf("%w: images and sounds are read from one folder, not by a glob: name the folder", err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,12 +3,14 @@ package inputs
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	stdimage "image"
 	"image/color"
 	"image/color/palette"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,6 +138,11 @@ func TestImageNames(t *testing.T) {
 	}
 	if _, err := ImageFolder(filepath.Join(dir, "none"), Images{Unlabeled: true}); err == nil || !strings.Contains(err.Error(), "folder of files: open ") {
 		t.Errorf("no such folder: got %v", err)
+	}
+	for _, o := range []Images{{}, {Unlabeled: true}} {
+		if _, err := ImageFolder(filepath.Join(dir, "*", "a.JPG"), o); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "not by a glob: name the folder") {
+			t.Errorf("a glob: got %v", err)
+		}
 	}
 }
 

@@ -52,11 +52,26 @@ func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 	if !found && (in.Format == "parquet" || in.Format == "arrow") && by != "" && by != inputs.FileOrder {
 		in.Columns = append(in.Columns, inputs.ColumnSpec{Name: by, Role: inputs.Feature})
 	}
+	c.readSome(in.Columns)
 	ds, err := inputs.Open(ctx, in, inputs.Context{Mode: inputs.Eval})
 	if err != nil {
 		return nil, fmt.Errorf("train.input: %w", err)
 	}
 	return c.by.Number(foldColumn)(ds), nil
+}
+
+// readSome reads the first feature where the columns have neither labels nor one that folds go by, since rows are counted by what is read.
+func (c *crossval) readSome(columns []inputs.ColumnSpec) {
+	ignored := func(col inputs.ColumnSpec) bool { return col.Role == inputs.Ignore }
+	if slices.ContainsFunc(columns, func(col inputs.ColumnSpec) bool { return !ignored(col) }) {
+		return
+	}
+	for i, col := range c.cfg.Train.Input.Columns {
+		if !ignored(col) {
+			columns[i].Role = col.Role
+			return
+		}
+	}
 }
 
 // each calls f with the records of a data set.

@@ -96,7 +96,7 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 		return a.inspectData(ctx, cfg, f)
 	}
 	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && !tabular.IsFolder(args[0]) {
-		return usage(fmt.Errorf("%s is a folder, expected a table: name a file in it; goestimator init %s looks at a folder of images or texts", args[0], args[0]))
+		return usage(fmt.Errorf("%s is a folder, expected one of tables of one form: name a file in it, or a glob such as '%s/*.csv'; goestimator init %s looks at a folder of images or texts", args[0], args[0], args[0]))
 	}
 	p, err := tabular.Read(ctx, args[0], tabular.Options{Label: f.label})
 	if p == nil {

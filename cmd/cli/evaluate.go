@@ -42,10 +42,10 @@ model_dir/eval_input, so that early stopping does not take them for its own.`,
 			if err != nil {
 				return err
 			}
-			if e.perClass && cfg.Model.Params["head"] == "multi_label" {
-				return usage(errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]"))
-			}
 			if e.perClass {
+				if err := checkPerClass(cfg.Model); err != nil {
+					return usage(err)
+				}
 				cfg = withConfusionMatrix(cfg)
 			}
 			e.json = f.json

@@ -16,7 +16,14 @@ type forest struct {
 
 // known are forests that suit many tables, the one that is most often good first. Trees of their own for each class are done in less time.
 func (d *draft) known() []forest {
-	return append(d.own(), d.shared()...)
+	list := append(d.own(), d.shared()...)
+	if d.regression() {
+		return list
+	}
+	for i := range list { // a leaf of more than a quarter of the rows leaves little to split
+		list[i].leaf = min(list[i].leaf, d.leaf(float64(d.trainRows())/4))
+	}
+	return list
 }
 
 // own are forests in which each class has its own trees; none for two classes and numbers.

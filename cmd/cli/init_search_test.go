@@ -244,6 +244,20 @@ func TestInitSmallForest(t *testing.T) {
 	}
 }
 
+// TestInitForestsOfFewRows: a leaf has room for a quarter of the rows. 18 rows of two classes weigh 4.5, so that leaves of 4 would split nothing.
+func TestInitForestsOfFewRows(t *testing.T) {
+	for rows, want := range map[int64]float64{20: 1.125, 80: 4, 6000: 4} {
+		d := draftOf(rows)
+		d.p.Label.Task = tabular.Binary
+		if got := d.known()[0].leaf; got != want {
+			t.Errorf("%d rows of classes: a leaf of %g, expected %g", rows, got, want)
+		}
+		if got := draftOf(rows).known()[0].leaf; got != 4 {
+			t.Errorf("%d rows of numbers: a leaf of %g, expected 4", rows, got)
+		}
+	}
+}
+
 // TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
 // and trees of many columns have a share of them.
 func TestInitForestsOfClasses(t *testing.T) {

@@ -20,6 +20,9 @@ const (
 )
 
 func (a *app) inspectData(ctx context.Context, cfg *config.Config, f dataFlags) error {
+	if f.request && cfg.Model.Name == languageModel {
+		return usage(errors.New("--request: a language model is asked for texts, by a prompt, not for rows: docs/serving.md, models that write texts, has a request"))
+	}
 	j := &job{app: a, cfg: cfg}
 	var s section
 	for _, c := range j.sections() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,22 @@ const (
 	confusionMatrix = "confusion_matrix"
 	paramMetrics    = "metrics"
 )
+
+// languageModel is the name of the canned model of texts, which has neither classes nor requests of rows.
+const languageModel = "language_model"
+
+// checkPerClass says why a model has no report of classes.
+func checkPerClass(m config.Model) error {
+	head := m.Params["head"]
+	numbers := slices.Contains([]any{"regression", "poisson", "logistic", "reconstruction"}, head) || head == nil && m.Params["label_dimension"] != nil
+	switch {
+	case head == "multi_label":
+		return errors.New("--per-class: the head multi_label has no confusion matrix: set model.params.metrics to [f1_per_class]")
+	case numbers, strings.HasSuffix(m.Name, "_regressor"), m.Name == languageModel:
+		return fmt.Errorf("--per-class: model %s has no classes, as classifiers have them: leave the flag out", m.Name)
+	}
+	return nil
+}
 
 // withConfusionMatrix is a config whose model has a confusion matrix among its metrics.
 func withConfusionMatrix(cfg *config.Config) *config.Config {

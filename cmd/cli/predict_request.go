@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goestimator/goestimator/estimator/canned"
@@ -44,7 +45,7 @@ func (a *app) printRequest(ctx context.Context, cfg *config.Config, ds inputs.Da
 
 // parsesExamples reports whether a config's model is exported with signatures that parse examples.
 func parsesExamples(cfg *config.Config) bool {
-	planned := slices.Contains(canned.Names(), cfg.Model.Name)
+	planned := slices.Contains(canned.Names(), cfg.Model.Name) && !strings.HasPrefix(cfg.Model.Name, "baseline_") // which has no feature columns
 	return cfg.Export.ServingInput == "parsing" || cfg.Export.ServingInput != "raw" && planned
 }
 

@@ -16,7 +16,7 @@ import (
 // the loss is a mean rather than a sum.
 func checkLoss(h heads.Head) (mean bool, err error) {
 	if heads.KindOfLoss(h) == heads.OtherLoss {
-		return false, fmt.Errorf("boosted trees: a head %T of a loss of its own: expected one of the losses of estimator/heads", h)
+		return false, fmt.Errorf("boosted trees: a head %T of a loss of its own: expected the head's own loss: leave loss out, or take another model", h)
 	}
 	switch r := h.LossReduction(); r {
 	case losses.SumOverBatchSize, losses.Sum:

@@ -133,7 +133,7 @@ func TestNamedRefuses(t *testing.T) {
 		{"linear_classifier", estimator.Params{"feature_columns": "age", "loss": "huber"}, []string{`unknown loss "huber" of a binary head: known are focal, hinge`}},
 		{"linear_classifier", estimator.Params{"feature_columns": "age", "loss": "focal", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id"}}, []string{"optimizer sdca: a head heads.BinaryClassHead of a loss of its own"}},
 		{"linear_regressor", estimator.Params{"feature_columns": "age", "loss": "huber", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id"}}, []string{"optimizer sdca: a head heads.RegressionHead of a loss of its own"}},
-		{"boosted_trees_classifier", estimator.Params{"feature_columns": "age", "n_batches_per_layer": 1, "loss": "focal"}, []string{"boosted trees: a head heads.BinaryClassHead of a loss of its own"}},
+		{"boosted_trees_classifier", estimator.Params{"feature_columns": "age", "n_batches_per_layer": 1, "loss": "focal"}, []string{"boosted trees: a head heads.BinaryClassHead of a loss of its own: expected the head's own loss: leave loss out"}},
 		{"two_tower", estimator.Params{"feature_columns": "age"}, []string{"n_classes: expected three candidates or more"}},
 		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "loss": "focal"}, []string{"unknown parameter loss"}},
 		{"two_tower", estimator.Params{"feature_columns": "age", "n_classes": 3, "temperature": -1}, []string{"temperature -1: expected numbers above 0"}},

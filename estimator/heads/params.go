@@ -104,6 +104,7 @@ func (r paramReader) kind() string {
 	kind := r.text(paramHead)
 	switch classes, dimension := r.Has(paramClasses), r.Has(paramDimension); {
 	case r.Has(paramHead):
+		r.checkCounts(kind, classes, dimension)
 		return kind
 	case classes && dimension:
 		r.Fail(fmt.Errorf("both %s and %s: give one, or name the head", paramClasses, paramDimension))
@@ -115,6 +116,16 @@ func (r paramReader) kind() string {
 		r.Fail(fmt.Errorf("expected %s (classification) or %s (regression)%s", paramClasses, paramDimension, r.misspelt()))
 	}
 	return ""
+}
+
+// checkCounts reports a count that the named kind of head does not have.
+func (r paramReader) checkCounts(kind string, classes, dimension bool) {
+	switch ofClasses := slices.Contains([]string{"binary", "multi_class", "multi_label"}, kind); {
+	case classes && slices.Contains([]string{"regression", "poisson", "logistic", "reconstruction"}, kind):
+		r.Fail(fmt.Errorf("%s: a %s head predicts numbers: leave it out, or take another head", paramClasses, kind))
+	case dimension && ofClasses:
+		r.Fail(fmt.Errorf("%s: a %s head has %s instead", paramDimension, kind, paramClasses))
+	}
 }
 
 // misspelt says which parameter may have been meant for one that a head needs.

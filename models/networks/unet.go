@@ -25,7 +25,11 @@ func (u UNet) Logits(c models.Context, x *G.Node) *G.Node {
 	}
 	factor := 1 << max(len(u.Filters)-1, 0)
 	if x == nil || len(x.Shape()) != 4 || len(u.Filters) == 0 || u.Classes < 1 || x.Shape()[1]%factor != 0 || x.Shape()[2]%factor != 0 {
-		c.Core().Failf("unet: %+v: expected images [batch, height, width, channels] whose sides are multiples of %d, filters and classes", u, factor)
+		var shape []int
+		if x != nil {
+			shape = x.Shape()
+		}
+		c.Core().Failf("unet: %+v of images %v: expected [batch, height, width, channels] with sides that are multiples of %d, filters and classes", u, shape, factor)
 		return nil
 	}
 	var kept []*G.Node

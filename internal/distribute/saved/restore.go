@@ -49,6 +49,27 @@ func RestoreThese(r *checkpoint.Reader, s distribute.Strategy, names []string) (
 	return restore(r, s, names, func(name string) string { return name })
 }
 
+// LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: those of a part that the model has no more.
+// Slots of other variables and counts are not among them.
+func LeftOut(r *checkpoint.Reader, s distribute.Strategy) []string {
+	vars := s.Variables()
+	return slices.DeleteFunc(r.Names(), func(name string) bool {
+		_, taken := vars.Type(name)
+		info, _ := r.Lookup(name)
+		return taken || len(info.Shape) == 0 || strings.HasPrefix(name, PrivatePrefix) || isSlot(r, name)
+	})
+}
+
+// isSlot reports whether the name is another variable's and a part behind it.
+func isSlot(r *checkpoint.Reader, name string) bool {
+	for i := range name {
+		if _, there := r.Lookup(name[:i]); there && name[i] == '/' {
+			return true
+		}
+	}
+	return false
+}
+
 // Averages are what a checkpoint has of averages of weights.
 type Averages struct {
 	of    *checkpoint.Reader

@@ -48,6 +48,9 @@ func (p *Profile) Hints() []string {
 	if len(p.Label.Words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s is taken for a class; where it means that the label is not known, remove these rows", strings.Join(p.Label.Words, ", ")))
 	}
+	if len(p.Folders) > 0 {
+		out = append(out, fmt.Sprintf("the folders: %s would be columns of Parquet and Arrow files; of %s they are not read: if they matter, write them into the files", strings.Join(p.Folders, ", "), p.Form.Format))
+	}
 	if words := sameButForCase(p.Label.Classes); len(words) > 0 {
 		out = append(out, fmt.Sprintf("the label: %s are different classes; if they are one, write them alike in the file", strings.Join(words, " and ")))
 	}

@@ -120,3 +120,14 @@ func (j *joinedTexts) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (j *joinedTexts) Close() error { return j.present.Close() }
+
+// foldersLeftOut are the keys of folders key=value that are no columns in files of that form.
+func foldersLeftOut(files []string, form Form) (keys []string) {
+	if form.Format == "parquet" || form.Format == "arrow" {
+		return nil
+	}
+	for _, c := range inputs.PartitionColumns(files) {
+		keys = append(keys, c.Name)
+	}
+	return keys
+}

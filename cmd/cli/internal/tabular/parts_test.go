@@ -37,6 +37,9 @@ func TestParts(t *testing.T) {
 				t.Errorf("%s of %s: %d rows of %s, expected %d", path, name, p.Rows, p.Path, 2*alone.Rows)
 			}
 			want := strings.Join(alone.Names(), " ")
+			if hinted := strings.Contains(strings.Join(p.Hints(), "\n"), "the folders: year would be columns of Parquet"); hinted != (ext != ".parquet" && ext != ".arrow") {
+				t.Errorf("%s: hints %q", path, p.Hints())
+			}
 			if ext == ".parquet" || ext == ".arrow" {
 				want += " year"
 			}

@@ -29,9 +29,10 @@ type Profile struct {
 	Form       Form
 	Rows       int64
 	Columns    []Column
-	Duplicates int64 // rows that are equal to an earlier one
-	Compared   int64 // rows that were compared for it
-	Repeated   int64 // rows that repeat the names of the columns, which are not counted
+	Duplicates int64    // rows that are equal to an earlier one
+	Compared   int64    // rows that were compared for it
+	Repeated   int64    // rows that repeat the names of the columns, which are not counted
+	Folders    []string // keys of folders key=value, which are columns of Parquet and Arrow files alone, of other ones
 	Label      *Label
 	Sampled    int // rows of the sample that relations to the label are computed of
 	sample     [][]string
@@ -122,7 +123,7 @@ func Read(ctx context.Context, path string, o Options) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return profileOf(ctx, &Profile{Path: path, Form: form}, src, o)
+	return profileOf(ctx, &Profile{Path: path, Form: form, Folders: foldersLeftOut(files, form)}, src, o)
 }
 
 // ReadDataset looks at the rows of a dataset of records, which must have an end; path names it.
