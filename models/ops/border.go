@@ -10,6 +10,7 @@ import (
 // A Border says what PadBorder puts before and after the elements a b c of a dimension.
 type Border int
 
+// The borders.
 const (
 	Reflect   Border = iota // c b | a b c | b a: the elements in reverse, without the one at the edge
 	Symmetric               // b a | a b c | c b: with the one at the edge

@@ -11,6 +11,7 @@ import (
 // Interpolation says how Resize makes what lies between elements.
 type Interpolation int
 
+// The interpolations.
 const (
 	Bilinear Interpolation = iota // by distance, between the two nearest elements of each dimension
 	Nearest                       // the nearest element
