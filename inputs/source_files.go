@@ -15,7 +15,7 @@ const (
 	mostFileNames = 200    // bytes of the names of files in a description
 )
 
-// SourceFiles describes the files that a data set reads, whoever gets which of them: their number, their names without folders, and a digest
+// SourceFiles describes the files that a data set reads, however workers share them: their number, their names without folders, and a digest
 // of names and sizes. Tasks of a job that read the same data have the same description. It is empty where no files are read. Of more than
 // 10000 files, and of objects by URL, the sizes are left out.
 func SourceFiles(ds Dataset) string {

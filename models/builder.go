@@ -212,7 +212,7 @@ func (b *Builder) Assign(variable, value *G.Node) {
 // Updates returns the assignments.
 func (b *Builder) Updates() []Update { return b.updates }
 
-// AddPrediction gives the model a prediction besides those of its head: a value of each example, [batch, ...], that a network computes on the way, such
+// AddPrediction gives the model a prediction besides its head's: a value of each example, [batch, ...], that a network computes on the way, such
 // as the code of an autoencoder. Package heads adds it to the Spec.
 func (b *Builder) AddPrediction(name string, x *G.Node) {
 	if b.Failed() {

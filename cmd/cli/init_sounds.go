@@ -94,7 +94,7 @@ func (t *soundTable) samplesOf(seconds float64) int {
 	return int(math.Round(seconds * float64(t.rate)))
 }
 
-// soundOf decodes the file of a sound, of which it reads size bytes.
+// soundOf decodes the file of a sound. It reads size bytes.
 func soundOf(path string) (_ *wav.Sound, size int64, err error) {
 	f, err := atomicfile.Open(path)
 	if err != nil {

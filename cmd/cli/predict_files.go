@@ -134,7 +134,7 @@ func outputOf(output, star string) string {
 	return filepath.FromSlash(strings.Replace(output, "*", star, 1))
 }
 
-// outputsThere tells which outputs are there already. It makes the folder of those of this machine.
+// outputsThere tells which outputs are there already. For files of this machine it makes their folder.
 func (a *app) outputsThere(ctx context.Context, output string) (func(name string) bool, error) {
 	if !inputs.IsURL(output) {
 		if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {

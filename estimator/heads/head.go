@@ -142,7 +142,7 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 	return s, mc.Err()
 }
 
-// addPredictions adds those of the network to a Spec and its signature of predictions.
+// addPredictions adds the network's predictions to a Spec and its signature of predictions.
 func addPredictions(s *estimator.Spec, added map[string]*G.Node) error {
 	for name, x := range added {
 		_, word := s.Texts[name]

@@ -13,7 +13,7 @@ import (
 
 // ReconstructionHead is for networks that make the numbers of their features again, such as autoencoders. The features are the labels; a
 // label of the input does not count. Predictions are "reconstruction", "logits" where there is an inverse link, and "error": the mean squared
-// error of an example, which is large where it is unlike those of the training. Metrics are average_loss, rmse and mae.
+// error of an example, which is large where it is unlike the training examples. Metrics are average_loss, rmse and mae.
 type ReconstructionHead struct{ base }
 
 var _ Head = ReconstructionHead{}

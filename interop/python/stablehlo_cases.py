@@ -352,7 +352,7 @@ case("open_qr", qr_both, f32(2, 4, 3), poly=["b, 4, 3"], more=[f32(3, 4, 3)])
 case("open_lu", lambda x: lax.linalg.lu(x), SQUARE, poly=["b, 4, 4"], more=[f32(3, 4, 4)])
 case("older_cholesky", lambda a, b: (jnp.linalg.cholesky(a), lax.linalg.triangular_solve(a, b, left_side=True, lower=True), lax.linalg.triangular_solve(a, b.swapaxes(1, 2), transpose_a=True, unit_diagonal=True)), SQUARE @ SQUARE.swapaxes(1, 2) + 3 * np.eye(4, dtype=np.float32), f32(2, 4, 3))
 
-# Loops of many rounds stay loops; those of few are unrolled.
+# Loops of many rounds stay loops; loops of few are unrolled.
 for n in [1, 64, 65, 200]:
     case("rounds_%d" % n, lambda x, n=n: (lax.fori_loop(0, n, lambda i, c: jnp.tanh(c @ W * 0.3 + i), x), lax.scan(lambda c, i: (c * 0.9 + i, c.sum()), x, jnp.arange(float(n)))), f32(2, 4))
 case("layers_in_a_scan", lambda x, w: lax.scan(lambda c, p: (c + jnp.tanh(c @ p), c[:, 0]), x, w), f32(3, 4), f32(5, 4, 4))

@@ -13,7 +13,7 @@ import (
 
 // GPT is a language model: each position of a text predicts the next token (Radford et al. 2019). Positions are
 // learned, unless they are rotary, and the result is computed with the embedding of the tokens. With Rotary, RMSNorm, Gated
-// and KVHeads its blocks are those of Llama (Touvron et al. 2023), with biases.
+// and KVHeads its blocks are Llama's (Touvron et al. 2023), with biases.
 type GPT struct {
 	Vocabulary int // ids are 0..Vocabulary-1
 	Context    int // positions, the longest text

@@ -59,7 +59,7 @@ type place struct {
 	part               float32
 }
 
-// placesOf are those of a dimension of n elements that gets size. They are computed in float32, as TensorFlow does.
+// placesOf are the places, in a dimension of n elements, of the elements of one that has size. They are computed in float32, as TensorFlow does.
 func placesOf(n, size int) []place {
 	scale := float32(n) / float32(size)
 	out := make([]place, size)

@@ -49,7 +49,7 @@ func RestoreThese(r *checkpoint.Reader, s distribute.Strategy, names []string) (
 	return restore(r, s, names, func(name string) string { return name })
 }
 
-// LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: those of a part that the model has no more.
+// LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: weights of a part that the model no longer has.
 // Slots of other variables and counts are not among them.
 func LeftOut(r *checkpoint.Reader, s distribute.Strategy) []string {
 	vars := s.Variables()

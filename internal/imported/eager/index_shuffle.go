@@ -50,7 +50,7 @@ func indexShuffle(s *site) (kernel, error) {
 			if err != nil {
 				return err
 			}
-			setBits64(out, i, v)
+			setWhole(out, i, v)
 		}
 		return nil
 	}, nil
@@ -131,17 +131,4 @@ func bits64(t *tensor.Tensor, i int) uint64 {
 		return uint64(tensor.Values[int64](t)[i])
 	}
 	return tensor.Values[uint64](t)[i]
-}
-
-func setBits64(t *tensor.Tensor, i int, v uint64) {
-	switch t.DType {
-	case tensor.Int32:
-		tensor.Values[int32](t)[i] = int32(v)
-	case tensor.Uint32:
-		tensor.Values[uint32](t)[i] = uint32(v)
-	case tensor.Int64:
-		tensor.Values[int64](t)[i] = int64(v)
-	default:
-		tensor.Values[uint64](t)[i] = v
-	}
 }

@@ -84,7 +84,7 @@ func (s *Session) restoreObject(n *graph.Node, r *bundle.Reader, name string) er
 	return s.env.Resources.Variable(key(n)).Update(func(*tensor.Tensor) (*tensor.Tensor, error) { return t, nil })
 }
 
-// forgetUnread lets go of the variables that neither a signature nor an init op reaches, such as those of an optimizer. inner are the functions.
+// forgetUnread lets go of the variables that neither a signature nor an init op reaches, such as an optimizer's. inner are the functions.
 func (s *Session) forgetUnread(mg *savedmodel.MetaGraph, inner []function) {
 	restore, _, _ := split(mg.Proto.GetSaverDef().GetRestoreOpName())
 	var from []*graph.Node

@@ -10,7 +10,7 @@ import (
 )
 
 // lapack are calls of LAPACK and BLAS on CPUs, by their names without the element type. Calls of older versions of JAX have numbers before
-// their matrices, where those of newer ones, whose names end with _ffi, have attributes.
+// their matrices. The calls of newer ones, whose names end with _ffi, have attributes.
 var lapack = map[string]func(x *site, numbers []int) []*value{
 	"potrf": func(x *site, numbers []int) []*value {
 		return x.filled(x.at(0), x.cholesky(x.at(0), x.says(numbers, 0, "uplo", 'L')))
@@ -88,7 +88,7 @@ func (x *site) filled(v *value, first ...*value) []*value {
 	return first
 }
 
-// zeros has sizes of which those that are open are the batch's of v.
+// zeros has the given sizes; open ones are the sizes of v's batch.
 func (x *site) zeros(d tensor.DType, dims []int, v *value) *value {
 	return x.spread(scalar(d, 0), dims, x.shapeFrom(dims, x.restSizes(v, without(v.rank()-2))...))
 }

@@ -161,7 +161,7 @@ func TestLeftCalls(t *testing.T) {
 	waiting(1, "two have started")
 	place.callOver(false)
 	place.callOver(true)
-	waiting(0, "two have ended, of which one has not started")
+	waiting(0, "two have ended; one had not started")
 	place.callsLeft()
 	place.callsLeft()
 	waiting(1, "the connection is closed")

@@ -84,7 +84,7 @@ func (l *placed) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.drops && peerClosed(c) {
-			_ = c.Close() // nobody hears of an error
+			_ = c.Close() // an error changes nothing
 			continue
 		}
 		place, ok := l.p.take(c)

@@ -118,7 +118,7 @@ func TestConvBlocks(t *testing.T) {
 	})
 }
 
-// TestConvLarge has filters of which no block of pixels reads all: they are one product, or Winograd's by points.
+// TestConvLarge has filters that are too large for blocks of pixels: they are one product, or Winograd's by points.
 func TestConvLarge(t *testing.T) {
 	at := func(batch, size, in, out, k, stride int) Window {
 		g := Window{Batch: batch, InH: size, InW: size + 1, InC: in, OutC: out, KH: k, KW: k, StrideH: stride, StrideW: stride, DilH: 1, DilW: 1}
