@@ -10,10 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Spec declares a feature column, by which a canned model reads the
-// features. Which keys count depends on the type; another one that is set is an
-// error. What a column takes from data instead of the declaration (adapt, quantiles,
-// missing) is computed of the training data by [Adapt] and kept in checkpoints:
+// Spec declares a feature column, through which a canned model reads a feature. Adapt, quantiles and missing are computed from the
+// training data (in Go, by [Adapt]) and kept in checkpoints. Each type takes the following keys; any other key that is set is an error.
 //
 //	numeric            key, shape, read (date_order, decimal, unit), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
