@@ -88,7 +88,7 @@ func (r *AlignedRows) wrong(at int, err error) error {
 	return &csv.ParseError{StartLine: r.line, Line: r.line, Column: at + 1, Err: err}
 }
 
-// quotedCell returns the cell in quotes that s begins with, and how many bytes it takes; 0 where the quote is not closed.
+// quotedCell returns the quoted cell at the start of s and the number of bytes that it takes, 0 if the quote is not closed.
 func quotedCell(s string) (cell string, n int) {
 	var b bytes.Buffer
 	for i := 1; i < len(s); i++ {

@@ -12,7 +12,7 @@ import (
 // and File.fbs of Arrow). Offsets outside the bytes panic; recoverArrow turns
 // the panic into an error of the library's form.
 
-// flatbuffer reads a table of a flatbuffer.
+// flatbuffer reads a flatbuffer that describes fields.
 type flatbuffer struct {
 	buf    []byte
 	fields int // fields that may still be visited; offsets may share them

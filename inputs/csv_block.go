@@ -31,7 +31,7 @@ func (f csvBlocks) newParser() blockParser { return newCSVBlockParser(f.csvForma
 
 func (f csvBlocks) leavesOut() *Damaged { return f.opts.Damaged }
 
-// openBlocks opens a file for reading in blocks where its format allows that.
+// openBlocks opens a file for reading in blocks, if its format allows that.
 func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
 	probe, err := f.open(ctx, name)
 	if err != nil {

@@ -79,7 +79,7 @@ func (c *flightCalls) at(address string) (flight.FlightServiceClient, error) {
 	return flight.NewFlightServiceClient(conn), nil
 }
 
-// info returns the endpoints and the columns, nil if the service does not tell the columns.
+// info returns the columns, nil if the service does not tell them, and the endpoints.
 func (c *flightCalls) info(ctx context.Context) (*arrow.Schema, []endpoint, error) {
 	if c.spec.Ticket != "" {
 		return nil, []endpoint{{ticket: &flight.Ticket{Ticket: []byte(c.spec.Ticket)}}}, nil
@@ -230,7 +230,7 @@ type flightCall struct {
 	limit  time.Duration
 }
 
-// errSilent is the cause of a call that was canceled because no answer came.
+// errSilent is the cause of a call that was cancelled because no answer came.
 var errSilent = errors.New("no answer in time")
 
 func (c *flightCalls) begin(ctx context.Context) *flightCall {

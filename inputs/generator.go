@@ -24,7 +24,7 @@ type Row map[string]any
 // channel, a simulation. Each pass calls the function once, with a context that ends with the pass. An
 // error that the function yields ends the pass. Columns that o does not list are ignored.
 //
-// Restoring a position skips the rows delivered before; a canceled pass cannot continue. A
+// Restoring a position skips the rows delivered before; a cancelled pass cannot continue. A
 // training job resumes exactly only if the function yields the same rows in each pass.
 func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
 	fields, schema, err := declared("a generator", o)

@@ -25,7 +25,7 @@ import (
 // belong to the files, in order; without them a column is named after its file, without the extension. If o leaves out
 // labels, their files may be left out, too.
 //
-// Rows are read from the files by number, on demand, so o.Damaged leaves out none; Open does. An array with more than one dimension in Fortran order, or in a compressed file, is read into memory.
+// Rows are read by number, on demand, so o.Damaged leaves out none; Open does. Arrays of several dimensions in Fortran order, or in compressed files, are read into memory.
 func NPY(files []string, o ArrowOptions) (Indexed, error) {
 	return arraysOfNPY(context.Background(), files, o)
 }

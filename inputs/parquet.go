@@ -82,7 +82,7 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(mem)
-	props.BufferedStreamEnabled = true // otherwise each column chunk is in memory twice as it is in the file
+	props.BufferedStreamEnabled = true // otherwise the stored bytes of each column chunk are in memory twice
 	r, err := pq.NewParquetReader(f, pq.WithReadProps(props))
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func crashPoints() []string {
 // unreached are points that childRun does not pass; other tests do.
 var unreached = map[string]bool{"checkpoint/broken-renamed": true, "checkpoint/unusable-removed": true}
 
-// A process that dies at any point, the first, a middle or the last time it passes it,
+// A process that dies at the first, third or fifth passage of any point
 // leaves a loadable checkpoint. After a restart it finishes as if nothing had happened.
 func TestProcessDiesAtEveryPoint(t *testing.T) {
 	clean := t.TempDir()

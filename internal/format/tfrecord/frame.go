@@ -28,7 +28,7 @@ func CheckedSize(b []byte) (n int64, ok bool) {
 	return HeaderSize + int64(size) + footerSize, true
 }
 
-// Data returns the data of a complete record, whose size is that of Size; ok is false if its checksum is wrong.
+// Data returns the data of a complete record, whose size Size returns; ok is false if its checksum is wrong.
 func Data(record []byte) (data []byte, ok bool) {
 	end := len(record) - footerSize
 	data = record[HeaderSize:end]

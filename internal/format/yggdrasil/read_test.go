@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestCompressed: a tree may go on in the next file, and files may be compressed.
+// TestCompressed: a tree may continue in the next file, and files may be compressed.
 func TestCompressed(t *testing.T) {
 	m := all()
 	m["gradient_boosted_trees_header.pb"] = message{}.int(1, 1).int(2, 1).int(3, 2).float(4, 0).bytes(7, []byte("BLOB_SEQUENCE_GZIP"))
