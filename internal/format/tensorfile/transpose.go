@@ -51,7 +51,7 @@ func Permuted(shape, perm []int) []int {
 	return out
 }
 
-// CheckPermutation reports whether perm is not a permutation of the dimensions 0 to rank-1.
+// CheckPermutation returns an error if perm is not a permutation of the dimensions 0 to rank-1.
 func CheckPermutation(perm []int, rank int) error {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {
