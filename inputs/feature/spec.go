@@ -130,8 +130,8 @@ type CrossPart struct {
 	Column string `yaml:"column,omitempty" json:"column"`
 }
 
-// ValidateSpecs reports types that do not exist and names that several columns have;
-// [Build] reports all else.
+// ValidateSpecs reports unknown types and names that several columns have;
+// [Build] reports all other errors.
 func ValidateSpecs(specs []Spec) error {
 	var vs violation.List
 	seen := map[string]bool{}
@@ -150,8 +150,8 @@ type Set struct {
 	columns map[string]Column
 }
 
-// Build makes the declared columns. A column is declared before those that it is
-// a part of. The error names the declaration.
+// Build makes the declared columns. A column must be declared before the columns that it is
+// part of. The error names the declaration.
 func Build(specs []Spec) (*Set, error) {
 	s := &Set{columns: map[string]Column{}}
 	for i, spec := range specs {
@@ -174,7 +174,7 @@ func (s Spec) label() string {
 // Names returns the names in the order of declaration.
 func (s *Set) Names() []string { return slices.Clone(s.names) }
 
-// Columns returns columns by name.
+// Columns returns the columns with the given names.
 func (s *Set) Columns(names ...string) ([]Column, error) {
 	out := make([]Column, len(names))
 	for i, n := range names {
@@ -242,7 +242,7 @@ func (s Spec) dtype() (tensor.DType, error) {
 	return 0, nil
 }
 
-// id is the default of a categorical column.
+// id returns the default id of a categorical column.
 func (s Spec) id() (*int, error) {
 	if s.Default == nil {
 		return nil, nil
