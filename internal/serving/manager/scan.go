@@ -80,7 +80,7 @@ const fingerprintLimit = 1000
 func fingerprint(dir string) string {
 	h := fnv.New64a()
 	n := 0
-	// Walk's error is not of interest: what cannot be read has no part in the digest.
+	// Walk's error does not matter: what cannot be read has no part in the digest.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if n++; n > fingerprintLimit {
 			return fs.SkipAll
