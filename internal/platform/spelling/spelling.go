@@ -20,7 +20,7 @@ func Nearest(name string, known []string) string {
 
 // beginning returns the shortest known name that begins with name, the first of several.
 func beginning(name string, known []string) string {
-	const least = 3 // letters that say enough
+	const least = 3 // letters that are enough for a guess
 	best := ""
 	for _, k := range known {
 		if len(name) >= least && strings.HasPrefix(k, name) && (best == "" || len(k) < len(best)) {
