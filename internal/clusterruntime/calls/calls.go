@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Task  string // names the task in errors, as "/job:ps/task:0"
 	Token string // that callers must send; "": none
-	// Memory pays for messages; nil: nobody counts.
+	// Memory pays for messages; nil: not counted.
 	Memory *budget.Server
 	// Codec reads messages; nil: gRPC's own.
 	Codec encoding.CodecV2

@@ -26,7 +26,7 @@ type functions struct {
 	all   map[string]registered
 	bytes int
 	over  bool            // the context has ended
-	payer *budget.Account // nil: nobody pays
+	payer *budget.Account // nil: not counted
 }
 
 // functionCost is the approximate memory of a function as a multiple of its FunctionDef's size.

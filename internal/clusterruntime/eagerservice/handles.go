@@ -29,7 +29,7 @@ type handles struct {
 	values map[handle]eager.Value
 	bytes  int
 	over   bool            // the context has ended
-	payer  *budget.Account // of the entries; nil: nobody pays
+	payer  *budget.Account // of the entries; nil: not counted
 }
 
 // handleCost is the memory of an entry, including a value that is too small to be paid for separately.

@@ -47,7 +47,7 @@ type Master struct {
 	own     Task
 	workers Workers
 	log     *slog.Logger
-	memory  *budget.Server // nil: nobody counts
+	memory  *budget.Server // nil: not counted
 	join    Join           // nil: sessions run only in the server's cluster
 
 	mu       sync.Mutex

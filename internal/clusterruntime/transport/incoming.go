@@ -23,9 +23,9 @@ var errUnwanted = errors.New("nobody wants the message")
 
 // incoming is a message in parts that is being received. Each part gets its own memory.
 type incoming struct {
-	pay  func(n int) error // reserves memory that is about to be allocated; nil: nobody pays
+	pay  func(n int) error // reserves memory that is about to be allocated; nil: memory is not counted
 	give func(n int)       // releases it
-	stop func(bool)        // ends a read of the connection, or allows reading again; nil: nobody pays, and a read may end late
+	stop func(bool)        // ends a read of the connection, or allows reading again; nil: memory is not counted, and a read may end late
 
 	mu    sync.Mutex
 	sizes []int // of the incomplete parts

@@ -57,7 +57,7 @@ type Config struct {
 	Peers    Peers                                          // a pointer
 	Parallel int                                            // concurrent nodes of a step
 	Folders  []*atomicfile.Root                             // in which ops may read and write checkpoints
-	Memory   *budget.Server                                 // pays for tensors and graphs; nil: nobody counts
+	Memory   *budget.Server                                 // pays for tensors and graphs; nil: not counted
 	Join     Join                                           // nil: sessions have no clusters of their own
 	// Forget is how long a master may be silent, and its session unused, before the session is removed; 0: 10 minutes.
 	Forget time.Duration

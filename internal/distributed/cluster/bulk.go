@@ -182,7 +182,7 @@ func (c *bulkConn) read() (*Message, error) {
 	return &c.message, nil
 }
 
-// check compares a checksum, where there are any.
+// check compares a checksum, if there is one.
 func (c *bulkConn) check(what string, got, want uint32) error {
 	if !c.sums || got == want {
 		return nil

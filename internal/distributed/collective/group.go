@@ -41,7 +41,7 @@ type Group struct {
 
 	ctx    context.Context // of the links
 	cancel context.CancelFunc
-	out    []*outlet // by rank, nil where there is no link
+	out    []*outlet // by rank, nil if there is no link
 	in     []*inlet
 
 	turn     chan struct{} // holds a token while no call is in progress

@@ -50,7 +50,7 @@ func (m *Model) Close() error {
 }
 
 // Run implements servable.Model. It returns the model's own errors and TensorFlow Serving's batching errors:
-// Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
+// Unavailable if the queue is full, ResourceExhausted if the deadline passed in it, InvalidArgument and
 // FailedPrecondition for feeds or results that are no batch.
 func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	batchable, irregular := m.batchable(feeds)

@@ -92,7 +92,7 @@ func parametersOf(path string, text []byte, err error) (Parameters, error) {
 	return p, nil
 }
 
-// ForModel reads the parameters in a version directory; ok is false where it has none.
+// ForModel reads the parameters in a version directory; ok is false if there are none.
 func ForModel(dir string) (p Parameters, ok bool, err error) {
 	path := filepath.Join(dir, ParametersFile)
 	text, err := atomicfile.ReadFile(atomicfile.OS{}, path) // no pipe or device

@@ -49,7 +49,7 @@ type batch struct {
 	waiting int             // callers that wait for it, once it started
 	ctx     context.Context // of its run
 	cancel  context.CancelFunc
-	account *budget.Account // pays for the run; nil: nobody counts
+	account *budget.Account // pays for the run; nil: not counted
 }
 
 // A queue holds the batches of one model that have the same input and output names. Only the last batch is open.

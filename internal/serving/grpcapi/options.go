@@ -35,7 +35,7 @@ type Limits struct {
 	Arrival    time.Duration   // time for the next 16 MiB of a request, or its rest, to arrive; 0: a minute
 	Ending     context.Context // ends when a server that shuts down stops waiting for requests; nil: never
 	Departure  time.Duration   // time for a client with a place to take the next 16 MiB of a reply, or its rest; 0: a minute
-	Memory     *budget.Server  // pays for what requests hold; nil: nobody counts
+	Memory     *budget.Server  // pays for what requests hold; nil: not counted
 	Log        *slog.Logger    // panics; nil: slog.Default
 }
 

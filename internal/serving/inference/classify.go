@@ -66,7 +66,7 @@ type task struct {
 	method  string
 	input   string   // the tensor that takes the examples
 	outputs []string // the tensors to fetch
-	classes string   // "" where the signature has none
+	classes string   // "" if the signature has none
 	scores  string   // likewise; for a regression the outputs
 }
 

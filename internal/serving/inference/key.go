@@ -17,7 +17,7 @@ func WithRoutingKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyOf{}, key)
 }
 
-// routingKey returns the routing key of a request; "" where it has none.
+// routingKey returns the routing key of a request, "" if it has none.
 func routingKey(ctx context.Context) string {
 	if key, ok := ctx.Value(keyOf{}).(string); ok {
 		return key

@@ -22,7 +22,7 @@ type Call struct {
 	API        string      // "Predict", "Classify", "Regress", "MultiInference" or "GetModelMetadata"
 	Entrypoint string      // "GRPC" or "REST"
 	Model      string      // the name asked for; may be empty or unknown
-	ID         servable.ID // the version that answered; zero where none was found
+	ID         servable.ID // the version that answered; zero if none was found
 	Signature  string      // the key asked for, DefaultSignature if none was; for MultiInference the first task's
 	Examples   int         // of Classify, Regress and MultiInference; 0 for Predict
 	Err        error       // nil, or with a gRPC status
@@ -85,7 +85,7 @@ func tensorSize(t *tensor.Tensor) int {
 	return n
 }
 
-// Request returns the request, made on demand for calls that came as tensors; nil where it could not be decoded.
+// Request returns the request, made on demand for calls that came as tensors; nil if it could not be decoded.
 // It is valid until Done returns.
 func (c Call) Request() proto.Message {
 	if c.request != nil || c.tensors == nil {

@@ -21,7 +21,7 @@ type Result struct {
 	Scores   []float32 // of the classes, or the values of a regression; nil: there are none
 }
 
-// Label returns the name of a class, "" where there is none.
+// Label returns the name of a class, "" if there is none.
 func (r *Result) Label(i int) string {
 	if r.Labels == nil {
 		return ""
@@ -29,7 +29,7 @@ func (r *Result) Label(i int) string {
 	return strings.ToValidUTF8(string(r.Labels[i]), "\uFFFD")
 }
 
-// Score returns the score of a class, 0 where there is none.
+// Score returns the score of a class, 0 if there is none.
 func (r *Result) Score(i int) float32 {
 	if r.Scores == nil {
 		return 0

@@ -59,7 +59,7 @@ type Load struct {
 	Dir      string
 	Err      error
 	Duration time.Duration // of loading, without warm-up
-	WarmUp   time.Duration // 0 where there is none
+	WarmUp   time.Duration // 0 if there is none
 }
 
 // Clock is a Manager's source of time.

@@ -195,7 +195,7 @@ func (m *Manager) basePaths() []string {
 
 // watcher asks the operating system to report changes below base paths.
 type watcher struct {
-	fs *fsnotify.Watcher // nil where the system offers none
+	fs *fsnotify.Watcher // nil if the system offers none
 }
 
 func newWatcher(hints chan<- struct{}, log *slog.Logger) *watcher {

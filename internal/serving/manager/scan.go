@@ -19,7 +19,7 @@ import (
 type versionDir struct {
 	number      int64
 	dir         string
-	fingerprint string // changes with the directory's content; "" where nobody asked for it
+	fingerprint string // changes with the directory's content; "" if nobody asked for it
 }
 
 // scan returns the versions below base, the newest first: children whose name

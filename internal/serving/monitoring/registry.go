@@ -70,7 +70,7 @@ func (r *Registry) Snapshot() Snapshot {
 }
 
 // Sum adds up all series of a counter or gauge, or the counts of a histogram. The name may be TensorFlow Serving's own form,
-// "/tensorflow/serving/request_count"; ok is false where there is no such metric.
+// "/tensorflow/serving/request_count"; ok is false if there is no such metric.
 func (s Snapshot) Sum(name string) (sum float64, ok bool) {
 	f, ok := s[strings.ReplaceAll(name, "/", ":")]
 	for _, m := range f.GetMetric() {

@@ -23,7 +23,7 @@ type counts struct {
 	copies  map[shadow.Outcome]int
 }
 
-// Calls are the calls that a version received. Latencies are milliseconds of the calls that it answered, 0 where there is none.
+// Calls are the calls that a version received. Latencies are milliseconds of the calls that it answered, 0 if there is none.
 type Calls struct {
 	Count  int                    `json:"count"`
 	Errors int                    `json:"errors"`

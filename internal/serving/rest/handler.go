@@ -51,7 +51,7 @@ type Options struct {
 	Ending       context.Context // ends when a server that shuts down stops waiting for bodies; nil: never
 	WriteTimeout time.Duration   // for a reply to be taken (60 s)
 	MaxBody      int64           // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
-	Memory       *budget.Server  // pays for what requests hold; nil: nobody counts
+	Memory       *budget.Server  // pays for what requests hold; nil: not counted
 	GzipMin      int             // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: no reply is
 
 	CORS  bool                    // send the headers that let pages of any origin call

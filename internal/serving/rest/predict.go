@@ -26,7 +26,7 @@ func readPredict(d *document, text []byte) (*predictBody, error) {
 	return &predictBody{d: d, signature: sig}, err
 }
 
-// signature returns the value of signature_name, "" where there is none.
+// signature returns the value of signature_name, "" if there is none.
 func (d *document) signature() (string, error) {
 	v, ok := d.cursor().member("signature_name")
 	if !ok {

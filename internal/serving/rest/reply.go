@@ -35,7 +35,7 @@ func (o outputs) writer(out []byte, rows int) *writer {
 	return w
 }
 
-// appendPredictions appends the reply to "instances": the outputs of each row, an object where there are several.
+// appendPredictions appends the reply to "instances": the outputs of each row, an object if there are several.
 func appendPredictions(out []byte, o outputs) ([]byte, error) {
 	if len(o.names) == 0 {
 		return out, invalid("Cannot convert empty tensor map to JSON")

@@ -6,7 +6,7 @@ import "github.com/goestimator/goestimator/internal/platform/budget"
 // set.
 type writer struct {
 	buf     []byte
-	account *budget.Account // pays for buf; nil: nobody counts
+	account *budget.Account // pays for buf; nil: not counted
 	fair    int             // limit of buf for the model's answer; a larger one is due to the request, which chose the shape
 	isFair  bool            // buf is paid for as the model's answer
 	done    int             // elements written so far, of

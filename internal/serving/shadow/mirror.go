@@ -53,7 +53,7 @@ type Options struct {
 	// Shadow returns the version that gets a copy of a request that another version of the model answered; nil: none.
 	Shadow    func(answered servable.ID) *traffic.Shadow
 	Observers []Observer
-	Memory    *budget.Server // pays for the copies and for the memory of their runs; nil: nobody counts
+	Memory    *budget.Server // pays for the copies and for the memory of their runs; nil: not counted
 	Queue     int            // how many copies of a model may wait (64)
 	Timeout   time.Duration  // of the second call (30 s)
 	Log       *slog.Logger   // panics of models; nil: slog.Default

@@ -67,7 +67,7 @@ func request(l *apis.PredictionLog) proto.Message {
 // Options say how records are replayed.
 type Options struct {
 	Iterations int            // of each record; at least one
-	Memory     *budget.Server // pays for records, as for requests; nil: nobody counts
+	Memory     *budget.Server // pays for records, as for requests; nil: not counted
 }
 
 // Run replays the records in dir on m. It ignores the model and version that a record asks for, and uses only
