@@ -27,7 +27,7 @@ type draft struct {
 const (
 	mostNumbers = 150_000_000 // numbers of examples in memory
 	treeValues  = 120         // values of a category that trees tell apart
-	// Networks tell apart between fewestNetValues and mostNetValues values of a category: one for each rowsOfValue rows of the table.
+	// fewestNetValues and mostNetValues bound the values of a category that networks tell apart: one for each rowsOfValue rows of the table.
 	fewestNetValues = 1000
 	mostNetValues   = 20_000
 	rowsOfValue     = 20
