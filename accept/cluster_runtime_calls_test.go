@@ -291,7 +291,7 @@ func (a *abuser) contexts() {
 	}
 }
 
-// connections opens connections that send nothing, or only part of a preface.
+// connections opens connections that send nothing, an incomplete or malformed preface, or another protocol.
 func (a *abuser) connections() {
 	var open []net.Conn
 	for i := range 1500 {
