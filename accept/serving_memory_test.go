@@ -31,7 +31,7 @@ type attack struct {
 	at      string
 	body    []byte
 	expands bool // fewer values than elements: allows another 64 MiB
-	rows    bool // rows are sent one by one: what the model uses for each is not limited here
+	rows    bool // rows are sent one by one: allows 8 times the body more, for the model
 }
 
 // rawBytes is a codec for messages that are already bytes. It drops the reply.

@@ -83,7 +83,7 @@ func (d *draft) nearNetwork(c candidate) []candidate {
 	switch {
 	case c.wide:
 		return nil
-	case c.linear && c.rate < 0.05: // a higher rate overfits if there are few rows
+	case c.linear && c.rate < 0.05: // a higher rate may overfit few rows
 		return []candidate{d.linear(5 * c.rate)}
 	case c.linear:
 		return nil

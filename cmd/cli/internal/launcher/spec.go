@@ -85,7 +85,7 @@ type Local struct {
 	Job
 	Environ       []string      // NAME=VALUE, inherited by all tasks
 	MaxRestarts   int           // of one task
-	FirstDelay    time.Duration // before the first restart of a task; doubles up to 32 times
+	FirstDelay    time.Duration // before the first restart of a task; doubles, up to 32 times that
 	FinishTimeout time.Duration // how long the others may continue once the leader is done
 	PSTimeout     time.Duration // how long parameter servers may continue once all others are done
 	LogDir        string        // one file for each task; empty: none
