@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Map is the Dataset of what a function makes of each element. A function that has nothing more ends the pass, and is an error
-// where whole is set.
+// Map is the Dataset of a function's results for each element. The pass ends when the function returns ErrRange, which is an error
+// if whole is set.
 func Map(in Dataset, f Func, whole bool) Dataset {
 	return &follow{in, same, func() func(context.Context, Iterator) (Element, error) {
 		return func(ctx context.Context, in Iterator) (Element, error) {
@@ -98,7 +98,7 @@ func TakeWhile(in Dataset, predicate Func) Dataset {
 	}}
 }
 
-// Scan is the Dataset of what a function of a state and an element gives besides the next state.
+// Scan is the Dataset of the results of a function that takes a state and an element, and also returns the next state.
 func Scan(in Dataset, state Element, f Func, whole bool) Dataset {
 	return &follow{in, same, func() func(context.Context, Iterator) (Element, error) {
 		now := state
@@ -120,7 +120,7 @@ func Scan(in Dataset, state Element, f Func, whole bool) Dataset {
 	}}
 }
 
-// Reduce returns the state after a function of state and element was called with all elements.
+// Reduce calls a function of state and element for each element, and returns the last state.
 func Reduce(ctx context.Context, in Iterator, state Element, f Func) (Element, error) {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Batch is the Dataset of size elements stacked. The last batch may have fewer, unless whole is set.
+// Batch is the Dataset of batches of size elements, stacked. The last batch may have fewer, unless whole is set.
 func Batch(in Dataset, size int64, whole bool) (Dataset, error) {
 	return batches(in, size, whole, stack)
 }
@@ -120,9 +120,9 @@ func stack(p *Pass, rows []Element) (Element, error) {
 	return out, nil
 }
 
-// Stacker is what is no tensor and can be batched.
+// Stacker is a value other than a tensor that can be batched.
 type Stacker interface {
-	// Stack makes one of several, of which the first is the receiver.
+	// Stack combines several values, the first of which is the receiver, into one.
 	Stack(all []any) (any, error)
 }
 
@@ -230,7 +230,7 @@ func Unbatch(in Dataset) Dataset {
 	}}
 }
 
-// Rebatch is the Dataset of the rows of the elements in batches of other sizes, in turn.
+// Rebatch is the Dataset of the elements' rows in batches of the given sizes, in turn.
 func Rebatch(in Dataset, sizes []int64, whole bool) (Dataset, error) {
 	if len(sizes) == 0 {
 		return nil, fmt.Errorf("batch_sizes must be a scalar or a vector that is not empty")

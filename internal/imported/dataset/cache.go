@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Memory keeps the elements of a dataset, so that later passes need not make them. It is safe for concurrent use.
+// Memory keeps the elements of a dataset for later passes. It is safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	all  []Element
@@ -53,7 +53,7 @@ func (m *Memory) content() ([]Element, bool) {
 	return m.all, m.full
 }
 
-// Cache is the Dataset that takes its elements out of memory once a pass over the input has come to its end.
+// Cache is the Dataset that takes its elements from memory once a pass over the input has reached its end.
 func Cache(in Dataset, m *Memory) Dataset { return &cache{in, m} }
 
 type cache struct {

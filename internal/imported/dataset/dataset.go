@@ -14,7 +14,7 @@ type Value struct {
 	Resource any
 }
 
-// Element is what a pass gives: one value or several. Elements are not changed.
+// Element is one item of a pass: one value or several. Elements are not changed.
 type Element []Value
 
 // bytes is what an element takes.
@@ -54,7 +54,7 @@ const (
 
 // Iterator is a pass over the elements of a Dataset. It is not safe for concurrent use.
 type Iterator interface {
-	// Next returns the next element, io.EOF after the last one. After another error the pass goes on.
+	// Next returns the next element, or io.EOF after the last one. After any other error the pass continues.
 	Next(ctx context.Context) (Element, error)
 	// Close ends the pass.
 	Close()
@@ -63,13 +63,13 @@ type Iterator interface {
 // Func is a function of a graph, which transformations call. It is safe for concurrent use.
 type Func func(ctx context.Context, in Element) (Element, error)
 
-// ErrRange is wrapped by the error of a function that says that there is nothing more.
+// ErrRange is wrapped by a function's error to say that there are no more elements.
 var ErrRange = errors.New("out of range")
 
 // ErrDataLoss says that a file is damaged, or that an element would lose values.
 var ErrDataLoss = errors.New("data loss")
 
-// ErrPrecondition says that a dataset is not what the graph says of it.
+// ErrPrecondition says that a dataset differs from what the graph states.
 var ErrPrecondition = errors.New("failed precondition")
 
 // iteratorFunc is an Iterator without anything to close.

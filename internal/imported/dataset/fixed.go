@@ -9,7 +9,7 @@ import (
 // Fixed says how long the records of a file are, and what is before and after them, in bytes.
 type Fixed struct {
 	Header, Record, Footer int64
-	Hop                    int64 // from one record to the next, 0 for Record
+	Hop                    int64 // from the start of one record to the next; 0 means Record
 }
 
 // FixedLength opens a file of records of the same length.
@@ -59,7 +59,7 @@ func (r *fixedRecords) begin() error {
 	return nil
 }
 
-// Next returns a record once the footer's length is known to follow it.
+// Next returns a record only once it has seen that at least the footer's length follows it.
 func (r *fixedRecords) Next() ([]byte, error) {
 	missing := r.x.Record + r.x.Footer - int64(len(r.tail))
 	var more bytes.Buffer

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FlatMap is the Dataset of the elements of the datasets that a function makes of the input's elements.
+// FlatMap calls a function for each element of the input, and is the Dataset of the elements of the datasets that it returns.
 func FlatMap(in Dataset, f Func) Dataset { return Interleave(in, f, 1, 1) }
 
-// Interleave is FlatMap of cycle datasets in turn: block elements of each.
+// Interleave is FlatMap over cycle datasets at a time, which take turns of block elements.
 func Interleave(in Dataset, f Func, cycle, block int64) Dataset {
 	return &interleave{in, f, cycle, block}
 }
@@ -132,8 +132,8 @@ func (i *interleaving) Close() {
 	i.turns, i.open = nil, 0
 }
 
-// Choose is the Dataset of elements of several datasets: the selector's element says which one. A dataset that is over is passed
-// over, or ends the pass.
+// Choose is the Dataset of elements of several datasets: each of the selector's elements says which one is next. A dataset that has
+// ended is skipped; with stop, it ends the pass.
 func Choose(selector Dataset, in []Dataset, stop bool) Dataset { return &choice{selector, in, stop} }
 
 type choice struct {

@@ -12,12 +12,12 @@ import (
 
 // Groups says how elements are put into windows by key.
 type Groups struct {
-	Key    Func // the key of an element: an int64
-	Size   Func // how many elements of a key make a window
-	Reduce Func // the dataset that a key and a dataset of elements become
+	Key    Func // returns the key of an element, an int64
+	Size   Func // returns how many elements of a key make a window
+	Reduce Func // returns the dataset for a key and a window, which is a dataset of elements
 }
 
-// GroupByWindow is the Dataset of the elements that windows of elements with the same key become.
+// GroupByWindow groups elements by key into windows, and is the Dataset of the elements that Reduce makes of them.
 func GroupByWindow(in Dataset, g Groups) Dataset { return &grouped{in, g} }
 
 type grouped struct {

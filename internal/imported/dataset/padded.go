@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// PaddedBatch is Batch of elements whose components are padded to shapes: -1 stands for the largest size in the batch. Each
-// component has a scalar as padding.
+// PaddedBatch is Batch for elements whose components are padded to shapes: -1 stands for the largest size in the batch. padding has
+// one scalar for each component.
 func PaddedBatch(in Dataset, size int64, whole bool, shapes [][]int, padding Element) (Dataset, error) {
 	if len(shapes) != len(padding) {
 		return nil, fmt.Errorf("expected a shape and a padding for each component, got %d and %d", len(shapes), len(padding))

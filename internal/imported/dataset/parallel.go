@@ -11,7 +11,7 @@ import (
 // maxCalls bounds the calls of a function at the same time.
 const maxCalls = 256
 
-// ParallelMap is Map with n calls at the same time (negative: as many as there are processors). The order stays.
+// ParallelMap is Map with n calls at the same time (negative: one per processor). The order is kept.
 func ParallelMap(in Dataset, f Func, n int64, whole bool) Dataset {
 	if n < 0 {
 		n = int64(runtime.GOMAXPROCS(0))
@@ -129,7 +129,7 @@ func (m *parallelMapping) Close() {
 	m.in.Close()
 }
 
-// ParallelInterleave is Interleave where each dataset whose turn comes makes n elements ahead. The order stays.
+// ParallelInterleave is Interleave where each dataset of the cycle makes n elements ahead. The order is kept.
 func ParallelInterleave(in Dataset, f Func, cycle, block, n int64) Dataset {
 	if cycle < 0 {
 		cycle = int64(runtime.GOMAXPROCS(0))

@@ -15,13 +15,13 @@ const (
 	maxAlone = 1 << 13
 )
 
-// Pass is what the iterators of a pass share.
+// Pass is what the iterators of one pass share.
 type Pass struct {
 	Room  *Room
 	Limit int // the most bytes of one tensor
-	// Pay pays for a record that was read, as long as it lives; nil: nobody pays.
+	// Pay pays for a record that was read, as long as it lives; nil: records are not counted.
 	Pay func(*tensor.Tensor) error
-	// Alone says that nothing runs beside the caller: elements are made when they are asked for.
+	// Alone says that nothing runs in the background: elements are made when they are asked for.
 	Alone bool
 
 	top   *Pass        // of the whole pass; nil: this one

@@ -9,7 +9,7 @@ import (
 // autotuned is how many elements are prefetched where a graph leaves that to the runtime.
 const autotuned = 8
 
-// Prefetch is the Dataset whose passes make up to n elements ahead (negative: a few) while their caller does something else.
+// Prefetch is the Dataset whose passes make up to n elements ahead (negative: a few) in the background.
 func Prefetch(in Dataset, n int64) Dataset {
 	switch {
 	case n == 0:

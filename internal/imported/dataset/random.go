@@ -45,7 +45,7 @@ func (p *philox) block() [4]uint32 {
 	return c
 }
 
-// Seeds gives passes their seeds. It is safe for concurrent use.
+// Seeds returns the seed of each pass. It is safe for concurrent use.
 type Seeds struct {
 	seed, seed2 int64
 
@@ -53,7 +53,7 @@ type Seeds struct {
 	r  *philox // nil: all passes have the same seed
 }
 
-// NewSeeds returns the seeds of passes: new ones for each where fresh. Two zeros stand for seeds that nobody chose.
+// NewSeeds returns Seeds that give each pass new seeds if fresh is set. Two zeros mean that no seed was chosen.
 func NewSeeds(seed, seed2 int64, fresh bool) *Seeds {
 	if seed == 0 && seed2 == 0 {
 		seed, seed2 = rand.Int64(), rand.Int64()

@@ -18,9 +18,9 @@ type Open func(path string) (atomicfile.File, error)
 
 // Records are the records of a file, one after another.
 type Records interface {
-	// Next returns the next record, io.EOF after the last one. Memory grows with what is in the file, up to the limit.
+	// Next returns the next record, or io.EOF after the last one. Memory grows with the bytes that are read, up to the limit.
 	Next() ([]byte, error)
-	// Position says where the record that Next gave last is: at which byte of TFRecords, in which line of text (from 1 on), or its number.
+	// Position returns where the last record is: its byte in a TFRecord file, its line (from 1) in a text file, or its number.
 	Position() int64
 	Close() error
 }
@@ -130,13 +130,13 @@ func (r *tfrecords) Next() ([]byte, error) {
 	return bytes.Clone(b), err
 }
 
-// Returns says what becomes of "\r" in a text file.
+// Returns says how carriage returns in a text file are handled.
 type Returns uint8
 
 // What becomes of "\r".
 const (
-	DropReturns     Returns = iota // left out wherever it is
-	DropLastReturns                // left out at the ends of lines
+	DropReturns     Returns = iota // removed everywhere
+	DropLastReturns                // removed at the ends of lines
 	KeepReturns
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
-// ErrLimit says that passes would keep, or a tensor would take, more than is possible.
+// ErrLimit says that passes would keep, or a tensor would take, more memory than allowed.
 var ErrLimit = errors.New("too much memory")
 
 // Room counts the bytes that passes keep: buffers of shuffled, prefetched and cached elements. It is safe for concurrent use.
@@ -19,10 +19,10 @@ type Room struct {
 	held atomic.Int64
 }
 
-// NewRoom returns a Room of that many bytes.
+// NewRoom returns a Room of most bytes.
 func NewRoom(most int64) *Room { return &Room{most: most} }
 
-// PaidRoom returns a Room in which an account pays for what is kept.
+// PaidRoom returns a Room whose bytes an account pays for.
 func PaidRoom(a *budget.Account) *Room { return &Room{most: math.MaxInt64, paid: a} }
 
 // Held returns the bytes that are kept.

@@ -2,7 +2,7 @@ package dataset
 
 import "bytes"
 
-// Rows opens a file of comma-separated values. Line ends within quotes belong to the row; empty lines are none.
+// Rows opens a file of comma-separated values. A line end within quotes belongs to the row; empty lines are skipped.
 func (f RecordFile) Rows(open Open, quotes bool) (Records, error) {
 	s, err := f.open(open)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Shards is a pass that several takers share: element i is the one of shard i modulo their number, also where another shard asks first.
-// It can be begun anew, over another dataset too. It is safe for concurrent use. One that is lost without Close is closed when its
-// memory is collected.
+// Shards is a pass that several readers share. Element i goes to shard i modulo the number of shards, even if another shard asks first.
+// It can be restarted, also over another dataset. It is safe for concurrent use. A Shards that becomes unreachable without Close is
+// closed by the garbage collector.
 type Shards struct {
 	all *shards
 }
@@ -33,8 +33,8 @@ func NewShards(n int) *Shards {
 	return s
 }
 
-// Begin begins a pass over a dataset and returns its number. A pass that was begun before ends, and what waits in it gets ErrClosed.
-// most is how many elements of a shard may wait (negative: as many as there is room for) while another shard's are made.
+// Begin begins a pass over a dataset and returns its number. An earlier pass ends, and calls that wait in it get ErrClosed.
+// most limits how many elements may wait for one shard while another shard's are made; if it is negative, only memory does.
 func (s *Shards) Begin(ctx context.Context, d Dataset, p *Pass, most int64) (int64, error) {
 	defer runtime.KeepAlive(s)
 	in := NewHandle()
@@ -61,8 +61,8 @@ func (s *Shards) Begin(ctx context.Context, d Dataset, p *Pass, most int64) (int
 	return begun, nil
 }
 
-// Next returns the next element of a shard, io.EOF after the last one. pass is what Begin returned. It waits while elements of another
-// shard, which come before, fill their buffer.
+// Next returns the next element of a shard, or io.EOF after the last one. pass is the number that Begin returned. Next waits while the
+// buffer of another shard, whose elements come first, is full.
 func (s *Shards) Next(ctx context.Context, shard int, pass int64) (Element, error) {
 	defer runtime.KeepAlive(s)
 	a := s.all
@@ -83,7 +83,7 @@ func (s *Shards) Next(ctx context.Context, shard int, pass int64) (Element, erro
 	return now.next(ctx, shard)
 }
 
-// Close ends the pass, and the calls that run.
+// Close ends the pass, and the calls that are in progress.
 func (s *Shards) Close() { s.all.close() }
 
 func (a *shards) close() {

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Shuffle is the Dataset of n passes over the elements (of endless ones where n is negative), each in random order: an element is
-// drawn from the next size elements of the pass. Size Unknown stands for all of them.
+// Shuffle is the Dataset of n passes over the elements (endless ones if n is negative), each in random order: an element is drawn
+// from the next size elements of the pass. Size Unknown means all elements.
 func Shuffle(in Dataset, size int64, s *Seeds, n int64) (Dataset, error) {
 	if size <= 0 && size != Unknown {
 		return nil, fmt.Errorf("buffer_size must be greater than zero or UNKNOWN_CARDINALITY")

@@ -35,7 +35,7 @@ func Tensors(e Element) Dataset {
 	return &source{1, func(int64) (Element, error) { return e, nil }}
 }
 
-// Rows is the Dataset of n elements, which at makes by their number.
+// Rows is the Dataset of n elements; at makes element i.
 func Rows(n int64, at func(i int64) (Element, error)) Dataset { return &source{n, at} }
 
 // Slices is the Dataset of the rows of tensors.
@@ -47,11 +47,11 @@ func Slices(e Element) (Dataset, error) {
 	return &source{int64(n), func(i int64) (Element, error) { return row(e, int(i)), nil }}, nil
 }
 
-// Array is what has rows and is no tensor, such as a vector of ragged tensors.
+// Array is a value other than a tensor that has rows, such as a vector of ragged tensors.
 type Array interface {
-	// Rows returns how many there are.
+	// Rows returns the number of rows.
 	Rows() int
-	// Row returns one of them.
+	// Row returns row i.
 	Row(i int) Value
 }
 
@@ -97,7 +97,7 @@ func row(e Element, i int) Element {
 	return out
 }
 
-// Range is the Dataset of the integers from start to stop, without stop.
+// Range is the Dataset of the integers from start to stop, exclusive.
 func Range(start, stop, step int64, d tensor.DType) (Dataset, error) {
 	if step == 0 {
 		return nil, fmt.Errorf("step must be a non-zero integer.")

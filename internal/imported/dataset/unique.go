@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Unique is the Dataset of the elements, tensors of integers or strings, that no earlier one of the pass is equal to.
+// Unique is the Dataset of the elements, tensors of integers or strings, that differ from all earlier ones of the pass.
 func Unique(in Dataset) Dataset { return unique{in} }
 
 type unique struct{ in Dataset }

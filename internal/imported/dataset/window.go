@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Window is the Dataset of windows over the elements, which are datasets: size elements with a distance of stride, from every
-// shift-th on. Windows at the end have fewer, unless whole is set. Each component of a window is a Dataset of its own.
+// Window is the Dataset of windows of elements, as datasets: size elements, stride apart, beginning at every shift-th element. Windows
+// at the end have fewer elements, unless whole is set. Each component of a window is a Dataset of its own.
 func Window(in Dataset, size, shift, stride int64, whole bool) (Dataset, error) {
 	for name, n := range map[string]int64{"size": size, "shift": shift, "stride": stride} {
 		if n <= 0 {
@@ -128,7 +128,7 @@ type ready struct {
 	all []Element
 }
 
-// MemoryBytes is what the elements take.
+// MemoryBytes returns the bytes that the elements take.
 func (r *ready) MemoryBytes() (n int) {
 	for _, e := range r.all {
 		n += e.bytes()

@@ -10,11 +10,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TypeError says that the kernels of an op do not take an element type. It wraps ErrUnsupported.
+// TypeError says that an op has no kernel for an element type. It wraps ErrUnsupported.
 type TypeError struct {
 	Attr  string
 	Type  tensor.DType
-	Takes []tensor.DType // what they take, sorted
+	Takes []tensor.DType // the types with a kernel, sorted
 }
 
 // Error names the types.
@@ -26,11 +26,11 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("%s = %v is not supported: expected %s", e.Attr, e.Type, strings.Join(names, ", "))
 }
 
-// Unwrap says of what kind the error is.
+// Unwrap returns ErrUnsupported.
 func (e *TypeError) Unwrap() error { return ErrUnsupported }
 
-// Check reports why a node cannot be run, whatever its inputs are: there is no kernel of the op, or the kernel does not take
-// an attribute or an element type. It runs nothing, and makes nothing that lasts.
+// Check reports why a node cannot be run with any inputs: there is no kernel for the op, or the kernel does not support
+// an attribute or an element type. It runs nothing, and creates nothing that outlives the call.
 func Check(n *graph.Node) error {
 	if _, err := prepare(n, nil); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (g *graphFunc) frame(args int) (*frame, error) {
 // rangeError is an error of a function that says that there is nothing more.
 type rangeError struct{ error }
 
-// Is makes it one for package dataset, too.
+// Is makes the error match dataset.ErrRange too.
 func (*rangeError) Is(target error) bool { return target == dataset.ErrRange }
 
 // Unwrap returns the cause.

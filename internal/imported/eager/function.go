@@ -28,7 +28,7 @@ type givenValue struct {
 	v  Value
 }
 
-// NewFunction makes a Function of all nodes of g: args are the nodes that stand for what it is called with, and its results
+// NewFunction makes a Function of all nodes of g: args are the nodes that stand for its arguments, and its results
 // are the inputs of node result.
 func NewFunction(g *graph.Graph, args []string, result string) (*Function, error) {
 	f := &Function{graph: g}

@@ -23,14 +23,14 @@ func (g *generator) reserve(n uint64) kernels.Rand {
 	return r
 }
 
-// Generators are the states of the random ops of graphs by the nodes' names, so that a node goes on where the one of its name
-// in an earlier graph was. It is safe for concurrent use.
+// Generators holds the states of random ops by node name, so that a node continues the sequence of the node with the same name
+// in an earlier graph. It is safe for concurrent use.
 type Generators struct {
 	mu sync.Mutex
 	of map[string]*generator
 }
 
-// Prepare is eager.Prepare of a node whose random numbers go on from g.
+// Prepare is the function Prepare for a node whose random numbers continue from g.
 func (g *Generators) Prepare(n *graph.Node) (Kernel, error) {
 	p, err := prepare(n, g)
 	if err != nil {

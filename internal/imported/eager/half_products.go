@@ -44,8 +44,8 @@ func halfMultiplier(d tensor.DType) multiplying {
 	}
 }
 
-// CutsProducts reports whether products of matrices of bfloat16 are cut off, as by TensorFlow's own kernels. On processors with AVX-512
-// TensorFlow multiplies by oneDNN, which rounds to nearest (IsBF16SupportedByOneDNNOnThisCPU).
+// CutsProducts reports whether matrix products of bfloat16 are truncated, as in TensorFlow's own kernels. On processors with AVX-512
+// TensorFlow uses oneDNN, which rounds to nearest (IsBF16SupportedByOneDNNOnThisCPU).
 func CutsProducts() bool { return kernels.ActiveLevel() < kernels.AVX512 }
 
 // steppedMultiplier are products that round each step.

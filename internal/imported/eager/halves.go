@@ -70,12 +70,12 @@ func widens(op *ops.Def) bool {
 	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, tensor.DType.Half) })
 }
 
-// RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
+// RoundsOnce reports whether the kernel of an op computes a 16-bit type in float32 and only rounds its results, to nearest.
 func RoundsOnce(op *ops.Def, d tensor.DType) bool {
 	return op != nil && d.Half() && widens(op) && !RoundsSteps(op, d)
 }
 
-// RoundsSteps reports whether the kernel of an op rounds the steps of its computation too, as TensorFlow does with the type of 16 bits.
+// RoundsSteps reports whether the kernel of an op also rounds the steps of its computation, as TensorFlow does with 16-bit types.
 func RoundsSteps(op *ops.Def, d tensor.DType) bool {
 	switch {
 	case !d.Half() || steppedOps()[op] == nil:

@@ -77,7 +77,7 @@ type errEnd struct{}
 
 func (errEnd) Error() string { return "End of sequence" }
 
-// Is makes it ErrRange, which has a status of its own.
+// Is makes the error match ErrRange, which has a status of its own.
 func (errEnd) Is(target error) bool { return target == ErrRange }
 
 func outputTypes(s *site) []tensor.DType { return list[tensor.DType](s, "output_types") }

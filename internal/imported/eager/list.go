@@ -28,7 +28,7 @@ type tensorList struct {
 	old  Value       // which is this
 }
 
-// MemoryBytes is what all elements take.
+// MemoryBytes returns the bytes that all elements take.
 func (l *tensorList) MemoryBytes() int { return l.bytes }
 
 // listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.

@@ -21,8 +21,8 @@ import (
 // listType is what TensorFlow calls a list of tensors on its way between tasks.
 const listType = "tensorflow::TensorList"
 
-// EncodeVariant returns a list of tensors as a tensor of variants, in TensorFlow's form (core/kernels/tensor_list.cc). What else is
-// not a tensor cannot leave its task: [ErrUnsupported].
+// EncodeVariant returns a list of tensors as a variant tensor, in TensorFlow's format (core/kernels/tensor_list.cc). Other values
+// that are not tensors cannot leave their task: the error is [ErrUnsupported].
 func (p Payer) EncodeVariant(v Value) (*tensor.Tensor, error) {
 	l, ok := v.Resource.(*tensorList)
 	if !ok {
@@ -100,7 +100,7 @@ func encodedElement(v Value) (*tensor_go_proto.TensorProto, error) {
 	return nil, fmt.Errorf("a value of type %T to another task: %w", v.Resource, ErrUnsupported)
 }
 
-// DecodeVariant returns the list of tensors that a tensor of one variant holds.
+// DecodeVariant returns the list of tensors that a scalar variant tensor holds.
 func (p Payer) DecodeVariant(t *tensor.Tensor) (Value, error) { return p.decodeVariant(t, 0) }
 
 func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {

@@ -7,15 +7,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Payer says who pays for what kernels allocate, and how. The zero value: nobody counts.
+// Payer says which account pays for the memory of kernels, and how. The zero value counts nothing.
 type Payer struct {
 	Account *budget.Account
-	// Rows says that the rows which are computed were sent one by one, so that what a model makes of them is its own affair.
+	// Rows says that the computed rows were sent one by one, so that memory which depends on the model alone is charged to it.
 	Rows bool
-	// Fixed says that the sizes of the outputs follow from the model and the number of rows: no value that was sent decides them.
+	// Fixed says that the sizes of the outputs depend only on the model and the number of rows, not on the values that were sent.
 	Fixed bool
-	// Lasting says that the account, a lasting one, pays for each large tensor as long as it lives. Without it, the account pays until
-	// the request ends.
+	// Lasting says that the account outlives requests, and pays for each large tensor as long as it lives. Without it, the account pays
+	// until the request ends.
 	Lasting bool
 }
 
@@ -34,8 +34,8 @@ func (e *Env) payer() Payer {
 	return e.Payer
 }
 
-// Take counts n bytes that are about to be allocated. What grew, as the values of inputs or the product of their sizes say,
-// is the request's doing, all else is the model's.
+// Take counts n bytes that are about to be allocated. Memory that grew with the values of inputs, or the product of their sizes,
+// is charged to the request, all other memory to the model.
 func (p Payer) Take(n int, grew bool) error {
 	switch {
 	case p.Rows && p.Fixed && !p.Lasting:
@@ -47,7 +47,7 @@ func (p Payer) Take(n int, grew bool) error {
 	}
 }
 
-// Fits reports whether Take would do now, without refusing anything.
+// Fits reports whether Take would succeed, without refusing anything.
 func (p Payer) Fits(n int, grew bool) bool {
 	if p.models(grew) {
 		return p.Account.FitsModel(n)
@@ -58,7 +58,7 @@ func (p Payer) Fits(n int, grew bool) bool {
 // models reports whether what grew, or did not, is the model's doing.
 func (p Payer) models(grew bool) bool { return p.Lasting || p.Rows && (p.Fixed || !grew) }
 
-// Make returns the tensor that make makes, of about n bytes, which are paid for before.
+// Make returns the tensor that make makes, of about n bytes, after paying for it.
 func (p Payer) Make(n int, make func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if p.Account == nil || !p.Lasting || n < leastPaid {
 		return make()

@@ -13,7 +13,7 @@ type raggedVariant struct {
 	values *tensor.Tensor
 }
 
-// MemoryBytes is what it takes, in bytes.
+// MemoryBytes returns the bytes that the tensor takes.
 func (r *raggedVariant) MemoryBytes() int {
 	n := tensorHeader + sizeOf(r.values)
 	for _, s := range r.splits {

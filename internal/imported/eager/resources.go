@@ -15,10 +15,10 @@ import (
 // Variable is a tensor that nodes read and assign. Implementations are safe for
 // concurrent use.
 type Variable interface {
-	// Load returns the present value, which stays as it is, or an error that
+	// Load returns the current value, which never changes, or an error that
 	// wraps ErrUninitialized.
 	Load() (*tensor.Tensor, error)
-	// Update replaces the value by f of the present one (nil: there is none).
+	// Update replaces the value by f of the current one (nil: there is none).
 	Update(f func(old *tensor.Tensor) (*tensor.Tensor, error)) error
 }
 
@@ -76,7 +76,7 @@ func (v *hostVariable) fork() *hostVariable {
 	return f
 }
 
-// Resources are the variables, tables, models of trees, queues and iterators of one session by container and name.
+// Resources holds the variables, tables, tree models, queues and iterators of one session, by container and name.
 // It is safe for concurrent use.
 type Resources struct {
 	mu      sync.RWMutex
@@ -89,7 +89,7 @@ type Resources struct {
 	things  lastingThings
 }
 
-// Bound lowers what waits in queues and what iterators keep to that many bytes each, for a set that nobody uses yet. 0: it stays.
+// Bound limits queued elements and the elements that iterators keep to most bytes each. 0 keeps the limits. Call it before first use.
 func (r *Resources) Bound(most int64) *Resources {
 	if most > 0 {
 		r.room, r.things.room = queue.NewRoom(min(most, maxQueued)), dataset.NewRoom(min(most, roomOfInputs))
@@ -102,14 +102,14 @@ func NewResources() *Resources {
 	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, trees: map[string]treeResource{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
-// Isolated returns an empty set. What waits in its queues, and what its iterators keep, is bounded together with that of r.
+// Isolated returns an empty set whose queues and iterators share r's limits on memory.
 func (r *Resources) Isolated() *Resources {
 	own := NewResources()
 	own.room, own.things.room = r.room, r.things.room
 	return own
 }
 
-// ResourceKey is the name of a resource of a container; most have none.
+// ResourceKey returns the key of a resource in a container; most resources have none.
 func ResourceKey(container, name string) string {
 	if container == "" {
 		return name
@@ -125,8 +125,8 @@ func containerOf(key string) string {
 	return container
 }
 
-// Fork returns a set with the same variables, tables and models of trees, whose changes r does not see. What waits in queues, and other things
-// that steps share, is not in it.
+// Fork returns a set with the same variables, tables and tree models, whose changes r does not see. It has no queues or other
+// things that steps share.
 func (r *Resources) Fork() *Resources {
 	f := NewResources()
 	r.mu.RLock()
@@ -146,22 +146,22 @@ func (r *Resources) Fork() *Resources {
 	return f
 }
 
-// Bind makes v the variable of that name: the ResourceKey of the shared_name of its VarHandleOp,
-// of the node's name where that is empty.
+// Bind makes v the variable of that name: the ResourceKey of its VarHandleOp's shared_name, or of the node's
+// name if that is empty.
 func (r *Resources) Bind(name string, v Variable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.vars[name] = v
 }
 
-// Keep forgets the variables that keep does not want, by name.
+// Keep drops the variables whose names keep returns false for.
 func (r *Resources) Keep(keep func(name string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.vars, func(name string, _ Variable) bool { return !keep(name) })
 }
 
-// Variable returns the variable of that name, a new one without a value where there is none.
+// Variable returns the variable of that name; if there is none, it makes one without a value.
 func (r *Resources) Variable(name string) Variable {
 	r.mu.RLock()
 	v := r.vars[name]
@@ -195,7 +195,7 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// Clear forgets what is in containers, in that of what names none where none is named.
+// Clear drops everything in the containers, or in the default container if none are given.
 func (r *Resources) Clear(containers ...string) {
 	if len(containers) == 0 {
 		containers = []string{""}

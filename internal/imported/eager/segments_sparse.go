@@ -75,7 +75,7 @@ type segmentRows[T float, I int32 | int64] struct {
 	r        reduction
 }
 
-// Run implements kernels.Task: it does the segments that begin at a place from lo to hi.
+// Run implements kernels.Task: it does the segments that begin at indices lo to hi.
 func (s *segmentRows[T, I]) Run(lo, hi int) {
 	for lo > 0 && lo < hi && s.ids[lo] == s.ids[lo-1] {
 		lo++

@@ -74,7 +74,7 @@ func (h sharing) find(c call, create func(name string, room *queue.Room) shared)
 	return found, nil
 }
 
-// Forget forgets what belongs to a session alone.
+// Forget drops what belongs to one session alone.
 func (r *Resources) Forget(session string) {
 	own := func(k queueKey) bool { return session != "" && k.session == session }
 	r.mu.Lock()
@@ -84,7 +84,7 @@ func (r *Resources) Forget(session string) {
 	r.discard(func(k sharedKey) bool { return own(k.queueKey) })
 }
 
-// Close forgets everything.
+// Close drops everything.
 func (r *Resources) Close() {
 	r.mu.Lock()
 	clear(r.vars)

@@ -11,16 +11,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Step is a node of a sequence: its kernel, and the slots of its values.
+// Step is a node in a sequence: its kernel, and the slots of its values.
 type Step struct {
 	Kernel  Kernel
 	In, Out []int // -1: the result is dropped
 	Done    []int // slots whose values no later step needs
-	// Keeps says that what goes in may outlive its slots: in variables, tables and other resources.
+	// Keeps says that inputs may outlive their slots: in variables, tables and other resources.
 	Keeps bool
 }
 
-// Ends sets Done. needed is true of slots that later steps read, and of those whose values stay; the step adds its own.
+// Ends sets Done. needed is true for slots that later steps read or whose values are kept; Ends adds the step's own slots.
 func (s *Step) Ends(needed []bool) {
 	s.Done = nil
 	for _, at := range slices.Concat(s.Out, s.In) {
@@ -31,14 +31,14 @@ func (s *Step) Ends(needed []bool) {
 	}
 }
 
-// Keeps reports whether a node may keep what goes in. Nodes that call functions with effects are among these.
+// Keeps reports whether a node may keep its inputs. This includes nodes that call functions with effects.
 func Keeps(n *graph.Node) bool {
 	d := ops.Find(n.Op)
 	return d == nil || d.State > ops.Reads
 }
 
-// Slots are the values of the nodes of a run, or of a call of a function. A value that no later step needs is forgotten, and its
-// memory given back to the account that pays.
+// Slots holds the values of the nodes of a run, or of a call of a function. A value that no later step needs is dropped, and its
+// memory returned to the account that pays.
 type Slots struct {
 	Values []Value
 
@@ -61,8 +61,8 @@ const leastTracked = leastPaid
 // NewSlots returns n slots.
 func NewSlots(n int) *Slots { return &Slots{Values: make([]Value, n)} }
 
-// Begin makes the payer pay for what steps take from now on. Values that are there stay paid for until the run ends. Lasting accounts have
-// their own way to find what is garbage.
+// Begin makes the payer pay for what steps take from here on. Existing values stay paid for until the run ends. Lasting accounts find
+// garbage by themselves.
 func (s *Slots) Begin(p Payer) {
 	clear(s.memory)
 	s.account = p.Account
@@ -83,7 +83,7 @@ func (s *Slots) Clear() {
 	s.account = nil
 }
 
-// Settle makes what was paid for since the last step stay paid for until the run ends.
+// Settle keeps what was paid for since the last step paid for until the run ends.
 func (s *Slots) Settle() { s.paid = s.account.Mark() }
 
 // fewValues is how many inputs and outputs most steps have at most.
@@ -115,7 +115,7 @@ func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	return nil
 }
 
-// Put sets the value of a slot. What was paid for since the last step is its memory.
+// Put sets the value of a slot, whose memory is what was paid for since the last step.
 func (s *Slots) Put(at int, v Value) {
 	s.Values[at] = v
 	if s.account != nil {
@@ -123,7 +123,7 @@ func (s *Slots) Put(at int, v Value) {
 	}
 }
 
-// Forget drops values that nobody needs.
+// Forget drops values that are not needed.
 func (s *Slots) Forget(slots []int) {
 	for _, at := range slots {
 		s.Values[at] = Value{}

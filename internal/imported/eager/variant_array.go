@@ -74,13 +74,13 @@ func (c call) stackedVariants(picked []Value) error {
 	return nil
 }
 
-// Rows returns how many variants there are.
+// Rows returns the number of variants.
 func (a *variantArray) Rows() int { return len(a.all) }
 
-// Row returns one of them.
+// Row returns variant i.
 func (a *variantArray) Row(i int) dataset.Value { return dataset.Value(a.all[i]) }
 
-// MemoryBytes is what they take, in bytes.
+// MemoryBytes returns the bytes that the variants take.
 func (a *variantArray) MemoryBytes() int {
 	n := tensorHeader
 	for _, v := range a.all {
@@ -89,7 +89,7 @@ func (a *variantArray) MemoryBytes() int {
 	return n
 }
 
-// Stack makes a vector of ragged tensors, as batches have them.
+// Stack makes a vector of ragged tensors, as in a batch.
 func (r *raggedVariant) Stack(all []any) (any, error) {
 	a := &variantArray{shape: []int{len(all)}, all: make([]Value, len(all))}
 	for i, v := range all {

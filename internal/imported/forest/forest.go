@@ -29,8 +29,8 @@ const (
 	banks
 )
 
-// New prepares a model, which belongs to the forest from then on. With leaves, the slow engine computes it, as the library does for
-// models that are asked for leaves.
+// New prepares a model, which then belongs to the forest. With leaves, the forest uses the slow engine, as the library does for
+// models whose leaves are asked for.
 func New(m *y.Model, leaves bool) (*Forest, error) {
 	f := &Forest{Model: m, mean: make([]float32, len(m.Columns))}
 	for _, c := range m.Inputs {
@@ -52,10 +52,10 @@ func New(m *y.Model, leaves bool) (*Forest, error) {
 	return f, nil
 }
 
-// Trees is the number of trees.
+// Trees returns the number of trees.
 func (f *Forest) Trees() int { return len(f.Roots) }
 
-// Features is the number of features of each bank: numbers, truths, categories, sets.
+// Features returns the number of features of each bank: numbers, truths, categories, sets.
 func (f *Forest) Features() (n [banks]int) {
 	for i := range n {
 		n[i] = len(f.banks[i])
@@ -63,7 +63,7 @@ func (f *Forest) Features() (n [banks]int) {
 	return n
 }
 
-// Names are the names of the outputs: of the classes, or "logit", or "".
+// Names returns the names of the outputs: the classes, or "logit", or "".
 func (f *Forest) Names() []string { return f.names }
 
 // classes is the number of classes of the label.

@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Batch is a number of examples. Each bank has a row for each example, with a value for each of its features.
+// Batch is a batch of examples. Each bank has a row per example, with a value for each of its features.
 type Batch struct {
 	Rows       int
 	Numbers    []float32 // NaN: missing
 	Truths     []float32 // true from 0.5 on; NaN: missing
 	Categories []int32   // -1: missing
-	Sets       []int32   // values of sets; one that begins with -1 is missing
+	Sets       []int32   // values of sets; a set that begins with -1 is missing
 	Splits     []int64   // set i of an example has Sets[Splits[i]:Splits[i+1]], counted from the first set of the first example
 }
 
@@ -46,16 +46,16 @@ func (f *Forest) check(b *Batch) error {
 	return nil
 }
 
-// Outputs is the number of predictions of each example.
+// Outputs returns the number of predictions per example.
 func (f *Forest) Outputs() int { return f.sums.width }
 
-// Predict computes predictions, Outputs of them for each example.
+// Predict computes Outputs predictions for each example.
 func (f *Forest) Predict(ctx context.Context, b *Batch, out []float32) error {
 	width := f.sums.width
 	return f.each(ctx, b, func(i int, leaves []int32) { f.sums.predict(f, leaves, out[i*width:(i+1)*width]) })
 }
 
-// Leaves computes the leaves that examples reach, one for each tree, counted within the tree.
+// Leaves computes the leaf that each example reaches in each tree, as a number within the tree.
 func (f *Forest) Leaves(ctx context.Context, b *Batch, out []int32) error {
 	f.count.Do(f.countLeaves)
 	return f.each(ctx, b, func(i int, leaves []int32) {

@@ -10,11 +10,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Operator tells what is translated of an operator.
+// Operator says what is translated of an operator.
 type Operator struct {
-	Domain string // "": the default one
+	Domain string // "" for the default one
 	Name   string
-	Except string // what is refused, "" for nothing but the types that no kernel takes
+	Except string // what is refused, besides types that no kernel takes; "" for nothing
 }
 
 // operator is how an operator is translated.

@@ -24,18 +24,18 @@ import (
 // Model is a model as the session loads it.
 type Model struct {
 	Graph *savedmodel.MetaGraph
-	// Values are those of the graph's variables, by name.
+	// Values are the values of the graph's variables, by name.
 	Values map[string]*tensor.Tensor
 }
 
-// Gap is an operator, or a part of one, that is not translated.
+// Gap is an operator, or a part of one, that cannot be translated.
 type Gap struct {
-	Op    string   // with its domain where that is not the default one
-	Why   string   // what of it
-	Nodes []string // that need it
+	Op    string   // with its domain unless it is the default one
+	Why   string   // what is missing
+	Nodes []string // the nodes that need it
 }
 
-// UnsupportedError lists what a model has that is not translated.
+// UnsupportedError lists what a model has that cannot be translated.
 type UnsupportedError struct{ Gaps []Gap }
 
 // Error names each operator and one of its nodes.
@@ -47,8 +47,8 @@ func (e *UnsupportedError) Error() string {
 	return "the model needs operators of ONNX that are not supported: " + strings.Join(parts, ", ")
 }
 
-// Open reads and translates the model in dir/model.onnx, until ctx is done. The error wraps fs.ErrNotExist where there is none, onnx.ErrInvalid where it is
-// damaged, and *UnsupportedError where it needs more than is translated.
+// Open reads and translates the model in dir/model.onnx, until ctx is done. The error wraps fs.ErrNotExist if there is none,
+// onnx.ErrInvalid if it is damaged, and *UnsupportedError if something cannot be translated.
 func Open(ctx context.Context, dir string) (*Model, error) {
 	m, err := onnx.Read(dir)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *translation) pay(bytes int) {
 	}
 }
 
-// Translate makes a graph of a model. It ends with the error of ctx once that is done.
+// Translate makes a graph of a model. It returns ctx's error once ctx is done.
 func Translate(ctx context.Context, m *onnx.Model) (_ *Model, err error) {
 	t := &translation{ctx: ctx, m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
 		gaps: map[[2]string][]string{}, open: map[string]int{}, orders: newOrders(), budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}

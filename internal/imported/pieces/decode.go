@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Decode joins pieces to a text.
+// Decode joins pieces into a text.
 func (m *Model) Decode(pieces []string, o Options, room Room) (string, error) {
 	if err := room.take(tokenBytes * len(pieces)); err != nil {
 		return "", err

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Options say what is added to the pieces of a text.
+// Options say what is added to the pieces of a text, and whether they are reversed.
 type Options struct{ BOS, EOS, Reverse bool }
 
-// Token is a piece of a text and the bytes of the text that it stands for.
+// Token is a piece of a text, with the bytes of the text that it covers.
 type Token struct {
 	Piece      string
 	ID         int
@@ -18,7 +18,7 @@ type Token struct {
 // tokenBytes is what a token takes in lists that grow.
 const tokenBytes = 96
 
-// Encode divides a text.
+// Encode splits a text into pieces.
 func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
 	t, err := m.norm.apply(text, room)
 	if err != nil {

@@ -214,7 +214,7 @@ func (m *Model) complete() error {
 
 func byteName(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
 
-// Len is the number of pieces.
+// Len returns the number of pieces.
 func (m *Model) Len() int { return len(m.pieces) }
 
 // Piece returns the text of a piece.
@@ -225,7 +225,7 @@ func (m *Model) Piece(id int) (string, error) {
 	return m.pieces[id].text, nil
 }
 
-// ID returns the number of a piece, that of the unknown one for another text.
+// ID returns the number of a piece, or the unknown piece's number for any other text.
 func (m *Model) ID(text string) int {
 	if id, ok := m.reserved[text]; ok {
 		return id

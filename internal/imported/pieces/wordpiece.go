@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Wordpieces is a model of FastWordpieceTokenizer. It never changes.
+// Wordpieces is a FastWordpieceTokenizer model. It never changes.
 type Wordpieces struct {
 	trie            doubleArray
 	failures        []byte // of each node: where to go on, and the pieces that end there
@@ -21,13 +21,13 @@ type Wordpieces struct {
 	texts           bool // not single words
 }
 
-// Subword is a piece, and the bytes of the text that it stands for.
+// Subword is a piece, with the bytes of the text that it covers.
 type Subword struct {
 	Text           string
 	ID, Begin, End int
 }
 
-// NewWordpieces reads a model. It keeps the bytes.
+// NewWordpieces parses a model. It keeps the bytes.
 func NewWordpieces(model []byte) (*Wordpieces, error) {
 	f := newFlat(model)
 	w := &Wordpieces{
@@ -44,7 +44,7 @@ func NewWordpieces(model []byte) (*Wordpieces, error) {
 // errLoop is of a damaged model that leads from node to node without an end.
 var errLoop = errors.New("Failed to make any progress in tokenizing the input text.") //nolint:staticcheck // clients know this text
 
-// Split divides a word, or a text where the model is of texts.
+// Split splits a word, or a whole text if the model is for texts.
 func (w *Wordpieces) Split(text string, room Room) ([]Subword, error) {
 	r := &wordRun{w: w, room: room, steps: 8 * (len(text) + 8)}
 	switch {

@@ -13,12 +13,12 @@ import (
 
 // BarrierSpec says what a barrier holds.
 type BarrierSpec struct {
-	Types  []tensor.DType // of the components of a value
-	Shapes [][]int        // of the components
-	Room   *Room          // the memory for what waits
+	Types  []tensor.DType // types of the components of a value
+	Shapes [][]int        // shapes of the components
+	Room   *Room          // the memory for waiting values
 }
 
-// Same fails where a barrier of the name was made for something else.
+// Same fails if the barrier of that name was made for other values.
 func (s BarrierSpec) Same(name string, other BarrierSpec) error {
 	const text = "Shared barrier '%s' has component %s %s but requested component %s were %s"
 	switch {
@@ -30,7 +30,7 @@ func (s BarrierSpec) Same(name string, other BarrierSpec) error {
 	return nil
 }
 
-// Barrier collects the components of values by key, and gives the values that have all of them: TensorFlow's barrier. It is safe
+// Barrier collects the components of values by key, and returns values once they are complete: TensorFlow's barrier. It is safe
 // for concurrent use.
 type Barrier struct {
 	name string
@@ -44,7 +44,7 @@ type Barrier struct {
 	ready      *Queue             // of insertion, key and components
 }
 
-// NewBarrier returns an empty barrier. The name is for messages.
+// NewBarrier returns an empty barrier. The name is for error messages.
 func NewBarrier(name string, s BarrierSpec) *Barrier {
 	spec := Spec{Kind: Priority, Capacity: math.MaxInt32, Room: s.Room,
 		Types: append([]tensor.DType{tensor.Int64, tensor.String}, s.Types...), Shapes: append([][]int{{}, {}}, s.Shapes...)}
@@ -57,20 +57,20 @@ func (b *Barrier) Name() string { return b.name }
 // Spec returns what the barrier holds. The slices must not be changed.
 func (b *Barrier) Spec() BarrierSpec { return b.spec }
 
-// Taken returns what Take gives: the number of the insertion, the key, and the components.
+// Taken describes what Take returns: the number of the insertion, the key, and the components.
 func (b *Barrier) Taken() Spec { return b.ready.Spec() }
 
 // Ready returns the number of values that have all components.
 func (b *Barrier) Ready() int { return b.ready.Size() }
 
-// Incomplete returns the number of values that lack a component.
+// Incomplete returns the number of values that miss a component.
 func (b *Barrier) Incomplete() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.incomplete)
 }
 
-// Insert adds one component to the values of several keys. Keys before one that fails stay inserted.
+// Insert adds one component to the values of several keys. If a key fails, the keys before it stay inserted.
 func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, values []*tensor.Tensor) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,8 +184,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// Take takes n values out, those that were inserted first, and waits for them. Of a closed barrier it takes all where small is
-// set and there are fewer.
+// Take removes n values, the first inserted first, and waits for them. From a closed barrier with fewer values it takes all if small
+// is set.
 func (b *Barrier) Take(ctx context.Context, n int, small bool) ([]Element, error) {
 	b.mu.Lock()
 	if b.closed {
@@ -204,7 +204,7 @@ func (b *Barrier) Take(ctx context.Context, n int, small bool) ([]Element, error
 	return b.ready.Dequeue(ctx, n, small)
 }
 
-// Close closes the barrier: no new key comes in any more. Where cancel is set, no component of another key does either.
+// Close closes the barrier: it accepts no new keys. If cancel is set, incomplete values are dropped.
 func (b *Barrier) Close(ctx context.Context, cancel bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +234,7 @@ func (b *Barrier) forget() {
 	clear(b.incomplete)
 }
 
-// Discard ends all calls that wait, and forgets the values: nobody can find the barrier any more.
+// Discard ends all waiting calls, and drops the values. It is called when nobody can find the barrier any more.
 func (b *Barrier) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

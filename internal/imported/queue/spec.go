@@ -35,16 +35,16 @@ func (k Kind) base() string {
 // Spec says what a queue holds.
 type Spec struct {
 	Kind     Kind
-	Types    []tensor.DType // of the components of an element
-	Shapes   [][]int        // of the components; nil where each element may have other ones. Of a Padding queue -1 is any size
-	Capacity int            // the most elements
+	Types    []tensor.DType // types of an element's components
+	Shapes   [][]int        // shapes of the components; nil if they differ between elements. In a Padding queue -1 is any size
+	Capacity int            // the maximum number of elements
 	Room     *Room          // the memory for elements
-	Keep     int            // elements that stay in until it is closed: a Shuffle queue's min_after_dequeue
+	Keep     int            // elements that stay until the queue is closed: a Shuffle queue's min_after_dequeue
 	Draw     func() uint32  // the random numbers of a Shuffle queue
-	Seeds    [2]int         // where they come from
+	Seeds    [2]int         // the seeds of Draw
 }
 
-// Element is what a queue holds several of: a tensor for each component. The tensors stay as they are.
+// Element is one item of a queue: a tensor for each component. The tensors do not change.
 type Element []*tensor.Tensor
 
 // Memory that an element and each of its tensors take beside their contents.
@@ -82,7 +82,7 @@ func (s Spec) check(e Element) error {
 	return nil
 }
 
-// CheckMany fails for elements, stacked in a new first dimension, that the queue is not made for.
+// CheckMany fails if elements, stacked along a new first dimension, do not fit the queue.
 func (s Spec) CheckMany(e Element) error {
 	if err := s.types(e); err != nil {
 		return err
@@ -126,7 +126,7 @@ func compatible(partial, shape []int) bool {
 	return slices.EqualFunc(partial, shape, func(p, d int) bool { return p < 0 || p == d })
 }
 
-// Same fails where a queue of the name was made for something else.
+// Same fails if the queue of that name was made for other elements.
 func (s Spec) Same(name string, other Spec) error {
 	differs := func(what string, has any, were string, want any) error {
 		return fmt.Errorf("Shared queue '%s' has %s %v but requested %s %v", name, what, has, were, want)

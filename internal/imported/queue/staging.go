@@ -10,8 +10,8 @@ import (
 
 // Limits bound a staging area.
 type Limits struct {
-	Elements int   // the most elements, 0 for any number
-	Bytes    int   // the most bytes of tensors, 0 for any number
+	Elements int   // the maximum number of elements, 0 for any
+	Bytes    int   // the maximum bytes of tensors, 0 for any
 	Room     *Room // the memory for elements
 }
 
@@ -96,7 +96,7 @@ func (e Element) content() (n int) {
 	return n
 }
 
-// Staging is TensorFlow's staging area: a queue of elements of any kind that can be read without being taken. It is safe for concurrent use.
+// Staging is TensorFlow's staging area: a queue of elements of any kind that can be read without removal. It is safe for concurrent use.
 type Staging struct {
 	area
 	elements []Element
@@ -109,7 +109,7 @@ func NewStaging(l Limits) *Staging {
 	return s
 }
 
-// Put puts an element in, and waits while there is no place for it.
+// Put adds an element, and waits while there is no room for it.
 func (s *Staging) Put(ctx context.Context, e Element) error {
 	if err := s.fits(e); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *Staging) Put(ctx context.Context, e Element) error {
 	})
 }
 
-// Get takes the first element out, and waits for one.
+// Get removes the first element, and waits for one.
 func (s *Staging) Get(ctx context.Context) (e Element, err error) {
 	err = s.do(ctx, func() (progress, error) {
 		if len(s.elements) == 0 {
@@ -139,7 +139,7 @@ func (s *Staging) Get(ctx context.Context) (e Element, err error) {
 	return e, err
 }
 
-// Peek returns the element with an index, which stays in, and waits for it.
+// Peek waits for the element with an index and returns it; it stays in the area.
 func (s *Staging) Peek(ctx context.Context, index int) (e Element, err error) {
 	err = s.do(ctx, func() (progress, error) {
 		if index >= len(s.elements) {
@@ -158,7 +158,7 @@ func (s *Staging) Size() int {
 	return len(s.elements)
 }
 
-// Clear forgets the elements.
+// Clear drops the elements.
 func (s *Staging) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Staging) Clear() {
 	s.flush()
 }
 
-// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+// Discard ends all waiting calls, and drops the elements. It is called when nobody can find the staging area any more.
 func (s *Staging) Discard() {
 	s.mu.Lock()
 	s.gone = true

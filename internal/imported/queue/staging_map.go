@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// StagingMap is TensorFlow's staging area of elements by key, which may come and go tensor by tensor. It is safe for concurrent use.
+// StagingMap is TensorFlow's staging area of elements by key. An element's tensors may come and go one by one. It is safe for concurrent use.
 type StagingMap struct {
 	area
 	width      int // tensors of an element
@@ -22,7 +22,7 @@ type StagingMap struct {
 // keyHeap has the smallest key first.
 type keyHeap []int64
 
-// Len implements heap.Interface, as the methods that follow do.
+// Len implements heap.Interface, with the methods after it.
 func (h keyHeap) Len() int           { return len(h) }
 func (h keyHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h keyHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
@@ -33,7 +33,7 @@ func (h *keyHeap) Pop() any {
 	return last
 }
 
-// NewStagingMap returns an empty staging area whose elements have so many tensors.
+// NewStagingMap returns an empty staging area for elements of width tensors.
 func NewStagingMap(width int, l Limits) *StagingMap {
 	m := &StagingMap{width: width, incomplete: map[int64]Element{}, elements: map[int64]Element{}}
 	newArea(&m.area, l)
@@ -82,7 +82,7 @@ func (m *StagingMap) index(key int64, i int) error {
 	return nil
 }
 
-// Put puts the tensors with some indices of an element in, and waits while there is no place for them.
+// Put adds the tensors of an element that have the given indices, and waits while there is no room for them.
 func (m *StagingMap) Put(ctx context.Context, key int64, indices []int, e Element) error {
 	if err := ordered(indices); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (m *StagingMap) part(key int64, indices []int, e Element) error {
 	return nil
 }
 
-// Get returns the tensors with some indices of an element, and waits for it. Where they do not stay, they are taken out.
+// Get waits for an element and returns its tensors with the given indices. It removes them unless stay is set.
 func (m *StagingMap) Get(ctx context.Context, key int64, indices []int, stay bool) (got Element, err error) {
 	if err := ordered(indices); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (m *StagingMap) Get(ctx context.Context, key int64, indices []int, stay boo
 	return got, err
 }
 
-// First takes the tensors with some indices of the element with the smallest key out, and waits for one.
+// First waits for an element, and removes the tensors with the given indices from the one with the smallest key.
 func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got Element, err error) {
 	if err := ordered(indices); err != nil {
 		return 0, nil, err
@@ -231,21 +231,21 @@ func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, 
 	return got, nil
 }
 
-// Size returns the number of elements that were put in whole.
+// Size returns the number of complete elements.
 func (m *StagingMap) Size() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.elements)
 }
 
-// Incomplete returns the number of elements that still lack a tensor.
+// Incomplete returns the number of elements that miss a tensor.
 func (m *StagingMap) Incomplete() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.incomplete)
 }
 
-// Clear forgets the elements.
+// Clear drops the elements.
 func (m *StagingMap) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,7 +259,7 @@ func (m *StagingMap) Clear() {
 	m.flush()
 }
 
-// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+// Discard ends all waiting calls, and drops the elements. It is called when nobody can find the staging area any more.
 func (m *StagingMap) Discard() {
 	m.mu.Lock()
 	m.gone = true

@@ -17,15 +17,15 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// Check says how Load finds out whether a model can answer.
+// Check says how Load finds out whether a model can answer requests.
 type Check struct {
-	Off    bool          // only missing ops are looked for
-	Time   time.Duration // for the dry runs of all signatures, but an equal share of it for each where others took it all; 0: 10 s
-	Memory int64         // most bytes that a dry run may hold; 0: 1 GiB
-	// Feeds returns values that a signature is known to take, which are tried before those that are made up; nil: none are known.
+	Off    bool          // only look for missing ops
+	Time   time.Duration // for all dry runs, but at least an equal share for each signature if others took it all; 0: 10 s
+	Memory int64         // the maximum number of bytes that a dry run may hold; 0: 1 GiB
+	// Feeds returns known valid values for signatures, which are tried before made-up ones; nil: none are known.
 	Feeds func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor
-	// Failed gets the error of a signature's dry run where that did not succeed. If nothing is missing, values that were made up need not
-	// be ones that the model takes; ErrUnchecked says that there was no time to find out. Nil: nobody wants to know.
+	// Failed, if not nil, gets the error of a signature's dry run. If nothing is missing, the error may come from made-up values that the
+	// model does not take; ErrUnchecked says that there was no time to find out.
 	Failed func(signature string, err error)
 }
 
@@ -50,7 +50,7 @@ func (c *Check) setDefaults() {
 	}
 }
 
-// ErrUnchecked says that a dry run did not end in its time: nobody knows whether the signature can answer.
+// ErrUnchecked says that a dry run did not end in time, so it is not known whether the signature can answer.
 var ErrUnchecked = errors.New("the dry run did not end")
 
 // dryRun runs each signature once, on values that are made up, and fails where something proves missing. It changes no variable,

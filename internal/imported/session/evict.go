@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Idle returns how many bytes the programs hold that nobody runs.
+// Idle returns how many bytes idle programs hold.
 func (s *Session) Idle() int64 { return s.idle.Load() }
 
 // Evict frees the idle programs. The next run makes new ones.

@@ -12,11 +12,11 @@ import (
 type Feature struct {
 	Name   string
 	DType  tensor.DType
-	Shape  []int // -1: any size; of a dense feature
-	Sparse bool  // any number of values, also none
+	Shape  []int // of a dense feature; -1: any size
+	Sparse bool  // any number of values, even none
 }
 
-// Features returns what a signature parses of serialized examples, sorted by name; none where it parses none.
+// Features returns the features that a signature parses from serialized examples, sorted by name; nil if it parses none.
 func (s *Session) Features(signature string) []Feature { return s.features[signature] }
 
 // parsedFeatures are the features that nodes parse.

@@ -28,7 +28,7 @@ import (
 // startLimit bounds what a model does when it is loaded: its loops need not end.
 const startLimit = 10 * time.Minute
 
-// Open makes a Session of the model in dir: of the SavedModel there, of its graph with the tags of o, or else of the ONNX model.
+// Open makes a Session of the model in dir: of the SavedModel's graph with o.Tags, or else of the ONNX model.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 	if IsONNX(dir) {
 		return openONNX(ctx, dir, o)
@@ -47,8 +47,8 @@ func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 	return Load(ctx, mg, o)
 }
 
-// Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
-// that the signatures need is unsupported, and names all such.
+// Load makes a Session of a graph: it restores variables and initializes tables. If an op or the value of a variable
+// that the signatures need is unsupported, it fails, and names all of them.
 func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
 	return load(ctx, mg, nil, o)
 }

@@ -19,15 +19,15 @@ import (
 
 // Options say how a model is run.
 type Options struct {
-	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
-	Tags          []string      // of the graph that Open takes, exactly these; none: serve
-	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
-	Memory        int64         // most bytes that the variables may take together; 0: what the process may use
-	Device        device.Device // of compiled parts; nil: the host
-	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
+	MaxConcurrent int           // the maximum number of programs of one kind at the same time; 0: GOMAXPROCS
+	Tags          []string      // the exact tags of the graph that Open loads; none: serve
+	Limit         int64         // the maximum bytes of one tensor, and of all that idle programs hold; 0: eager.DefaultLimit
+	Memory        int64         // the maximum bytes of all variables together; 0: what the process may use
+	Device        device.Device // for compiled parts; nil: the host
+	// HardPlacement refuses a model with ops for which only the host has a kernel, not the device; without it, they run on the host.
 	HardPlacement bool
-	// OnHost gets such ops, "node (op): reason", and how many others the device does in the same run: once, of the
-	// first program that has some. Nil: nobody is.
+	// OnHost, if not nil, gets these ops, as "node (op): reason", and how many others the device does in the same run. It is called
+	// once, for the first program with such ops.
 	OnHost func(steps []string, others int)
 	Check  Check
 }
@@ -67,11 +67,11 @@ type Session struct {
 // maxPlans bounds how many combinations of feeds and fetches are kept; output filters make new ones.
 const maxPlans = 128
 
-// Signatures returns the model's signatures; nobody changes them.
+// Signatures returns the model's signatures, which must not be changed.
 func (s *Session) Signatures() map[string]*pb.SignatureDef { return s.sigs }
 
-// Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors that a signature
-// has, or that a tensor of a signature depends on.
+// Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors in a signature, or
+// of tensors that these depend on.
 func (s *Session) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
@@ -151,7 +151,7 @@ func (s *Session) addPlan(key string, p *plan) (*plan, error) {
 	return p, nil
 }
 
-// Close frees the programs and variables. No Run may be going on or begin later.
+// Close frees the programs and variables. No Run may be in progress or begin later.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,15 +21,15 @@ import (
 // Gap is something that a model needs and goestimator does not have.
 type Gap struct {
 	Op    string
-	ONNX  bool     // Op is an operator of ONNX, which is not translated
-	Why   string   // what of the op there is no kernel for, such as a type; "": there is no kernel at all
-	Nodes []string // that need it
+	ONNX  bool     // Op is an ONNX operator that cannot be translated
+	Why   string   // the part of the op without a kernel, such as a type; "": the op has no kernel at all
+	Nodes []string // the nodes that need it
 }
 
 // UnsupportedError lists what a model needs and goestimator does not have.
 type UnsupportedError struct {
 	Gaps []Gap // sorted by op
-	Why  error // what the engine says of one of them, or nil
+	Why  error // what the engine says about one of them, or nil
 }
 
 // Error names each op and one of its nodes.
@@ -48,15 +48,15 @@ func (e *UnsupportedError) Error() string {
 	return s
 }
 
-// Unwrap says of what kind the error is.
+// Unwrap returns eager.ErrUnsupported.
 func (e *UnsupportedError) Unwrap() error { return eager.ErrUnsupported }
 
-// GRPCStatus makes it a status.
+// GRPCStatus returns the error as a gRPC status.
 func (e *UnsupportedError) GRPCStatus() *status.Status {
 	return status.New(codes.Unimplemented, e.Error())
 }
 
-// Missing returns all gaps that an error of Load names.
+// Missing returns all gaps that an error of Load lists.
 func Missing(err error) (all []Gap) {
 	if u, ok := err.(*UnsupportedError); ok {
 		return u.Gaps

@@ -81,7 +81,7 @@ func BesselY0[T Float](x T) T {
 	return T(math.Y0(float64(x)))
 }
 
-// BesselY1 is the Bessel function of the second kind, order 1. It is NaN at 0 in float32, as TensorFlow has it.
+// BesselY1 is the Bessel function of the second kind, order 1. It is NaN at 0 in float32, as in TensorFlow.
 func BesselY1[T Float](x T) T {
 	switch {
 	case x == 0 && single[T]():

@@ -6,7 +6,7 @@ import (
 	elementwise "github.com/goestimator/goestimator/internal/compiler/ops/scalar"
 )
 
-// Lgamma is the logarithm of |Γ(x)|. For float32 it is a sum of rounded parts as in C's library: where it is large its exponential shows them.
+// Lgamma is the logarithm of |Γ(x)|. For float32 it is a sum of rounded parts, as in C's library; where it is large, its exponential shows this.
 func Lgamma[T Float](x T) T {
 	whole := elementwise.Lgamma
 	switch {

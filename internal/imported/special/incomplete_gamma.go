@@ -25,10 +25,10 @@ func (p gammaPart) terms(single bool) int {
 // LowerGamma is the lower regularized incomplete gamma function P(a, x).
 func LowerGamma[T Float](a, x T) T { return lowerGamma(gammaValue, a, x) }
 
-// LowerGammaSlope is the derivative of LowerGamma by a.
+// LowerGammaSlope is the derivative of LowerGamma with respect to a.
 func LowerGammaSlope[T Float](a, x T) T { return lowerGamma(gammaSlope, a, x) }
 
-// GammaSampleSlope is the derivative of a sample x of the gamma distribution by its parameter a.
+// GammaSampleSlope is the derivative of a sample x of the gamma distribution with respect to its parameter a.
 func GammaSampleSlope[T Float](a, x T) T { return lowerGamma(gammaSample, a, x) }
 
 // lowerGamma is the lower regularized incomplete gamma function, or a derivative of it.

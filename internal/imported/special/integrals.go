@@ -2,8 +2,8 @@ package special
 
 import "math"
 
-// Dawson is exp(-x²)·∫₀ˣ exp(t²) dt: Rybicki's sum over a grid of odd steps, exponentially exact (Computers in Physics 3, 1989); the series
-// near 0.
+// Dawson is exp(-x²)·∫₀ˣ exp(t²) dt: by Rybicki's sum over a grid of odd steps, which is exponentially exact (Computers in Physics 3,
+// 1989), and by the series near 0.
 func Dawson[T Float](x T) T { return T(dawson(float64(x))) }
 
 func dawson(x float64) float64 {
@@ -36,8 +36,8 @@ func dawson(x float64) float64 {
 	return sum / math.Sqrt(math.Pi)
 }
 
-// ExpIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
-// TensorFlow has none for numbers below 0, nor for infinity. It is infinite where the exponential function of T is.
+// ExpIntegral is Ei(x) = -∫ exp(-t)/t dt from -x on, for x above 0: a series (DLMF 6.6.2), and for large x the asymptotic one (6.12.2).
+// As in TensorFlow it is NaN below 0 and at infinity. It is infinite where T's exponential function is.
 func ExpIntegral[T Float](x T) T {
 	if tooLarge(x) {
 		return T(math.NaN())

@@ -2,7 +2,7 @@ package special
 
 import "math"
 
-// Float are the types that functions are computed in.
+// Float has the types that functions are computed in.
 type Float interface{ float32 | float64 }
 
 // Functions in the precision of the elements, as TensorFlow computes them: where a formula cancels, its rounding decides the result.

@@ -2,7 +2,7 @@ package special
 
 import "math"
 
-// Zeta is the Hurwitz zeta function Σ (q+k)^-x over k from 0 on, by Euler and Maclaurin's sum after nine terms. Poles are where Cephes has them.
+// Zeta is the Hurwitz zeta function Σ (q+k)^-x over k from 0 on, by Euler–Maclaurin summation after nine terms. It has Cephes's poles.
 func Zeta[T Float](x, q T) T {
 	whole := floorOf(x) == x
 	even := whole && (x >= 1<<63 || math.Mod(float64(x), 2) == 0)
@@ -75,7 +75,7 @@ func zetaBelow(x, q float64) float64 {
 var bernoulliOver = [...]float64{1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000, 1. / 74724249600, -3617. / 10670622842880000,
 	43867. / 5109094217170944000, -174611. / 802857662698291200000, 854513. / 155112100433309859840000, -236364091. / 1693824136731743669452800000}
 
-// Polygamma is the n-th derivative of Digamma at x, NaN where n is no natural number.
+// Polygamma is the n-th derivative of Digamma at x, NaN if n is not a natural number.
 func Polygamma[T Float](n, x T) T {
 	switch {
 	case n < 0 || floorOf(n) != n:

@@ -11,7 +11,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 )
 
-// Gap is an operation of StableHLO, or a part of one, that is not translated.
+// Gap is an operation of StableHLO, or a part of one, that cannot be translated.
 type Gap struct {
 	Op  string
 	Why string
@@ -41,7 +41,7 @@ func (g gaps) list() *attr_value_go_proto.AttrValue {
 	return &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_List{List: list}}
 }
 
-// Gaps returns what is missing of the module of a node that Lower has left as it is, nil for other nodes.
+// Gaps returns what is missing in the module of a node that Lower has left as it is, nil for other nodes.
 func Gaps(n *graph.Node) (all []Gap) {
 	list, ok := n.Attrs[gapsAttr].([][]byte)
 	if n.Op != callModule || !ok {

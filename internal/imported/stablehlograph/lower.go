@@ -28,8 +28,8 @@ const (
 	sharding   = "XlaSharding" // says where a tensor is, which is here
 )
 
-// Lower replaces the modules of a graph and of its functions by calls of functions that it adds. gd stays as it is, and is returned where
-// there are none. A module that is not translated whole stays, with what is missing: see [Gaps]. The error is ctx's, once it is done.
+// Lower replaces the modules of a graph and of its functions by calls of functions that it adds. gd is not changed, and is returned if
+// it has no modules. A module that cannot be translated as a whole stays; [Gaps] says what is missing. If ctx is done, Lower returns its error.
 func Lower(ctx context.Context, gd *graph_go_proto.GraphDef) (*graph_go_proto.GraphDef, error) {
 	l := &lowering{ctx: ctx, made: map[string]*attrValue{}, names: map[string]bool{}, missing: map[string]*attrValue{}}
 	used, size := hasModules(gd.GetNode()), moduleBytes(gd.GetNode())

@@ -62,5 +62,5 @@ func init() { // functions in the table refer to it
 	}
 }
 
-// Operations are the names of the operations of StableHLO that are translated, in order.
+// Operations returns the sorted names of the StableHLO operations that are translated.
 func Operations() []string { return slices.Sorted(maps.Keys(operations)) }

@@ -35,8 +35,8 @@ var errVisits = fmt.Errorf("loops and conditions of TensorFlow 1 take more than 
 // flowOps are the ops of control flow.
 var flowOps = map[string]bool{"Switch": true, "Merge": true, "Enter": true, "Exit": true, "NextIteration": true, "LoopCond": true}
 
-// Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in the functions that it calls, by
-// While and If. It keeps of the graph what the nodes of the given names need, and returns the functions with those that it made.
+// Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in callees, the functions that it calls, by
+// While and If. It keeps only what the root nodes need, and returns callees together with the functions that it made.
 func Graph(flat *graph_go_proto.GraphDef, roots []string, callees []*inline.Callee) ([]*inline.Callee, error) {
 	c := &converter{versions: flat.GetVersions(), taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(flat)}
 	for _, f := range callees {

@@ -15,7 +15,7 @@ import (
 type Callee struct {
 	Name   string
 	Graph  *graph_go_proto.GraphDef
-	Args   []string // nodes that stand for what it is called with
+	Args   []string // nodes that stand for its arguments
 	Result string   // node whose inputs are the results
 }
 
@@ -25,8 +25,8 @@ func callsFunctions(op string) bool {
 	return d != nil && slices.ContainsFunc(d.Attrs(), func(a ops.Attr) bool { return a.Kind == "func" || a.Kind == "list(func)" })
 }
 
-// Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
-// then name them as the result does: a function that is called with different attributes is several.
+// Callees returns the functions that the branches and loops of a flat graph call, directly or indirectly. It changes the nodes
+// to use the names in the result: a function called with different attributes becomes several.
 func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
 	c := &callees{f: newFlattener(flat), known: map[string]called{}, working: map[string]bool{}}
 	if _, err := c.nodes(flat.Node, 0); err != nil {

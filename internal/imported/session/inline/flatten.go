@@ -31,8 +31,8 @@ const (
 	valueCost = 256
 )
 
-// Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
-// variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
+// Flatten returns the part of gd that the root nodes need, without function calls and reference
+// variables. gd is not changed. Functions that are branches or bodies of If and While stay in the library.
 func Flatten(gd *graph_go_proto.GraphDef, roots []string) (*graph_go_proto.GraphDef, error) {
 	out, err := newFlattener(gd).flatten(gd.GetNode(), roots)
 	if err != nil {

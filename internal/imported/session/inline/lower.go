@@ -11,16 +11,16 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// Lowered is a graph without calls of functions, and without branches and loops that are one node.
+// Lowered is a graph without function calls, and without branches and loops that are single nodes.
 type Lowered struct {
 	Graph *graph_go_proto.GraphDef
-	// Outputs maps the outputs of replaced nodes, as "node:0", to what they are now.
+	// Outputs maps the outputs of replaced nodes, as "node:0", to their new names.
 	Outputs map[string]string
 }
 
-// Lower replaces calls of functions by the nodes of the functions, and If, Case and While nodes that ask for it
-// (_lower_using_switch_merge) by the nodes of TensorFlow 1's control flow, so that each node of a function can have a device of its
-// own. A NoOp with the name of a replaced node comes after its effects. gd stays as it is; a graph without such nodes is returned
+// Lower replaces function calls by the nodes of the functions, and If, Case and While nodes that ask for it
+// (_lower_using_switch_merge) by the nodes of TensorFlow 1's control flow, so that each node of a function can have its own
+// device. A NoOp with the name of a replaced node comes after its effects. gd is not changed; a graph without such nodes is returned
 // as it is. The rules are TensorFlow's (lower_functional_ops.cc, lower_if_op.cc, lower_case_op.cc, lower_while_op.cc and
 // inline_function_utils.cc).
 func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {

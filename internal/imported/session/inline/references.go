@@ -11,7 +11,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// Reference is the attribute of reads that stand for a reference variable itself: who fetches one gets the value at the end of the run.
+// Reference is the attribute of reads that stand for a reference variable itself: a fetch of one gets the value at the end of the run.
 const Reference = "_reference"
 
 // references replaces reference variables.

@@ -9,9 +9,9 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// Function returns a function of a library as a flat graph. Its arguments are _Arg nodes. Nodes keep their names, and loops the names
-// of their frames. What neither results nor effects need is left out, unless whole: parts of divided functions send to each other
-// without being needed by a result.
+// Function returns a function of a library as a flat graph. Its arguments are _Arg nodes. Nodes and the frames of loops keep their
+// names. Nodes that neither results nor effects need are left out, unless whole is set: parts of divided functions send to each
+// other without being needed by a result.
 func Function(library *function_go_proto.FunctionDefLibrary, name string, whole bool) (*Callee, error) {
 	f := newFlattener(&graph_go_proto.GraphDef{Library: library})
 	all := library.GetFunction()
