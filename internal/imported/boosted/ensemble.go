@@ -11,10 +11,10 @@ import (
 // Ensemble is a set of trees whose weighted leaf values are added. It does not change.
 type Ensemble struct {
 	trees []tree
-	width int // values of a leaf, 0 where there is no tree
+	width int // values per leaf, 0 if there is no tree
 }
 
-// tree is the nodes of a tree, the root first; children come after their parents.
+// tree has the nodes of a tree, the root first; children come after their parents.
 type tree struct {
 	weight float32
 	nodes  []node
@@ -102,7 +102,7 @@ func (e *Ensemble) leaf(t *tree, l *treeensemble.Leaf) error {
 	return nil
 }
 
-// check refuses children that a tree does not have, or that lead back.
+// check refuses children that the tree does not have, or that lead back.
 func (n node) check(id, nodes int) error {
 	for _, child := range [2]int32{n.left, n.right} {
 		if int(child) <= id || int(child) >= nodes {

@@ -25,7 +25,7 @@ func Map(in Dataset, f Func, whole bool) Dataset {
 	}}
 }
 
-// ended is the error of a function as the error of a pass.
+// ended converts a function's error to the error of a pass.
 func ended(err error, whole bool) error {
 	if !errors.Is(err, ErrRange) {
 		return err
@@ -36,7 +36,7 @@ func ended(err error, whole bool) error {
 	return io.EOF
 }
 
-// truth returns what a predicate says.
+// truth returns the result of a predicate.
 func truth(e Element) (bool, error) {
 	if len(e) != 1 || e[0].T == nil || e[0].T.DType != tensor.Bool || len(e[0].T.Bytes) != 1 {
 		return false, fmt.Errorf("expected a scalar boolean as the predicate's result")
@@ -63,7 +63,7 @@ func Filter(in Dataset, predicate Func) Dataset {
 	}}
 }
 
-// ask takes an element and asks the predicate.
+// ask takes an element and calls the predicate.
 func ask(ctx context.Context, in Iterator, predicate Func) (Element, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

@@ -13,10 +13,10 @@ type Memory struct {
 	all  []Element
 	full bool
 	kept kept
-	lost runtime.Cleanup // gives back what is kept, where nobody calls Close
+	lost runtime.Cleanup // gives the memory back if nobody calls Close
 }
 
-// kept are bytes of a Room.
+// kept is a number of bytes of a Room.
 type kept struct {
 	room *Room
 	n    int
@@ -35,7 +35,7 @@ func (m *Memory) Close() {
 	m.all, m.full = nil, false
 }
 
-// fill makes elements the content, unless there is one.
+// fill makes elements the content, unless there is content already.
 func (m *Memory) fill(all []Element, k kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -147,7 +147,7 @@ type repeating struct {
 	r    *repeat
 	p    *Pass
 	in   Iterator
-	done int64 // passes
+	done int64 // number of passes
 	some bool  // an element came in this pass
 }
 
@@ -168,7 +168,7 @@ func (r *repeating) Next(ctx context.Context) (e Element, err error) {
 		}
 		r.Close()
 		r.done++
-		if !r.some && r.r.n < 0 { // it would never end
+		if !r.some && r.r.n < 0 { // else it would never end
 			r.done = r.r.n
 		}
 	}
@@ -207,7 +207,7 @@ func (c *concatenation) Iterator(p *Pass) (Iterator, error) {
 	}}, nil
 }
 
-// chain is one pass after another.
+// chain runs one pass after another.
 type chain struct {
 	p    *Pass
 	next func(i int) Dataset

@@ -17,7 +17,7 @@ type Value struct {
 // Element is one item of a pass: one value or several. Elements are not changed.
 type Element []Value
 
-// bytes is what an element takes.
+// bytes is the memory of an element.
 func (e Element) bytes() int {
 	n := elementHeader
 	for _, v := range e {
@@ -32,7 +32,7 @@ func (e Element) bytes() int {
 	return n
 }
 
-// What an element, and each of its components besides the elements of its tensor, takes, roughly.
+// Approximate memory of an element, and of each of its components besides the elements of its tensor.
 const (
 	elementHeader = 24
 	valueHeader   = 128
@@ -46,7 +46,7 @@ type Dataset interface {
 	Cardinality() int64
 }
 
-// Cardinalities of datasets that have no number of elements.
+// Cardinalities of datasets without a known number of elements.
 const (
 	Infinite int64 = -1
 	Unknown  int64 = -2
@@ -72,7 +72,7 @@ var ErrDataLoss = errors.New("data loss")
 // ErrPrecondition says that a dataset differs from what the graph states.
 var ErrPrecondition = errors.New("failed precondition")
 
-// iteratorFunc is an Iterator without anything to close.
+// iteratorFunc is an Iterator that needs no Close.
 type iteratorFunc func(ctx context.Context) (Element, error)
 
 func (f iteratorFunc) Next(ctx context.Context) (Element, error) { return f(ctx) }
@@ -82,11 +82,11 @@ func (iteratorFunc) Close() {}
 // empty is the Iterator without elements.
 var empty = iteratorFunc(func(context.Context) (Element, error) { return nil, io.EOF })
 
-// follow is the Dataset of another's elements, each as next makes it of the input's.
+// follow is the Dataset of elements that next makes from the input's.
 type follow struct {
 	in   Dataset
-	size func(n int64) int64                                     // of a known or infinite cardinality
-	next func() func(context.Context, Iterator) (Element, error) // one for each pass
+	size func(n int64) int64                                     // of the input's known or infinite cardinality
+	next func() func(context.Context, Iterator) (Element, error) // is called once per pass
 }
 
 func (f *follow) Cardinality() int64 {

@@ -36,13 +36,13 @@ type fixedRecords struct {
 	*stream
 	f    RecordFile
 	x    Fixed
-	tail []byte // what was read ahead: it may be the footer
+	tail []byte // bytes that were read ahead: they may be the footer
 	n    int64  // records so far
 }
 
 func (r *fixedRecords) Position() int64 { return r.n - 1 }
 
-// begin checks the size where it is known, and skips the header.
+// begin checks the file's size if it is known, and skips the header.
 func (r *fixedRecords) begin() error {
 	if r.x.Record > r.limit || r.x.Footer > r.limit-r.x.Record || r.x.Hop > r.limit {
 		return r.tooLong()

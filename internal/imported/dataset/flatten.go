@@ -32,12 +32,12 @@ func (i *interleave) Iterator(p *Pass) (Iterator, error) {
 	return &interleaving{interleave: i, p: p, in: in}, nil
 }
 
-// interleaving holds the passes that take turns: nil where one is over.
+// interleaving holds the passes that take turns; nil if one has ended.
 type interleaving struct {
 	*interleave
 	p     *Pass
 	in    Iterator
-	ended bool // of in
+	ended bool // in has ended
 	turns []Iterator
 	at    int
 	given int64 // elements of this turn
@@ -78,10 +78,10 @@ func (i *interleaving) Next(ctx context.Context) (Element, error) {
 	return nil, io.EOF
 }
 
-// advance goes on to the next turn.
+// advance moves to the next turn.
 func (i *interleaving) advance() { i.at, i.given = i.at+1, 0 }
 
-// begin starts the pass over the next dataset in the turn that is empty, and goes on where there is none.
+// begin starts a pass over the next dataset in the empty turn, or advances if there is none.
 func (i *interleaving) begin(ctx context.Context) error {
 	if i.ended {
 		i.advance()

@@ -19,11 +19,11 @@ type Handle struct {
 
 // pass is what a Handle holds.
 type pass struct {
-	turn chan struct{} // holds something while somebody uses in
-	in   Iterator      // nil: there is no dataset yet
+	turn chan struct{} // holds a value while a call uses in
+	in   Iterator      // nil if there is no dataset yet
 
 	mu     sync.Mutex
-	end    context.CancelFunc // ends the call that runs
+	end    context.CancelFunc // ends the call in progress
 	closed bool
 }
 
@@ -97,7 +97,7 @@ func (h *Handle) Next(ctx context.Context) (Element, error) {
 // Close ends the pass, and a call that is in progress.
 func (h *Handle) Close() { h.pass.close() }
 
-// use waits for its turn.
+// use waits for exclusive use of in.
 func (p *pass) use(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case p.turn <- struct{}{}:

@@ -47,7 +47,7 @@ func stackPadded(p *Pass, rows []Element, shapes [][]int, padding Element) (Elem
 	return out, nil
 }
 
-// paddedShape returns what component k of the rows is padded to.
+// paddedShape returns the shape that component k of the rows is padded to.
 func paddedShape(rows []Element, k int, want []int, d tensor.DType) ([]int, error) {
 	shape := slices.Clone(want)
 	for _, r := range rows {
@@ -81,12 +81,12 @@ func fill(dst, value *tensor.Tensor) {
 	}
 }
 
-// putBox copies src to the corner of a box of dst, which begins at element j.
+// putBox copies src to the corner of a box in dst, which begins at element j.
 func putBox(dst *tensor.Tensor, j int, box []int, src *tensor.Tensor) {
 	if src.Len() == 0 {
 		return
 	}
-	inner := len(box) // dimensions from which on src fills the box: one run of elements
+	inner := len(box) // from this dimension on, src fills the box: one run of elements
 	for inner > 0 && box[inner-1] == src.Shape[inner-1] {
 		inner--
 	}

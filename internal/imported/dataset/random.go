@@ -8,12 +8,12 @@ import (
 )
 
 // philox is the counter-based generator Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
-// (2011), with a seed of two numbers as tf.data lays them out. It gives one word after another.
+// (2011), seeded by two numbers as in tf.data. It returns one word after another.
 type philox struct {
 	key     [2]uint32
 	counter [4]uint32
 	words   [4]uint32
-	used    int // of words
+	used    int // words of the block
 }
 
 func newPhilox(seed, seed2 int64) *philox {
@@ -50,7 +50,7 @@ type Seeds struct {
 	seed, seed2 int64
 
 	mu sync.Mutex
-	r  *philox // nil: all passes have the same seed
+	r  *philox // nil if all passes have the same seed
 }
 
 // NewSeeds returns Seeds that give each pass new seeds if fresh is set. Two zeros mean that no seed was chosen.

@@ -30,10 +30,10 @@ type RecordFile struct {
 	Path        string
 	Compression string // "GZIP", "ZLIB", or "" for none
 	Offset      int64  // where reading begins
-	Limit       int    // the most bytes of a record
+	Limit       int    // the maximum bytes of a record
 }
 
-// stream is a file that is open, decompressed. It counts what is left of the limit.
+// stream is an open file, decompressed. It counts what is left of the limit.
 type stream struct {
 	file atomicfile.File
 	*bufio.Reader
@@ -92,7 +92,7 @@ func (s *stream) Close() error {
 	return s.file.Close()
 }
 
-// tooLong is the error of a record that is longer than the limit.
+// tooLong is the error for a record that is longer than the limit.
 func (s *stream) tooLong() error {
 	return fmt.Errorf("%w: a record of more than %d bytes", ErrLimit, s.limit)
 }
@@ -110,7 +110,7 @@ func (f RecordFile) TFRecords(open Open) (Records, error) {
 
 type tfrecords struct {
 	*stream
-	within *io.LimitedReader // what a record may take
+	within *io.LimitedReader // bounds a record
 	r      *tfrecord.Reader
 	at     int64
 }
@@ -133,7 +133,7 @@ func (r *tfrecords) Next() ([]byte, error) {
 // Returns says how carriage returns in a text file are handled.
 type Returns uint8
 
-// What becomes of "\r".
+// How "\r" is handled.
 const (
 	DropReturns     Returns = iota // removed everywhere
 	DropLastReturns                // removed at the ends of lines
@@ -174,7 +174,7 @@ func (l *lines) Next() ([]byte, error) {
 	}
 }
 
-// trim returns a line without its end.
+// trim returns a line without its line end.
 func (l *lines) trim(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	switch l.returns {

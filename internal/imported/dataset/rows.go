@@ -25,7 +25,7 @@ func (r *csvRows) Next() ([]byte, error) {
 		for open := r.odd(row); open; {
 			more, err := r.lines.Next()
 			if err != nil {
-				return row, nil // what parses it says that the quote has no end
+				return row, nil // the parser reports the unterminated quote
 			}
 			open = open != r.odd(more)
 			if row = append(append(row, '\n'), more...); int64(len(row)) > r.limit {

@@ -97,22 +97,22 @@ func (a *shards) close() {
 	}
 }
 
-// dealt is a pass whose elements are dealt to shards in turn. Who asks makes elements, until there is one of its shard: nothing runs
-// that nobody asked for.
+// dealt is a pass whose elements are dealt to shards in turn. A call makes elements until there is one for its shard; nothing
+// runs in the background.
 type dealt struct {
 	in   *Handle
 	room *Room
 	most int64
 
 	mu      sync.Mutex
-	waiting [][]made // of each shard
-	asking  []int64  // calls of each shard
-	turn    int      // shard of the next element
-	busy    bool     // somebody makes it
+	waiting [][]made // elements of each shard
+	asking  []int64  // pending calls of each shard
+	turn    int      // the shard of the next element
+	busy    bool     // a call makes the next element
 	short   bool     // an element waits for which there is no room
 	ended   bool
 	closed  bool
-	changed chan struct{} // closed, and made anew, when one of these changes
+	changed chan struct{} // closed and replaced when a field above changes
 }
 
 func (d *dealt) next(ctx context.Context, shard int) (Element, error) {
@@ -142,13 +142,13 @@ func (d *dealt) next(ctx context.Context, shard int) (Element, error) {
 	}
 }
 
-// mayMake reports whether nobody makes the next element, and whether it may wait for its shard. The mutex is held.
+// mayMake reports whether no call makes the next element yet, and its shard has room for it. The mutex is held.
 func (d *dealt) mayMake() bool {
 	beside := int64(len(d.waiting[d.turn])) - d.asking[d.turn]
 	return !d.busy && !d.short && (d.most < 0 || beside < d.most)
 }
 
-// make makes the next element. It fails where the caller's context ends. The mutex is held, but not while the element is made.
+// make makes the next element. It fails if ctx ends. The mutex is held, but not while the element is made.
 func (d *dealt) make(ctx context.Context) error {
 	d.busy = true
 	d.mu.Unlock()
@@ -167,7 +167,7 @@ func (d *dealt) make(ctx context.Context) error {
 		m := made{e: e, err: err}
 		if n := e.bytes(); d.room.take(n) == nil {
 			m.held = n
-		} else { // it waits, and no more come before it was taken
+		} else { // it waits, and no more are made before it is taken
 			d.short = true
 		}
 		d.waiting[d.turn] = append(d.waiting[d.turn], m)
@@ -176,7 +176,7 @@ func (d *dealt) make(ctx context.Context) error {
 	return nil
 }
 
-// take takes a shard's first element out. The mutex is held.
+// take removes a shard's first element. The mutex is held.
 func (d *dealt) take(shard int) made {
 	all := d.waiting[shard]
 	m := all[0]
@@ -201,7 +201,7 @@ func (d *dealt) wait(ctx context.Context) error {
 	}
 }
 
-// wake lets all who wait look again. The mutex is held.
+// wake makes all waiting calls check again. The mutex is held.
 func (d *dealt) wake() {
 	close(d.changed)
 	d.changed = make(chan struct{})

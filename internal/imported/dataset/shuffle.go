@@ -30,22 +30,22 @@ func (s *shuffle) Iterator(p *Pass) (Iterator, error) {
 	return it, nil
 }
 
-// maxEpochs bounds the passes over the input that are in the buffer at the same time.
+// maxEpochs bounds the number of passes over the input that have elements in the buffer.
 const maxEpochs = 3
 
-// shuffling keeps the elements of each pass over its input in a slice. It draws from the oldest.
+// shuffling keeps the elements of each pass over its input in a slice. It draws from the oldest pass.
 type shuffling struct {
 	*shuffle
 	p      *Pass
 	r      *philox
 	in     Iterator
-	begun  int64       // passes over the input
-	epochs [][]Element // what is kept of each
-	kept   int64       // elements
-	any    bool        // an element ever came
+	begun  int64       // number of passes over the input
+	epochs [][]Element // the kept elements of each pass
+	kept   int64       // number of kept elements
+	any    bool        // an element came in some pass
 }
 
-// full reports whether the buffer is full, or as full as it gets.
+// full reports whether the buffer is full, or cannot grow further.
 func (s *shuffling) full() bool {
 	if s.in == nil && s.n >= 0 && s.begun >= s.n {
 		return true
@@ -75,7 +75,7 @@ func (s *shuffling) fill(ctx context.Context) (err error) {
 			if last := len(s.epochs) - 1; last > 0 && len(s.epochs[last]) == 0 {
 				s.epochs = s.epochs[:last]
 			}
-			if !s.any && s.n < 0 { // it would never end
+			if !s.any && s.n < 0 { // else it would never end
 				return nil
 			}
 			if s.size == Unknown && s.kept > 0 {

@@ -26,7 +26,7 @@ type window struct {
 	whole               bool
 }
 
-// span is how many elements a window lies over.
+// span is the number of elements that a window spans.
 func (w *window) span() int64 { return (w.size-1)*w.stride + 1 }
 
 func (w *window) Cardinality() int64 {
@@ -50,7 +50,7 @@ func (w *window) Iterator(p *Pass) (Iterator, error) {
 	return &windows{window: w, p: p, in: in}, nil
 }
 
-// windows keeps the elements that this window and the next ones lie over.
+// windows keeps the elements that this window and the next ones span.
 type windows struct {
 	*window
 	p     *Pass
@@ -90,7 +90,7 @@ func (w *windows) Next(ctx context.Context) (Element, error) {
 	return columns(rows)
 }
 
-// drop forgets the next n elements, those that did not come yet included.
+// drop drops the next n elements, including elements that have not come yet.
 func (w *windows) drop(n int64) {
 	have := min(n, int64(len(w.kept)))
 	for _, e := range w.kept[:have] {
@@ -117,7 +117,7 @@ func columns(rows []Element) (Element, error) {
 	return out, nil
 }
 
-// elements is the Dataset of elements that are there.
+// elements is the Dataset of elements that exist already.
 func elements(all []Element) Dataset {
 	return &ready{source{int64(len(all)), func(i int64) (Element, error) { return all[i], nil }}, all}
 }

@@ -16,7 +16,7 @@ type Forest struct {
 	sums    sums
 	names   []string
 	banks   [banks][]int // columns of the features of each bank
-	mean    []float32    // what stands for missing numbers and truths, by column
+	mean    []float32    // what replaces missing numbers and truths, by column
 	threads
 }
 
@@ -95,10 +95,10 @@ func (f *Forest) outputNames() []string {
 	return names
 }
 
-// maxNames bounds the names of classes, which a damaged file may count.
+// maxNames bounds the number of class names, which a damaged file may state.
 const maxNames = 1 << 20
 
-// replace prepares what the engine takes in the place of missing values. Truths and categories are replaced by all fast engines.
+// replace prepares the values that the engine puts in place of missing ones. All fast engines replace truths and categories.
 func (f *Forest) replace() {
 	if f.engine == slow {
 		return
@@ -112,7 +112,7 @@ func (f *Forest) replace() {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if f.imputes || f.engine == quickScorer && n.Test == y.HigherBin { // the quick scorer forgets to ask
+		if f.imputes || f.engine == quickScorer && n.Test == y.HigherBin { // the quick scorer does not check
 			switch n.Test {
 			case y.Higher, y.HigherBin:
 				n.WhenNA = false

@@ -19,7 +19,7 @@ type Batch struct {
 	Splits     []int64   // set i of an example has Sets[Splits[i]:Splits[i+1]], counted from the first set of the first example
 }
 
-// errBatch says that examples have not the features of the model.
+// errBatch says that a batch does not have the model's features.
 var errBatch = errors.New("the features do not fit the model")
 
 // check compares a batch with the features of the model.
@@ -89,7 +89,7 @@ func (f *Forest) each(ctx context.Context, b *Batch, do func(i int, leaves []int
 	return ctx.Err()
 }
 
-// task is the examples of a batch as work for several threads.
+// task is the work of predicting a batch, for several threads.
 type task struct {
 	f   *Forest
 	ctx context.Context
@@ -148,7 +148,7 @@ func (w *worker) fill(f *Forest, b *Batch, i int) {
 	}
 }
 
-// forget gives back memory of large sets.
+// forget frees the memory of large sets.
 func (w *worker) forget(f *Forest) {
 	for _, c := range f.banks[sets] {
 		if cap(w.sets[c]) > 1<<12 {
@@ -157,9 +157,9 @@ func (w *worker) forget(f *Forest) {
 	}
 }
 
-// threads is what a forest keeps for its threads.
+// threads is the memory that a forest keeps for its threads.
 type threads struct {
 	workers sync.Pool
 	count   sync.Once
-	places  []int32 // of leaves within their trees
+	places  []int32 // numbers of leaves within their trees
 }

@@ -5,7 +5,7 @@ import "unicode/utf8"
 // BertNormalizer is a FastBertNormalizer model. It never changes.
 type BertNormalizer struct {
 	trie doubleArray
-	zero int    // what the trie would say of U+0000
+	zero int    // the trie's value for U+0000
 	pool []byte // normalized characters
 }
 
@@ -46,13 +46,13 @@ func (n *BertNormalizer) Apply(text string, room Room) (out []byte, from []int, 
 	return out, append(from, len(text)), nil
 }
 
-// characterBytes is the length of the character that s begins with, 1 where there is none.
+// characterBytes returns the length of the character that s begins with, or 1 if there is none.
 func characterBytes(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
 	return size
 }
 
-// lookup returns what a character becomes, false where it stays.
+// lookup returns the replacement of a character, or false if it stays.
 func (n *BertNormalizer) lookup(char string) (string, bool) {
 	data := n.zero
 	if char[0] != 0 {

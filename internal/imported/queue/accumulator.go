@@ -30,10 +30,10 @@ type Accumulator struct {
 
 	place
 	step  int64      // gradients of earlier steps are dropped
-	sum   Gradient   // of count gradients
+	sum   Gradient   // the sum of count gradients
 	times []int      // how often each row of a sparse sum was added to
-	count int        // 0: sum is of before
-	takes []*attempt // what waits for gradients
+	count int        // 0: sum is left over from before
+	takes []*attempt // calls that wait for gradients
 	gone  bool       // nobody can find it any more
 }
 
@@ -109,11 +109,11 @@ func (a *Accumulator) grow(g Gradient) error {
 		had += a.sum.bytes()
 		a.merge(g)
 	}
-	a.spec.Room.give(had - a.sum.bytes()) // of rows that were there before
+	a.spec.Room.give(had - a.sum.bytes()) // the rows that the sum already had
 	return nil
 }
 
-// bytes is the memory that a gradient takes, and its counts.
+// bytes is the memory of a gradient and its counts.
 func (g Gradient) bytes() int { return len(g.Values.Bytes) + 16*len(g.Indices) }
 
 // Discard ends all waiting calls, and drops the sum. It is called when nobody can find the accumulator any more.
@@ -163,7 +163,7 @@ func (a *Accumulator) Take(ctx context.Context, required int) (Gradient, error) 
 	return taken, err
 }
 
-// result is what the gradients so far give.
+// result returns the sum or mean of the gradients so far.
 func (a *Accumulator) result() Gradient {
 	g := a.sum
 	rows, width := 1, g.Values.Len()
@@ -202,7 +202,7 @@ func (a *Accumulator) checkDense(g Gradient) error {
 	return nil
 }
 
-// addTo adds n elements of src, from j on, to dst, from i on.
+// addTo adds n elements of src, from index j, to dst, from index i.
 func addTo(dst *tensor.Tensor, i int, src *tensor.Tensor, j, n int) {
 	if dst.DType == tensor.Float32 {
 		addNumbers(tensor.Values[float32](dst)[i:i+n], tensor.Values[float32](src)[j:j+n])
@@ -217,7 +217,7 @@ func addNumbers[T float32 | float64](dst, src []T) {
 	}
 }
 
-// divide divides n elements from i on.
+// divide divides n elements from index i.
 func divide(t *tensor.Tensor, i, n, by int) {
 	if t.DType == tensor.Float32 {
 		divideNumbers(tensor.Values[float32](t)[i:i+n], float32(by))

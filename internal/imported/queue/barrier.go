@@ -40,8 +40,8 @@ type Barrier struct {
 	closed     bool
 	cancelled  bool
 	insertions int64              // the first is math.MinInt64
-	incomplete map[string]Element // the insertion and the components, nil where one is missing
-	ready      *Queue             // of insertion, key and components
+	incomplete map[string]Element // insertion number and components; nil if missing
+	ready      *Queue             // elements: insertion number, key and components
 }
 
 // NewBarrier returns an empty barrier. The name is for error messages.
@@ -94,7 +94,7 @@ func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, valu
 	if fresh {
 		b.insertions++
 	}
-	// It does not wait: there is always a place. A value that was put together is not to be lost with its last call.
+	// Enqueue never waits here: there is always room. A complete value must not be lost with the call that completed it.
 	for i, done := range complete {
 		if err := b.ready.Enqueue(context.WithoutCancel(ctx), done); err != nil {
 			b.putBack(component, complete[i:])
@@ -109,7 +109,7 @@ func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, valu
 	return failed
 }
 
-// insert adds a component to the value of one key. It returns whether that is the first one, and the value where it is the last.
+// insert adds a component to the value of one key. It reports whether it is the first one, and returns the value once it is complete.
 func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (first bool, complete Element, err error) {
 	e := b.incomplete[key]
 	if e == nil && b.closed {
@@ -142,11 +142,11 @@ func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (fi
 	return first, slices.Insert(e, 1, text), nil
 }
 
-// putBack makes values incomplete again by what came last, for which there is no memory.
+// putBack makes values incomplete again, since there is no memory for their last component.
 func (b *Barrier) putBack(component int, complete []Element) {
 	for _, done := range complete {
 		key, e := keyOf(done), valueOf(done)
-		if b.incomplete[key] != nil { // the key came again, as another value
+		if b.incomplete[key] != nil { // the key was inserted again, for another value
 			b.give(key, e)
 			continue
 		}
@@ -160,11 +160,11 @@ func (b *Barrier) putBack(component int, complete []Element) {
 	}
 }
 
-// keyOf and valueOf are the key, and the insertion and components, of a value as it is taken.
+// keyOf and valueOf split a taken element: into the key, and the insertion number with the components.
 func keyOf(done Element) string    { return string(done[1].Strings[0]) }
 func valueOf(done Element) Element { return slices.Delete(slices.Clone(done), 1, 2) }
 
-// entry is what a key takes besides its components.
+// entry is the memory of a key besides its components.
 func (b *Barrier) entry() int { return 8 * (1 + len(b.spec.Types)) }
 
 // give gives back the memory of a value.
@@ -223,10 +223,10 @@ func (b *Barrier) Close(ctx context.Context, cancel bool) error {
 
 // closeReady ends calls that wait for more values than there will be. The mutex is held.
 func (b *Barrier) closeReady(ctx context.Context, cancel bool) {
-	_ = b.ready.Close(ctx, cancel) // it fails where the queue is closed
+	_ = b.ready.Close(ctx, cancel) // it fails if the queue is closed already
 }
 
-// forget drops what is incomplete. The mutex is held.
+// forget drops incomplete values. The mutex is held.
 func (b *Barrier) forget() {
 	for key, e := range b.incomplete {
 		b.give(key, e)

@@ -13,8 +13,8 @@ type Queue struct {
 	place
 	elements store
 	closed   bool
-	puts     []*attempt // what waits to put elements in, and to close behind these
-	takes    []*attempt // what waits for elements
+	puts     []*attempt // calls that wait to enqueue, or to close after them
+	takes    []*attempt // calls that wait for elements
 }
 
 // New returns an empty queue. The name is for error messages.
@@ -158,7 +158,7 @@ func (q *Queue) Discard() {
 	}
 }
 
-// cancelPuts closes the queue for what waits to put elements in, too. The mutex is held.
+// cancelPuts cancels the enqueues that wait. The mutex is held.
 func (q *Queue) cancelPuts() {
 	q.closed = true
 	for _, a := range q.puts {

@@ -17,7 +17,7 @@ func NewRoom(limit int64) *Room { return &Room{limit: limit} }
 // Used returns the bytes in use.
 func (r *Room) Used() int64 { return r.used.Load() }
 
-// take takes n bytes for what is called name. Where there are too few, it fails with ErrLimit.
+// take takes n bytes. If too few are left, it fails with ErrLimit; name says for what.
 func (r *Room) take(name string, n int) error {
 	if used := r.used.Add(int64(n)); used > r.limit {
 		r.used.Add(int64(-n))

@@ -24,7 +24,7 @@ func (k Kind) String() string {
 	return [...]string{"FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"}[k]
 }
 
-// base is the name in errors of what TensorFlow's PaddingFIFOQueue inherits.
+// base is the kind's name in errors of the class that TensorFlow's PaddingFIFOQueue inherits.
 func (k Kind) base() string {
 	if k == Padding {
 		k = FIFO
@@ -47,7 +47,7 @@ type Spec struct {
 // Element is one item of a queue: a tensor for each component. The tensors do not change.
 type Element []*tensor.Tensor
 
-// Memory that an element and each of its tensors take beside their contents.
+// Memory of an element and of each of its tensors besides their contents.
 const (
 	elementBytes = 24
 	tensorBytes  = 128
@@ -66,7 +66,7 @@ func (e Element) bytes() int {
 	return n
 }
 
-// check fails for an element that the queue is not made for.
+// check fails for an element that does not fit the queue.
 func (s Spec) check(e Element) error {
 	if err := s.types(e); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s Spec) CheckMany(e Element) error {
 	return nil
 }
 
-// types fails for an element of other components than the queue's.
+// types fails if an element's components do not have the queue's types.
 func (s Spec) types(e Element) error {
 	if len(e) != len(s.Types) {
 		return fmt.Errorf("Wrong number of components in tuple. Expected %d, got %d", len(s.Types), len(e))
@@ -121,7 +121,7 @@ func mismatch(component int, want, got []int) error {
 	return fmt.Errorf("Shape mismatch in tuple component %d. Expected %s, got %s", component, shapeText(want), shapeText(got))
 }
 
-// compatible reports whether a shape is one that a partial shape allows.
+// compatible reports whether a partial shape allows a shape.
 func compatible(partial, shape []int) bool {
 	return slices.EqualFunc(partial, shape, func(p, d int) bool { return p < 0 || p == d })
 }

@@ -15,7 +15,7 @@ type Limits struct {
 	Room     *Room // the memory for elements
 }
 
-// area is what staging areas have in common: limits, and calls that wait. Any of these may be served before others.
+// area is the common part of staging areas: limits, and calls that wait, which may be served in any order.
 type area struct {
 	limits Limits
 	place
@@ -24,7 +24,7 @@ type area struct {
 	gone    bool
 }
 
-// newArea makes what serves the calls that wait.
+// newArea sets up the serving of waiting calls.
 func newArea(a *area, l Limits) {
 	a.limits = l
 	a.flush = func() {
@@ -41,7 +41,7 @@ func newArea(a *area, l Limits) {
 	}
 }
 
-// do waits until try is over.
+// do waits until try is finished.
 func (a *area) do(ctx context.Context, try func() (progress, error)) error {
 	return a.wait(ctx, &a.waiting, &attempt{try: func() (progress, error) {
 		if a.gone {
@@ -51,7 +51,7 @@ func (a *area) do(ctx context.Context, try func() (progress, error)) error {
 	}})
 }
 
-// fits fails for an element that never fits.
+// fits fails for an element that can never fit.
 func (a *area) fits(e Element) error {
 	if len(e) == 0 {
 		return fmt.Errorf("staging area: expected at least one tensor, got none")
@@ -62,12 +62,12 @@ func (a *area) fits(e Element) error {
 	return nil
 }
 
-// full reports whether an element must wait, as there are others.
+// full reports whether an element must wait because of others.
 func (a *area) full(e Element, elements int) bool {
 	return a.limits.Bytes > 0 && a.bytes+e.content() > a.limits.Bytes || a.limits.Elements > 0 && elements >= a.limits.Elements
 }
 
-// take pays for tensors that come in. An element may come in parts.
+// take pays for incoming tensors. An element may come in parts.
 func (a *area) take(e Element) error {
 	if err := a.limits.Room.take("staging area", e.bytes()-elementBytes); err != nil {
 		return err
@@ -76,13 +76,13 @@ func (a *area) take(e Element) error {
 	return nil
 }
 
-// give gives back what tensors took.
+// give gives back the memory of tensors.
 func (a *area) give(e Element) {
 	a.limits.Room.give(e.bytes() - elementBytes)
 	a.bytes -= e.content()
 }
 
-// content returns the bytes of the tensors as TensorFlow counts them.
+// content returns the bytes of the tensors, as TensorFlow counts them.
 func (e Element) content() (n int) {
 	for _, t := range e {
 		if t == nil {

@@ -13,10 +13,10 @@ import (
 // StagingMap is TensorFlow's staging area of elements by key. An element's tensors may come and go one by one. It is safe for concurrent use.
 type StagingMap struct {
 	area
-	width      int // tensors of an element
+	width      int // tensors per element
 	incomplete map[int64]Element
 	elements   map[int64]Element
-	order      keyHeap // the keys of elements, and some that are gone
+	order      keyHeap // the keys of elements, and some that have been removed
 }
 
 // keyHeap has the smallest key first.
@@ -40,13 +40,13 @@ func NewStagingMap(width int, l Limits) *StagingMap {
 	return m
 }
 
-// entry is what a key takes besides its tensors.
+// entry is the memory of a key besides its tensors.
 func (m *StagingMap) entry() int { return elementBytes + 8*m.width + orderBytes }
 
-// orderBytes is what the order takes for a key: as many keys may be gone, and arrays grow to twice what they hold.
+// orderBytes is the memory of a key in order: half of the keys may have been removed, and arrays grow to twice their contents.
 const orderBytes = 4 * 8
 
-// begin pays for a key that comes in, and for its tensors.
+// begin pays for a new key and its tensors.
 func (m *StagingMap) begin(e Element) error {
 	if err := m.limits.Room.take("staging area", m.entry()); err != nil {
 		return err
@@ -58,13 +58,13 @@ func (m *StagingMap) begin(e Element) error {
 	return err
 }
 
-// end gives back what a key and the rest of its tensors took.
+// end gives back the memory of a key and its remaining tensors.
 func (m *StagingMap) end(e Element) {
 	m.limits.Room.give(m.entry())
 	m.give(slices.DeleteFunc(e, isNil))
 }
 
-// ordered fails for indices that are not in order.
+// ordered fails for indices that are not ascending.
 func ordered(indices []int) error {
 	for i := 1; i < len(indices); i++ {
 		if indices[i-1] >= indices[i] {
@@ -74,7 +74,7 @@ func ordered(indices []int) error {
 	return nil
 }
 
-// index fails for an index that no element has.
+// index fails for an index that elements do not have.
 func (m *StagingMap) index(key int64, i int) error {
 	if i < 0 || i >= m.width {
 		return fmt.Errorf("Index '%d' for key '%d' was out of bounds '%d'.", uint64(i), key, m.width)
@@ -110,7 +110,7 @@ func (m *StagingMap) Put(ctx context.Context, key int64, indices []int, e Elemen
 	})
 }
 
-// complete puts a whole element in. One that is there stays.
+// complete adds a complete element, unless the key exists.
 func (m *StagingMap) complete(key int64, e Element) error {
 	if m.elements[key] != nil {
 		return nil
@@ -122,17 +122,17 @@ func (m *StagingMap) complete(key int64, e Element) error {
 	return err
 }
 
-// add adds a whole element.
+// add adds a complete element.
 func (m *StagingMap) add(key int64, e Element) {
 	m.elements[key] = e
 	minheap.Push(&m.order, key)
-	if len(m.order) > 2*len(m.elements) { // most are gone
+	if len(m.order) > 2*len(m.elements) { // most have been removed
 		m.order = slices.AppendSeq(m.order[:0], maps.Keys(m.elements))
 		minheap.Init(&m.order)
 	}
 }
 
-// first returns the smallest key. There is one.
+// first returns the smallest key. There must be one.
 func (m *StagingMap) first() int64 {
 	for m.elements[m.order[0]] == nil {
 		minheap.Pop(&m.order)
@@ -140,7 +140,7 @@ func (m *StagingMap) first() int64 {
 	return m.order[0]
 }
 
-// part puts tensors of an element in.
+// part adds tensors of an element.
 func (m *StagingMap) part(key int64, indices []int, e Element) error {
 	has := m.incomplete[key]
 	for _, i := range indices {
@@ -205,7 +205,7 @@ func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got E
 	return key, got, err
 }
 
-// tensors returns tensors of an element, which is there.
+// tensors returns tensors of an element, which must have them.
 func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, err error) {
 	e := m.elements[key]
 	for _, i := range indices {

@@ -28,8 +28,8 @@ func Lgamma[T Float](x T) T {
 	return x * (logOf(x) - 1)
 }
 
-// Digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series (DLMF 5.11.2). It is NaN
-// at the poles, 0 among them.
+// Digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series (DLMF 5.11.2).
+// It is NaN at the poles, including 0.
 func Digamma[T Float](x T) T {
 	if x > 0 || x != x {
 		return digammaAbove(x)
