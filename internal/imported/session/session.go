@@ -36,29 +36,29 @@ type Options struct {
 type Session struct {
 	options  Options
 	sigs     map[string]*pb.SignatureDef
-	features map[string][]Feature         // that signatures parse
-	shapes   map[graph.Output]graph.Shape // of feeds, where a signature says more than the graph
+	features map[string][]Feature         // the features that signatures parse
+	shapes   map[graph.Output]graph.Shape // of feeds, if a signature states more than the graph
 	graph    *graph.Graph
 	env      *eager.Env
 	dev      device.Device
 	vars     *variables
-	// doubtful are nodes that no kernel of single nodes does, though a program may, and why; it is not changed once the model is loaded.
+	// doubtful has nodes without a kernel for single nodes, though a program may support them, and why. It does not change after Load.
 	doubtful map[*graph.Node]error
-	passes   bool                // over datasets
+	passes   bool                // the model passes over datasets
 	calls    map[string]*updates // what functions of branches and loops update, by name
 
 	trimMu      sync.Mutex
-	trimTimer   *time.Timer                   // calls trim; nil: there is nothing to free
+	trimTimer   *time.Timer                   // calls trim; nil if there is nothing to free
 	trimStopped bool                          // the session is closed
-	memory      atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
+	memory      atomic.Pointer[budget.Server] // of the last request; nil if memory is not counted
 
 	reported  sync.Once    // of steps on the host
-	constants int64        // bytes of the graph's
+	constants int64        // bytes of the graph's constants
 	idle      atomic.Int64 // bytes that idle programs hold
 	waiting   atomic.Int64 // runs that wait for a program
-	state     lock         // all of it is held by runs that update variables
+	state     lock         // runs that update variables take all of it
 
-	made   atomic.Int64 // plans, so far: the clock of what was used last
+	made   atomic.Int64 // number of plans so far: the clock of last use
 	mu     sync.RWMutex
 	plans  map[string]*plan
 	closed bool
@@ -92,7 +92,7 @@ func (s *Session) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetc
 	}
 }
 
-// plan returns the plan of these feeds and fetches.
+// plan returns the plan for these feeds and fetches.
 func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan, error) {
 	var room [8]string
 	names := room[:0]
@@ -125,7 +125,7 @@ func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan
 	return s.addPlan(string(key), p)
 }
 
-// addPlan adds a plan, in the place of the one that was not used the longest where there are too many.
+// addPlan adds a plan. If there are too many, it replaces the least recently used one.
 func (s *Session) addPlan(key string, p *plan) (*plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

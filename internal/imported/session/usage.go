@@ -31,7 +31,7 @@ func (s *Session) Memory() int64 {
 // Queued returns the number of runs that wait for others to end.
 func (s *Session) Queued() int { return int(s.waiting.Load()) }
 
-// constantBytes returns how many bytes the tensors in the attributes of a graph hold, each once.
+// constantBytes returns how many bytes the tensors in the attributes of a graph hold, counting each once.
 func constantBytes(g *graph.Graph) (n int64) {
 	seen := map[*tensor.Tensor]bool{}
 	for _, node := range g.Nodes() {

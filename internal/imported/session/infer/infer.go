@@ -25,10 +25,10 @@ func Of(t *tensor.Tensor) Value { return Value{Known: true, Shape: t.Shape, T: t
 // Shaped returns the Value of a tensor whose shape is known.
 func Shaped(sizes ...int) Value { return Value{Known: true, Shape: sizes} }
 
-// maxElements bounds a tensor: more cannot be held, whatever the type.
+// maxElements bounds a tensor: no memory can hold more, whatever the type.
 const maxElements = 1 << 40
 
-// rule computes output values; it may assume nothing of its inputs, and panics of index are errors.
+// rule computes output values. It may assume nothing about its inputs; index panics become errors.
 type rule func(s *site) ([]Value, error)
 
 // Node returns what is known about the outputs of n, whose inputs are in. An op without a rule, or with too little known about
@@ -62,7 +62,7 @@ func Node(n *graph.Node, in []Value) (out []Value, err error) {
 	return out[:len(n.Outputs)], nil
 }
 
-// shapes tells the inputs of a node.
+// shapes describes the inputs of a node.
 func shapes(in []Value) string {
 	all := make([]string, len(in))
 	for i, v := range in {
@@ -104,7 +104,7 @@ func Breadth(shape []int) int {
 	return int(n)
 }
 
-// families are the tables of rules.
+// families returns the tables of rules.
 func families() []map[*ops.Def]rule {
 	return []map[*ops.Def]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, samplingRules, otherRules}
 }

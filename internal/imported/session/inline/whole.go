@@ -19,7 +19,7 @@ func Function(library *function_go_proto.FunctionDefLibrary, name string, whole 
 	if at < 0 {
 		return nil, fmt.Errorf("the library has no function %q", name)
 	}
-	fn := all[at] // not another implementation, which is for calls alone
+	fn := all[at] // not another implementation: only calls are redirected
 	body := fn.GetNodeDef()
 	if !whole {
 		var err error
@@ -35,7 +35,7 @@ func Function(library *function_go_proto.FunctionDefLibrary, name string, whole 
 	return flat, nil
 }
 
-// whole makes the body of a function flat.
+// whole flattens the body of a function.
 func (f *flattener) whole(fn *function, body []*nodeDef) (*Callee, error) {
 	f.taken, f.out = map[string]bool{}, &graph_go_proto.GraphDef{}
 	b := &bodyScope{fn: fn, args: map[string]string{}, nodes: map[string]*nodeDef{}, functions: f.functions}
