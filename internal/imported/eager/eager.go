@@ -88,7 +88,7 @@ type Error struct {
 	Err      error
 }
 
-// longestCause is how many bytes of what went wrong an Error says: shapes and texts of requests and of damaged models may be in it.
+// longestCause bounds the bytes of the cause in an Error's text: it may contain shapes and texts from requests and damaged models.
 const longestCause = 1024
 
 // Error names the node and op.
@@ -196,7 +196,7 @@ func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err erro
 	return nil
 }
 
-// values checks the inputs. Reference variables that are taken as tensors are read.
+// values checks the inputs. It reads reference variables that are used as tensors.
 func (p *prepared) values(in []Value) ([]Value, error) {
 	if p.def.in >= 0 && len(in) != p.def.in {
 		return nil, fmt.Errorf("expected %d inputs, got %d", p.def.in, len(in))
@@ -228,7 +228,7 @@ func (p *prepared) values(in []Value) ([]Value, error) {
 	return in, nil
 }
 
-// errPanic is wrapped by the error that a panic of a kernel becomes. Tests take it for a defect.
+// errPanic is wrapped by the error for a kernel's panic. Tests treat it as a defect.
 var errPanic = errors.New("inputs or attributes do not fit")
 
 // rescue turns a panic of a kernel into an error.
@@ -238,7 +238,7 @@ func rescue(n *graph.Node, err *error) {
 	}
 }
 
-// limit returns the most bytes of an output.
+// limit returns the maximum bytes of an output.
 func (e *Env) limit() int {
 	if e == nil || e.Limit <= 0 {
 		return DefaultLimit
