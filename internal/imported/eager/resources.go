@@ -22,24 +22,24 @@ type Variable interface {
 	Update(f func(old *tensor.Tensor) (*tensor.Tensor, error)) error
 }
 
-// hostVariable is the Variable of a Resources that nobody bound another to.
+// hostVariable is the Variable of a Resources without another one bound.
 type hostVariable struct {
 	name  string
-	order uint64 // in which several are locked
+	order uint64 // the order in which several are locked
 
 	mu     sync.RWMutex
 	t      *tensor.Tensor
-	shared atomic.Bool // somebody else may have t
+	shared atomic.Bool // t may have another user
 }
 
-// variables counts host variables, for their order.
+// variables counts host variables, to order them.
 var variables atomic.Uint64
 
 func newHostVariable(name string) *hostVariable {
 	return &hostVariable{name: name, order: variables.Add(1)}
 }
 
-// uninitialized is the error of a variable without a value, with TensorFlow's words.
+// uninitialized is the error for a variable without a value, with TensorFlow's text.
 func (v *hostVariable) uninitialized() error {
 	return fmt.Errorf("Attempting to use uninitialized value %s: the variable is %w", v.name, ErrUninitialized)
 }
@@ -65,7 +65,7 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	return err
 }
 
-// fork returns a variable of the same value.
+// fork returns a variable with the same value.
 func (v *hostVariable) fork() *hostVariable {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -84,8 +84,8 @@ type Resources struct {
 	tabs    map[string]*Table
 	trees   map[string]treeResource
 	shared  map[sharedKey]shared
-	unnamed int         // shared without a shared name so far
-	room    *queue.Room // for what waits in queues
+	unnamed int         // number of shared ones without a shared name so far
+	room    *queue.Room // for values waiting in queues
 	things  lastingThings
 }
 
@@ -178,7 +178,7 @@ func (r *Resources) Variable(name string) Variable {
 	return v
 }
 
-// table returns the table of that name; make is called where there is none.
+// table returns the table with the name, made by make if there is none.
 func (r *Resources) table(name string, make func() *Table) *Table {
 	r.mu.RLock()
 	t := r.tabs[name]
