@@ -35,7 +35,7 @@ func selectBoxes(*site) (kernel, error) {
 // chosenBoxes returns image, class and index of each selected box.
 func (c call) chosenBoxes(boxes, scores *tensor.Tensor, most int, overlap, least float32) (rows []int, err error) {
 	n, classes, m := scores.Shape[0], scores.Shape[1], scores.Shape[2]
-	if m == 0 || most == 0 { // before looping over any number of images and classes
+	if m == 0 || most == 0 { // however many images and classes there are
 		return nil, nil
 	}
 	if err := c.room(min(scores.Len(), most*n*classes), 3*8); err != nil {

@@ -146,7 +146,7 @@ func reduceSparse[T number](span func(c call) (sparseSpan, error)) kernel {
 	}
 }
 
-// sparseOutput sets outputs 0 to 2 to a sparse tensor; a nil shape sets an empty one.
+// sparseOutput sets outputs 0 to 2 to a sparse tensor; with a nil shape, output 2 is zeros.
 func sparseOutput[T tensor.Element](c call, at [][]int64, values []T, shape []int) error {
 	rank := len(shape)
 	if shape == nil && len(at) > 0 {
