@@ -141,7 +141,7 @@ func stackOthers(p *Pass, first Stacker, rows []Element, k int) (any, error) {
 	return first.Stack(all)
 }
 
-// component returns the tensor of a component, or nil if it is none.
+// component returns component k if it is a tensor, or nil.
 func (e Element) component(k int) *tensor.Tensor {
 	if k >= len(e) {
 		return nil

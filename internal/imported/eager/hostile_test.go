@@ -23,7 +23,7 @@ func (e *endsSoon) Err() error {
 	return nil
 }
 
-// TestLongKernelsEnd: kernels that run long for large inputs end when nobody waits for them any more.
+// TestLongKernelsEnd: kernels that run long for large inputs end with their request.
 func TestLongKernelsEnd(t *testing.T) {
 	m := tensorOf([]float64{4, 1, 2, 1, 5, 3, 2, 3, 6}, 3, 3)
 	for op, in := range map[string][]Value{

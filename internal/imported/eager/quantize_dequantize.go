@@ -19,7 +19,7 @@ var quantizeDequantizeOps = map[*ops.Def]maker{
 
 // integerSteps says to which integers numbers are rounded, and how.
 type integerSteps struct {
-	signed, narrow, given, halfUp bool // given: the range is given; if not, it is that of the elements
+	signed, narrow, given, halfUp bool // given: the range is given; if not, it is the elements' range
 	axis, bits                    int
 	low, high                     float32 // of the op's first version
 }

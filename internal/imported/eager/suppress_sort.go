@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sortDetections sorts by score, the highest first. The order of equal scores is that of the C++ standard library's sort: quicksort
-// down to runs of 16, then insertion sort.
+// sortDetections sorts by score, the highest first. Equal scores have the order of the C++ standard library's sort: quicksort down to
+// runs of 16, then insertion sort.
 func sortDetections(all []detection) {
 	quickDetections(all, 2*(bits.Len(uint(len(all)))-1))
 	for i := 1; i < len(all); i++ {

@@ -105,7 +105,7 @@ func appendFolded(b []byte, r rune) []byte {
 		return b
 	case r == 0x130:
 		return append(b, "i\u0307"...)
-	case r == 0x131: // its capital letter is that of i
+	case r == 0x131: // its capital letter is I, as for i
 		return utf8.AppendRune(b, r)
 	case r == 0x1e9e:
 		return append(b, "ss"...)

@@ -86,7 +86,7 @@ func (w *wordpieces) add(piece string, start, end int) error {
 func (w *wordpieces) word(word string) error {
 	if len(word) > w.longest {
 		if w.useUnknown {
-			return w.add(w.unknown, 0, len(w.unknown)) // as in TensorFlow Text, the end is that of the unknown piece
+			return w.add(w.unknown, 0, len(w.unknown)) // TensorFlow Text returns the unknown piece's end
 		}
 		return w.add(word, 0, len(word))
 	}

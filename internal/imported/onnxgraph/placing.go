@@ -12,7 +12,7 @@ import (
 // placingOperators move tensors, or elements of them.
 var placingOperators = operators{"CenterCropPad": one(centerCropPad), "Col2Im": one(columnsToImages).but("shapes that are not constant"), "MaxUnpool": one(maxUnpool).but("output_shape"), "TensorScatter": one(tensorScatter)}
 
-// centerCropPad crops axes that are too long on both sides, and pads with zeros those that are too short.
+// centerCropPad crops axes that are too long, and pads axes that are too short with zeros, on both sides.
 func centerCropPad(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	axes := axesOf(x.intList("axes", without(rank)), rank)

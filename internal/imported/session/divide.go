@@ -253,7 +253,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			return nil, err
 		}
 		for _, in := range n.Inputs {
-			if in.DType() == tensor.Resource && !writes(n) { // a restore of a variable is no reason to keep it twice
+			if in.DType() == tensor.Resource && !writes(n) { // restoring a variable is no reason to keep it twice
 				if name, ok := d.p.s.vars.of(in); ok {
 					d.p.s.vars.read(name)
 				}

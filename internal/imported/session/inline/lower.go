@@ -18,9 +18,9 @@ type Lowered struct {
 	Outputs map[string]string
 }
 
-// Lower replaces function calls by the nodes of the functions, and If, Case and While nodes that ask for it
-// (_lower_using_switch_merge) by the nodes of TensorFlow 1's control flow, so that each node of a function can have its own
-// device. A NoOp with the name of a replaced node comes after its effects. gd is not changed; a graph without such nodes is returned
+// Lower replaces function calls by the nodes of the functions. If, Case and While nodes with the attribute
+// _lower_using_switch_merge become TensorFlow 1's control flow, so that each node of a function can have its own device. A
+// NoOp with the name of a replaced node comes after its effects. gd is not changed; a graph without such nodes is returned
 // as it is. The rules are TensorFlow's (lower_functional_ops.cc, lower_if_op.cc, lower_case_op.cc, lower_while_op.cc and
 // inline_function_utils.cc).
 func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {

@@ -85,8 +85,8 @@ func passes(op string) bool {
 	return false
 }
 
-// follow adds to the map of nodes that belong to variables all nodes that take one as first input and for which passes is true,
-// such as updates, which return a reference to the same variable.
+// follow extends the map of nodes that belong to variables. It adds all nodes that take one as first input and for which passes
+// is true, such as updates, which return a reference to the same variable.
 func follow(nodes []*nodeDef, of map[string]string, passes func(n *nodeDef) bool) map[string]string {
 	users := map[string][]string{} // by the node of input 0
 	for _, n := range nodes {
