@@ -48,7 +48,7 @@ func (o Output) String() string {
 // []Func), EmptyList, or PlaceholderAttr.
 type Attrs map[string]any
 
-// EmptyList is the attribute value of an empty list of whatever kind.
+// EmptyList is the attribute value of an empty list of any kind.
 type EmptyList struct{}
 
 // PlaceholderAttr names an attribute of the enclosing function (GraphDef's AttrValue.placeholder).
@@ -107,13 +107,13 @@ var ErrDuplicate = errors.New("duplicate node name")
 type Graph struct {
 	nodes  []*Node
 	byName map[string]*Node
-	next   map[string]int // by name: suffixes below are taken
+	next   map[string]int // by name: lower suffixes are taken
 
 	// Library holds the functions of an imported graph as a serialized
 	// tensorflow.FunctionDefLibrary; it is carried along, not interpreted.
 	Library []byte
-	// Extra is a serialized tensorflow.GraphDef with what else an imported graph
-	// said outside of its nodes (bad consumers, debug info); carried along likewise.
+	// Extra is a serialized tensorflow.GraphDef with the rest of an imported graph
+	// outside of its nodes (bad consumers, debug info); it is carried along too.
 	Extra []byte
 	// Producer and MinConsumer are the GraphDef's versions.
 	Producer, MinConsumer int32
@@ -122,7 +122,7 @@ type Graph struct {
 // New returns an empty graph.
 func New() *Graph { return &Graph{byName: map[string]*Node{}} }
 
-// Add appends n. It fails with ErrDuplicate where its name is taken.
+// Add appends n. It fails with ErrDuplicate if n's name is taken.
 func (g *Graph) Add(n *Node) error {
 	if n.Name == "" || n.Op == "" {
 		return fmt.Errorf("node %q with op %q: expected both a name and an op", n.Name, n.Op)

@@ -8,7 +8,7 @@ func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // Softplus returns log(1+e^x) without overflow.
 func Softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// Elu returns x where it is positive, else e^x - 1.
+// Elu returns x if it is positive, else e^x - 1.
 func Elu(x float64) float64 {
 	if x < 0 {
 		return math.Expm1(x)
