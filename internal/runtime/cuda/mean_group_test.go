@@ -39,7 +39,7 @@ func sharedMeans(t *testing.T, all []*Device, values []Value) []*Mean {
 	return means
 }
 
-// TestSharedMean takes means of three GPUs of several processes, one of which has no values.
+// TestSharedMean takes means of three GPUs of several processes; one has no values.
 func TestSharedMean(t *testing.T) {
 	_, all := several(t, 3, func(c driver.Context) driver.Context { return c })
 	means := sharedMeans(t, all, []Value{{tensor.Float32, 70}, {tensor.Float64, 1}})

@@ -142,7 +142,7 @@ func (c *command) do() error {
 	case c.kernel != nil:
 		return c.kernel.Run()
 	case c.after != nil:
-		_ = c.after.s.workLocked(c.after.at) // its error is reported to whoever waits for that stream
+		_ = c.after.s.workLocked(c.after.at) // its error is reported when that stream is waited for
 	default:
 		copy(c.to, c.from)
 	}

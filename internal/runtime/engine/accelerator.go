@@ -13,7 +13,7 @@ type Accelerator interface {
 	// Supports returns nil if Lower can make a kernel for the operation, else what is missing. Operands have types and
 	// constants by then, but no places.
 	Supports(o *Operation) error
-	// Lower makes the kernels of a program's operations, all of which the accelerator supports.
+	// Lower makes the kernels of a program's operations. The accelerator must support all of them.
 	Lower(ops []*Operation, how LowerOptions) (Code, error)
 }
 

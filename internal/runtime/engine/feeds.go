@@ -25,7 +25,7 @@ func (p *plan) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 	return p.checkEarly(batch, feeds)
 }
 
-// checkEarly is checkFeeds for tensors of which some are nil and come later.
+// checkEarly is checkFeeds, except that tensors may be nil and come later.
 func (p *plan) checkEarly(batch int, feeds []*tensor.Tensor) error {
 	if len(feeds) != len(p.feeds) {
 		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))

@@ -52,7 +52,7 @@ func (t *acceleratorTarget) fits(n *graph.Node, in []port) bool {
 	return t.dev.Supports(typedOperation(n, in)) == nil
 }
 
-// typedOperation returns an operation of which only the types are known.
+// typedOperation returns an operation with types but no places.
 func typedOperation(n *graph.Node, in []port) *Operation {
 	o := &Operation{Node: n}
 	for _, p := range in {

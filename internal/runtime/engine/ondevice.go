@@ -72,7 +72,7 @@ func (a *acceleratorExecutor) resident(at []Resident) (feeder, error) {
 	return residentFeeds{a, at}, nil
 }
 
-// residentFeeds are feeds of which some lie on the device; the others are uploaded.
+// residentFeeds are feeds, some already on the device. The others are uploaded.
 type residentFeeds struct {
 	a  *acceleratorExecutor
 	at []Resident

@@ -23,7 +23,7 @@ type op struct {
 	frequency   frequency
 	at          int     // place among the ops while fusions are formed
 	fusion      *fusion // of elementwise ops
-	// phantom ops stand for operands of which only the type matters; their values have no storage.
+	// phantom ops stand for operands that are not read, only their types matter. Their values have no storage.
 	phantom bool
 }
 

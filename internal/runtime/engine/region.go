@@ -52,8 +52,8 @@ const (
 	eachRow                // an element for each row
 )
 
-// formOf returns how an operand of shape in covers a result of shape out. For eachColumn and eachRow, out counts as a matrix,
-// of which formOf returns the columns.
+// formOf returns how an operand of shape in covers a result of shape out. For eachColumn and eachRow, out counts as a matrix
+// with cols columns.
 func formOf(in, out graph.Shape) (form operandForm, cols int) {
 	if !in.Known() || !out.Known() {
 		return unfit, 0

@@ -77,7 +77,7 @@ func TestChains(t *testing.T) {
 }
 
 // TestOperandsByRowAndColumn checks that a standardization of rows is one pass after the means, that its gradient makes no
-// broadcast copies, and that the results equal bit for bit those of unfused ops.
+// broadcast copies, and that results have the same bits as without fusions.
 func TestOperandsByRowAndColumn(t *testing.T) {
 	const cols = 5
 	b := graph.NewBuilder(graph.New())

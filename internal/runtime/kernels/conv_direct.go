@@ -3,7 +3,7 @@ package kernels
 import "unsafe"
 
 // The direct form of convolution reads patches in place: for each pixel of an output row, a line of the filter meets KW*InC
-// contiguous elements of a line of the padded image, one stride after those of the pixel before. Lines are copied only if
+// contiguous elements of a line of the padded image, one stride after the previous pixel's. Lines are copied only if
 // they need padding, or to make a group of channels or the taps of a dilated filter contiguous.
 const (
 	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache

@@ -10,8 +10,8 @@ func (w *Window) groupOut() int { return w.OutC / w.split() }
 // MostMerged is the most narrow groups that are computed as one: the elements of a vector. Their filter takes that many times the memory.
 const MostMerged = 16
 
-// merged returns a convolution with fewer groups, each of which merges each narrow ones so that results fill a vector. The merged
-// filter has zeros between channels of different groups. They cost nothing, as a part of a vector costs as much as a whole one.
+// merged returns a convolution with fewer, wider groups, whose results fill a vector, and the number of narrow groups in each. The
+// merged filter has zeros between channels of different groups. They cost nothing, as a part of a vector costs as much as a whole.
 func merged[T Float](g Window) (wide Window, each int) {
 	lanes, most := min(tilesFor[T](ActiveLevel()).lanes, MostMerged), 1
 	for m := 2; m*g.groupOut() <= lanes && m <= g.Groups; m++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/topn"
 )
 
-// TestRowsWithNaN compares places with those that TensorFlow 2.15 chose in rows with NaN (null). Two rows are left out: the top half
+// TestRowsWithNaN compares with the places that TensorFlow 2.15 chose in rows with NaN (null). Two rows are left out: the top half
 // of 40 and of 100 numbers, half of them NaN, came in another order, for an unknown reason.
 func TestRowsWithNaN(t *testing.T) {
 	data, err := os.ReadFile("testdata/nan.json")

@@ -6,7 +6,7 @@ import "slices"
 // TensorFlow's gtl::TopN, by the same moves of a binary heap whose root is the worst.
 type Top[T any] struct {
 	limit  int
-	all    []T // once it is a heap, has limit+1 elements, of which the last is unused
+	all    []T // limit+1 elements once it is a heap; the last is unused
 	heaped bool
 	known  bool // all[0] is the worst
 	better func(a, b T) bool

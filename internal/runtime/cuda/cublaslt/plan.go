@@ -26,7 +26,7 @@ type shape struct {
 type matrix struct {
 	dtype       tensor.DType
 	stride, gap int // elements between columns, and between matrices of a batch
-	align       int // bytes of which its address is a multiple, at most 256
+	align       int // alignment of its address in bytes, at most 256
 }
 
 // shapeOf returns the shape of a product's transpose.

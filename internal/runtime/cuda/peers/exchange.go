@@ -27,7 +27,7 @@ type member struct {
 // ErrNoPeers means that a driver cannot copy between GPUs.
 var ErrNoPeers = errors.New("the driver does not copy between GPUs")
 
-// chunkAlign is the number of elements of which chunks are multiples: whole memory lines for any type.
+// chunkAlign is the alignment of chunks in elements: whole memory lines for any type.
 const chunkAlign = 64
 
 // NewExchange opens the paths between GPUs. Its error is ErrNoPeers if the driver cannot copy between them. (If it can, but
