@@ -64,7 +64,7 @@ type Func struct {
 type Node struct {
 	Name    string
 	Op      string
-	Device  string // TensorFlow device string, "" where left to placement
+	Device  string // TensorFlow device string, "" to leave it to placement
 	Inputs  []Output
 	Control []*Node // must have run before
 	Attrs   Attrs
@@ -74,7 +74,7 @@ type Node struct {
 // Out returns output i of n.
 func (n *Node) Out(i int) Output { return Output{n, i} }
 
-// Int returns an integer attribute, or def where it is absent.
+// Int returns an integer attribute, or def if it is absent.
 func (n *Node) Int(name string, def int) int {
 	if v, ok := n.Attrs[name].(int64); ok {
 		return int(v)
@@ -82,10 +82,10 @@ func (n *Node) Int(name string, def int) int {
 	return def
 }
 
-// Bool returns a boolean attribute, false where it is absent.
+// Bool returns a boolean attribute, false if it is absent.
 func (n *Node) Bool(name string) bool { v, _ := n.Attrs[name].(bool); return v }
 
-// Float returns a float attribute, or def where it is absent.
+// Float returns a float attribute, or def if it is absent.
 func (n *Node) Float(name string, def float32) float32 {
 	if v, ok := n.Attrs[name].(float32); ok {
 		return v
@@ -93,7 +93,7 @@ func (n *Node) Float(name string, def float32) float32 {
 	return def
 }
 
-// Str returns a string attribute, "" where it is absent.
+// Str returns a string attribute, "" if it is absent.
 func (n *Node) Str(name string) string { v, _ := n.Attrs[name].([]byte); return string(v) }
 
 // Ints returns an integer-list attribute.
@@ -141,7 +141,7 @@ func (g *Graph) Nodes() []*Node { return g.nodes }
 // Node returns the node of that name, or nil.
 func (g *Graph) Node(name string) *Node { return g.byName[name] }
 
-// UniqueName returns name, or name_1, name_2, ... where it is taken.
+// UniqueName returns name, or name_1, name_2, ... if it is taken.
 func (g *Graph) UniqueName(name string) string {
 	if g.byName[name] == nil {
 		return name

@@ -52,7 +52,7 @@ func left(in, to, known []int) (int, error) {
 	return n / by, nil
 }
 
-// countOf returns the product of sizes that are not negative, false where it overflows.
+// countOf returns the product of sizes that are not negative, false if it overflows.
 func countOf(sizes []int) (int, bool) {
 	if slices.Contains(sizes, 0) {
 		return 0, true

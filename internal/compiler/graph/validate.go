@@ -70,10 +70,10 @@ func nth(n *Node, i int) *Node {
 	return nil
 }
 
-// Validate checks that every edge leads to an output of a node of g, that there
-// is no cycle but through NextIteration, that the attributes that state an
-// element type (dtype, T, DstT, ...) agree with the outputs, and that constants
-// hold what they say. It returns all violations, by errors.Join.
+// Validate checks that every edge leads to an output of a node of g, that cycles
+// only go through NextIteration, that attributes for element types (dtype, T,
+// DstT, ...) agree with the outputs, and that constants have a value of their
+// output's type. It returns all violations, joined by errors.Join.
 func Validate(g *Graph) error {
 	var errs []error
 	mine := make(map[*Node]bool, len(g.nodes))

@@ -12,7 +12,7 @@ import (
 // Options say how expressions are lowered.
 type Options struct {
 	Seed       int64        // graph-level seed, for ops that draw random numbers
-	GlobalStep graph.Output // int64 scalar; may be invalid where no op asks for it
+	GlobalStep graph.Output // int64 scalar; may be invalid if no op needs it
 	// NameOf suggests a node's name, scopes included, "" for none. An Op gets it
 	// as Emitter.Name. A built-in op's nodes get it as their scope; the default
 	// scope is "gradients" for nodes that Grad made. Nil suggests nothing.

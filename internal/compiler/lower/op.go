@@ -22,8 +22,8 @@ type Selector interface {
 // Value is what a Gorgonia node becomes: a dense output, or a sparse gradient with
 // separate rows for each lookup. The gradient is the sum of all rows, each in its place.
 type Value struct {
-	graph.Output             // not valid where the value is sparse
-	Slices       []Slices    // one for each lookup; nil where the value is dense
+	graph.Output             // not valid if the value is sparse
+	Slices       []Slices    // one for each lookup; nil if the value is dense
 	Dense        graph.Shape // the shape of the tensor that a sparse value stands for
 }
 

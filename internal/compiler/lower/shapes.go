@@ -56,7 +56,7 @@ func lowerRepeat(s *site) (graph.Output, error) {
 		s.l.untiled[out] = x
 		return out, nil
 	}
-	// Each element, not the whole axis, repeats: put a new axis behind it.
+	// Each element repeats, not the whole axis: put a new axis after it.
 	apart := slices.Insert(slices.Clone(shape), along+1, 1)
 	return s.reshape(s.tile(s.reshape(x, apart...), along+1, s.shape[along]/shape[along], times), s.shape...), nil
 }

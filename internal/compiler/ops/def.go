@@ -65,7 +65,7 @@ const (
 
 // Element is an elementwise op's function of one element, written once for the host and once for accelerators.
 type Element struct {
-	Float func(x float64) float64 // the function of one float, nil where the op has host kernels of its own
+	Float func(x float64) float64 // the function of one float, nil if the op has host kernels of its own
 	// CUDA is the expression in CUDA C++, where %1, %2 and %3 are the inputs' elements and %a the attribute alpha; "" for none.
 	CUDA  string
 	Kinds string // the element types of the first input that CUDA takes: f floats, i integers, b bool
@@ -110,7 +110,7 @@ type Attr struct {
 	Kind    string         // as in TensorFlow's definitions: type, int, float, bool, string, shape, tensor, func, list(int), ...
 	Types   []tensor.DType // the element types that a type may be, nil for any
 	Values  []string       // the strings that a string may be, nil for any
-	Default string         // as text, "" where the attribute is required
+	Default string         // as text, "" if the attribute is required
 }
 
 // Inputs returns the inputs in order.
@@ -119,10 +119,10 @@ func (d *Def) Inputs() []Arg { return d.parsed().in }
 // Outputs returns the outputs in order.
 func (d *Def) Outputs() []Arg { return d.parsed().out }
 
-// Attrs returns the attributes. Type attributes that may be any type, and counts, are left out where they have no default.
+// Attrs returns the attributes, without counts and type attributes of any type that have no default.
 func (d *Def) Attrs() []Attr { return d.parsed().attrs }
 
-// DefaultType returns the element type that a type attribute has where a node leaves it out, Invalid for none.
+// DefaultType returns the default of a type attribute, Invalid for none.
 func (d *Def) DefaultType(attr string) tensor.DType {
 	for _, a := range d.Attrs() {
 		if a.Name == attr && a.Kind == "type" {
@@ -180,10 +180,10 @@ func (d *Def) OnResource() *Def {
 	return Find("Resource" + d.Name)
 }
 
-// Arity returns how many inputs a node has, -1 where that depends on its attributes.
+// Arity returns the number of inputs of a node, -1 if it depends on the node's attributes.
 func (d *Def) Arity() int { return arity(d.Inputs()) }
 
-// Results returns how many outputs a node has, -1 where that depends on its attributes.
+// Results returns the number of outputs of a node, -1 if it depends on the node's attributes.
 func (d *Def) Results() int { return arity(d.Outputs()) }
 
 func arity(args []Arg) int {

@@ -18,7 +18,7 @@ type Update struct {
 // gradientNames are TensorFlow's.
 var gradientNames = []string{"grad", "delta", "updates"}
 
-// Update returns the order of an update's inputs, false where the op is none.
+// Update returns which inputs of an update are what, false if the op is no update.
 func (d *Def) Update() (Update, bool) {
 	in := d.Inputs()
 	u := Update{Indices: -1, Gradient: -1, Inputs: len(in)}

@@ -6,8 +6,8 @@ import "unsafe"
 const Alignment = 64
 
 // hugePage is the size of a huge page on common processors. Buffers of several
-// such pages use them where the system has them. Random rows of a table then cost
-// a fraction, since their address translations stay in the cache.
+// huge pages use them if the system has them. Reading random rows of a table then
+// costs a fraction, since address translations stay in the cache.
 const hugePage = 2 << 20
 
 // alignedBytes returns n zeroed bytes of the Go heap that start at a multiple of Alignment.

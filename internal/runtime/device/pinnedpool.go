@@ -42,7 +42,7 @@ func (p *PinnedPool) Allocate(size int) []byte {
 	return alignedBytes(size)
 }
 
-// acquire returns a block, nil where there is no room.
+// acquire returns a block, nil if there is no room.
 func (p *PinnedPool) acquire(size int) HostBuffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ type collector struct {
 	byNode map[*graph.Node]*op
 	open   map[*graph.Node]bool // on the path from the root; meeting one again means a cycle
 	equal  map[string][]*op
-	shapes map[string]*op // stand-ins for operands whose type alone matters
+	shapes map[string]*op // stand-ins for operands of which only the type is used
 	seed   maphash.Seed
 	ops    []*op
 	errs   []error

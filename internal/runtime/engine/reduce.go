@@ -67,7 +67,7 @@ func (g *groups) prepare(x []int, axes []bool) {
 	}
 }
 
-// middle returns the sizes around a single reduced run, false where there are several.
+// middle returns the sizes around a single reduced run, false if there are several.
 func (g *groups) middle() (outer, n, inner int, ok bool) {
 	outer, n, inner = 1, 1, 1
 	seen := false

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// place is where the rows of a chunk go: rows that go left from left on, rows that go right from right on in direction step.
+// place is where the rows of a chunk go: the ones that go left to left and on, the others to right and on in direction step.
 type place struct{ left, right, step int }
 
 // counter counts the rows that go left, in each chunk of nodes with several chunks.

@@ -25,7 +25,7 @@ func Rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 // Reciprocal returns 1/x.
 func Reciprocal(x float64) float64 { return 1 / x }
 
-// beyondExp is where the exponential overflows and half of it does not yet.
+// beyondExp is a bound from which the exponential may overflow although half of it does not.
 const beyondExp = 709
 
 // Cosh returns (e^x+e^-x)/2, up to the largest number.

@@ -166,7 +166,7 @@ func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
 	m.or(m.sign(), x, t)
 	l := m.log1p(m.exp(t))
 	m.zero(top)
-	m.max(x, top, top) // the second source is returned where it is NaN
+	m.max(x, top, top) // returns the second source if it is NaN
 	m.add(top, l, l)
 	return l
 }
@@ -175,7 +175,7 @@ func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
 func (m *machine) erf(x reg.VecVirtual) reg.VecVirtual {
 	size, signs, t := m.vec(), m.vec(), m.value(4)
 	m.and(m.magnitude(), x, size)
-	m.min(size, t, t) // the second source is returned where it is NaN
+	m.min(size, t, t) // returns the second source if it is NaN
 	far := m.exp(m.horner(t, 3.877706507681035e-07, -2.7220888130022928e-05, 4.751997487319711e-04, -4.3206421381154075e-03,
 		2.545215694785691e-02, -1.0874037963913546e-01, -6.329593890209795e-01, -1.1296967881406925, 2.1116555176714513e-04))
 	one := m.value(1)
