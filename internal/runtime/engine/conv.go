@@ -64,8 +64,8 @@ func (k convKind) fits(x, filter graph.Shape) error {
 	return nil
 }
 
-// role says where an op of the convolution family has the images x, the filter w and the result y (a position below
-// zero is output 0), and which operands its kernel takes after the result.
+// role says which inputs of a convolution or its gradient are the images x, the filter w and the result y (a position
+// below zero is output 0), and which two operands its kernel takes after the result.
 type role struct{ x, w, y, first, second int }
 
 var (
