@@ -95,7 +95,7 @@ func (b *builder) placeholder(name string, d tensor.DType, known probes) *value 
 			shape.Dims = append(shape.Dims, d)
 		}
 	}
-	w.out = b.g.Placeholder(b.nodeName(name), graph.Type{DType: d, Shape: shape})
+	w.out = b.g.Placeholder(b.nodeName(name, ""), graph.Type{DType: d, Shape: shape})
 	return b.add(w)
 }
 
@@ -104,12 +104,12 @@ func (b *builder) add(v *value) *value {
 	return v
 }
 
-// maxName bounds names, which the nodes that a node becomes all have.
+// maxName bounds the names of a model, which the nodes that a node becomes all begin with.
 const maxName = 200
 
-// nodeName makes a name that any graph and function may have.
-func (b *builder) nodeName(name string) string {
-	name = name[:min(len(name), maxName)]
+// nodeName makes a name that any graph and function may have, of a name of the model and an ending.
+func (b *builder) nodeName(name, ending string) string {
+	name = name[:min(len(name), maxName)] + ending
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
@@ -140,7 +140,7 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	if half, ok := inSteps(d, in); ok {
 		return b.inFloat32(half, d, attrs, in)
 	}
-	n.Name = b.nodeName(b.name + "_" + d.Name) // those that make the inputs plain have names by now
+	n.Name = b.nodeName(b.name, "_"+d.Name) // those that make the inputs plain have names by now
 	complete(d, n, in)
 	b.t.count(1 + len(in) + len(n.Outputs))
 	if err := eager.Check(n); err != nil {
@@ -281,7 +281,7 @@ func (b *builder) operand(v *value, role ops.Role) graph.Output {
 	}
 	if small {
 		if !held.constant.Valid() {
-			held.constant = b.g.Const(b.nodeName(b.name+"_constant"), v.t)
+			held.constant = b.g.Const(b.nodeName(b.name, "_constant"), v.t)
 		}
 		return held.constant
 	}

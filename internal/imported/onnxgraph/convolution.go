@@ -148,6 +148,13 @@ func (b *builder) padLast(v *value, w windowed, by float64) *value {
 	return b.pad(v, slices.Concat([]int{0}, w.before, []int{0}), slices.Concat([]int{0}, w.after, []int{0}), b.scalar(v.dtype, by))
 }
 
+// images notes the rank that images of so many channels have to have, where it is not known; -1: any number.
+func (b *builder) images(v *value, rank, channels int) *value {
+	sizes := slices.Repeat([]int{-1}, rank)
+	sizes[1] = channels
+	return b.sized(v, sizes)
+}
+
 // sizesOf returns the sizes of images, -1 for open ones, nil where nothing is known.
 func sizesOf(v *value) []int {
 	if dims := v.dims(); len(dims) > 2 {
@@ -187,6 +194,7 @@ func (x *site) convolved(image, filter, bias *value, by convolving) *value {
 	if groups < 1 || dims[0]%groups != 0 {
 		refuse("%d groups of %d outputs", groups, dims[0])
 	}
+	image = x.images(image, len(dims), dims[1]*groups)
 	w := x.window(dims[2:]).settle(sizesOf(image))
 	u := x.channelsLast(image)
 	var y *value
@@ -287,6 +295,7 @@ func convTranspose(x *site) *value {
 	if groups < 1 || groups > dims[0] || dims[0]%groups != 0 {
 		refuse("%d groups of %d inputs", groups, dims[0])
 	}
+	image = x.images(image, len(dims), dims[0])
 	w := x.window(dims[2:])
 	more := x.intList("output_padding", make([]int, w.n))
 	sizes := sizesOf(image)

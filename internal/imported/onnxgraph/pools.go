@@ -50,8 +50,8 @@ func (x *site) begun(y, u *value, w windowed) *value {
 // poolWindow reads the window of a pool.
 func (x *site) poolWindow() windowed {
 	kernel := x.intList("kernel_shape", nil)
-	if len(kernel) == 0 || len(kernel) != x.rank(0)-2 {
-		refuse("kernel_shape %v for rank %d", kernel, x.rank(0))
+	if image := x.images(x.at(0), len(kernel)+2, -1); len(kernel) == 0 || len(kernel) != image.rank()-2 {
+		refuse("kernel_shape %v for rank %d", kernel, image.rank())
 	}
 	w := x.window(kernel).settle(sizesOf(x.at(0)))
 	w.ceil = x.flag("ceil_mode", false)

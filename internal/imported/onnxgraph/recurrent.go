@@ -51,7 +51,7 @@ func recurrent(k kind) func(x *site) []*value {
 			refuse("direction %s and hidden_size %d for weights of shape %v", direction, c.hidden, dims)
 		}
 		batchFirst := x.flag("layout", false)
-		sequence := x.at(0)
+		sequence := x.sized(x.at(0), []int{-1, -1, -1})
 		if batchFirst {
 			sequence = x.transpose(sequence, []int{1, 0, 2})
 		}

@@ -79,7 +79,7 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 	t.count(3)
 	v = b.plain(b.own(v))
 	o := b.operand(v, ops.RoleConstant)
-	o = b.g.Op("Identity", b.nodeName(out.Name), o.Type(), graph.Attrs{"T": v.dtype}, o)
+	o = b.g.Op("Identity", b.nodeName(out.Name, ""), o.Type(), graph.Attrs{"T": v.dtype}, o)
 	out.DType = v.dtype
 	sig.Outputs[out.Name] = info(out, &value{dtype: v.dtype, out: o})
 }

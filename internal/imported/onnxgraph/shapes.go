@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -68,9 +69,9 @@ func (b *builder) sized(y *value, sizes []int) *value {
 		said.Dims = append(said.Dims, onnx.Dim{Size: n})
 	}
 	y.known = b.t.assumed(said)
-	for i, n := range sizes { // what only data says may be nothing
+	for i, n := range sizes { // what only data says may be nothing, or one
 		if n < 0 && y.known[0].Known {
-			y.known[0].Shape[i] = 0
+			y.known[0].Shape[i], y.known[1].Shape[i] = 0, 1
 		}
 	}
 	return y
@@ -179,17 +180,23 @@ func unsqueeze(x *site) *value {
 	axes := slices.Clone(x.intsOr("axes", 1, nil))
 	rank := y.rank()
 	for i, a := range axes {
-		if a < 0 {
-			if rank < 0 {
-				refuse("a negative axis of a tensor whose rank is not known")
+		if a < 0 && rank >= 0 {
+			if axes[i] = a + rank + len(axes); axes[i] < 0 {
+				refuse("axis %d of a result of rank %d", a, rank+len(axes))
 			}
-			axes[i] = a + rank + len(axes)
 		}
 	}
 	if max(rank, 0)+len(axes) > maxDims {
 		refuse("%d axes: expected results of at most %d dimensions", len(axes), maxDims)
 	}
-	if slices.Sort(axes); len(axes) > 0 && axes[0] < 0 || len(slices.Compact(slices.Clone(axes))) < len(axes) {
+	// Where the rank is not known, axes that count from the end are made from the last one on.
+	slices.SortFunc(axes, func(a, b int) int {
+		if a < 0 && b < 0 {
+			return cmp.Compare(b, a)
+		}
+		return cmp.Compare(uint(a), uint(b))
+	})
+	if len(slices.Compact(slices.Clone(axes))) < len(axes) {
 		refuse("axes %v", axes)
 	}
 	for _, a := range axes {

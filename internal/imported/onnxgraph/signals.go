@@ -136,11 +136,15 @@ func dft(x *site) *value {
 	return x.cast(y, x.at(0).dtype)
 }
 
-// stft transforms frames of a signal [batch, length, 1 or 2], times a window.
+// stft transforms frames of a signal [batch, length, 1 or 2], times a window. ONNX Runtime takes real signals [batch, length], too.
 func stft(x *site) *value {
 	u := x.at(0)
-	if u.rank() != 3 {
-		refuse("a signal of rank %d (-1: not known): expected 3", u.rank())
+	switch u.rank() {
+	case 2:
+		u = x.op(ops.ExpandDims, nil, u, x.i32(-1))
+	case 3:
+	default:
+		refuse("a signal of rank %d (-1: not known): expected 2 or 3", u.rank())
 	}
 	step := x.narrow(x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	var size *value

@@ -22,6 +22,18 @@ func (e *UnsupportedOpError) Error() string {
 	return fmt.Sprintf("op %s of node %s: %s", e.Op, e.Node, e.Reason)
 }
 
+// NodeError reports that a node of a run failed.
+type NodeError struct {
+	Op, Node string
+	Err      error
+}
+
+// Error implements error.
+func (e *NodeError) Error() string { return fmt.Sprintf("node %s (%s): %v", e.Node, e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *NodeError) Unwrap() error { return e.Err }
+
 // NumericsError names the first node that produced a NaN or an infinity in a run with Options.CheckNumerics.
 type NumericsError struct {
 	Op, Node string

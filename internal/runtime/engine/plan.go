@@ -151,5 +151,5 @@ func (p *plan) nameFault(err error) error {
 		return err
 	}
 	n := p.operations[fault.Operation].Node
-	return fmt.Errorf("node %s (%s): %w", n.Name, n.Op, fault.Err)
+	return &NodeError{n.Op, n.Name, fault.Err}
 }

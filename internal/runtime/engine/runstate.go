@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/goestimator/goestimator/internal/platform/timeline"
@@ -65,7 +64,7 @@ func (s *state) runStep(x *step) error {
 		defer s.show(x)()
 	}
 	if err := x.compute(); err != nil {
-		return fmt.Errorf("node %s (%s): %w", x.op.node.Name, x.op.node.Op, err)
+		return &NodeError{x.op.node.Op, x.op.node.Name, err}
 	}
 	if s.options.CheckNumerics {
 		return x.checkNumerics()
