@@ -30,7 +30,6 @@ type attended struct {
 	window  int      // how many keys up to its own position a query sees; 0: all
 	first   *value   // the position of each row's first query; nil: the queries are at the last positions of the keys
 	total   *value   // how many keys of each row count; nil: all
-	low     float64  // the score of keys that do not count
 }
 
 // result adds the nodes.
@@ -51,7 +50,7 @@ func (a attended) result(x *site) *value {
 		scores = x.op(ops.AddV2, nil, scores, b)
 	}
 	if a.causal {
-		scores = x.op(ops.SelectV2, nil, a.sees(x), scores, x.scalar(scores.dtype, a.low))
+		scores = x.op(ops.SelectV2, nil, a.sees(x), scores, x.scalar(scores.dtype, math.Inf(-1)))
 	}
 	y := x.transpose(x.op(ops.BatchMatMulV2, nil, x.op(ops.Softmax, nil, scores), a.v), []int{0, 2, 1, 3})
 	wide := -1
@@ -82,18 +81,18 @@ func (a attended) sees(x *site) *value {
 }
 
 // maskBias is what a mask adds to scores [batch, heads, queries, keys]: 0 where it is 1, and low where it is 0. If it is a vector, it has
-// for each row the number of keys that count.
+// for each row the position after its last key that counts and, in an optional second half, the position of its first key.
 func (x *site) maskBias(mask, batch, keys *value, d tensor.DType, low float64) *value {
 	mask = x.narrow(mask)
 	switch mask.rank() {
 	case 1:
-		for p, k := range mask.known { // other lengths are possible: 3*batch, and 3*batch+2
-			if rows := batch.known[p]; k.Known && rows.Known && k.Shape[0] != rows.Shape[0] {
-				refuse("lengths whose number is not known to be that of the batch")
-			}
-		}
-		ends := x.reshape(mask, -1, 1)
-		mask = x.cast(x.op(ops.Less, nil, x.steps(keys, tensor.Int32, 0), ends), tensor.Int32)
+		width := x.op(ops.Maximum, nil, x.size(batch, 0), x.i32(1)) // Reshape cannot infer a size beside 0
+		places := x.op(ops.Reshape, nil, mask, x.pack(x.i32(-1), width))
+		missing := x.op(ops.Sub, nil, x.i32(2), x.size(places, 0)) // negative, and an error, if there are more
+		places = x.concat(0, places, x.op(ops.Fill, nil, x.pack(missing, width), x.i32(0)))
+		key := x.steps(keys, tensor.Int32, 0)
+		before := x.op(ops.Less, nil, key, x.reshape(x.item(places, 0), -1, 1))
+		mask = x.cast(x.op(ops.LogicalAnd, nil, before, x.op(ops.GreaterEqual, nil, key, x.reshape(x.item(places, 1), -1, 1))), tensor.Int32)
 		mask = x.op(ops.ExpandDims, nil, x.op(ops.ExpandDims, nil, mask, x.i32(1)), x.i32(1))
 	case 2:
 		mask = x.op(ops.ExpandDims, nil, x.op(ops.ExpandDims, nil, mask, x.i32(1)), x.i32(1))
@@ -125,7 +124,7 @@ func runtimeAttention(x *site) []*value {
 		out[1] = x.op(ops.Pack, graph.Attrs{"axis": int64(0)}, k, v)
 	}
 	low := x.float("mask_filter_value", -10000)
-	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false), low: low}
+	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false)}
 	if x.has(3) {
 		a.bias = append(a.bias, x.maskBias(x.at(3), x.at(0), x.size(k, 2), y.dtype, low))
 	}
@@ -179,7 +178,7 @@ func multiHeadAttention(x *site) []*value {
 		k, v = x.concat(2, x.at(6), k), x.concat(2, x.at(7), v)
 	}
 	low := x.float("mask_filter_value", -10000)
-	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false), low: low}
+	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false)}
 	if x.has(4) {
 		a.bias = append(a.bias, x.maskBias(x.at(4), x.at(0), x.size(k, 2), q.dtype, low))
 	}
@@ -224,7 +223,7 @@ func groupQueryAttention(x *site) []*value {
 	}
 	k, v = x.behind(x.at(3), k, first), x.behind(x.at(4), v, first)
 	out := []*value{nil, k, v}
-	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), softcap: x.float("softcap", 0), causal: true, window: max(x.int("local_window_size", -1), 0), first: first, total: total, low: math.Inf(-1)}
+	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), softcap: x.float("softcap", 0), causal: true, window: max(x.int("local_window_size", -1), 0), first: first, total: total}
 	if few != heads {
 		a.k, a.v = x.shared(k, heads, few), x.shared(v, heads, few)
 	}

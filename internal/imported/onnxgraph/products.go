@@ -1,6 +1,8 @@
 package onnxgraph
 
 import (
+	"strings"
+
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
@@ -88,7 +90,31 @@ func einsum(x *site) *value {
 			clean = append(clean, eq[i])
 		}
 	}
-	return x.op(ops.Einsum, graph.Attrs{"equation": explicit(string(clean))}, in...)
+	return x.contracted(explicit(string(clean)), in)
+}
+
+// contracted is an einsum of any number of operands, from left to right: TensorFlow's op takes two.
+func (x *site) contracted(equation []byte, in []*value) *value {
+	left, result, _ := strings.Cut(string(equation), "->")
+	terms := strings.Split(left, ",")
+	if len(terms) != len(in) {
+		refuse("equation %q for %d operands", equation, len(in))
+	}
+	for len(in) > 2 {
+		both, later := terms[0]+terms[1], strings.Join(terms[2:], "")+result
+		term := ""
+		if strings.Contains(both, "...") {
+			term = "..."
+		}
+		for _, c := range both {
+			if c != '.' && strings.ContainsRune(later, c) && !strings.ContainsRune(term, c) {
+				term += string(c)
+			}
+		}
+		y := x.op(ops.Einsum, graph.Attrs{"equation": []byte(terms[0] + "," + terms[1] + "->" + term)}, in[0], in[1])
+		terms, in = append([]string{term}, terms[2:]...), append([]*value{y}, in[2:]...)
+	}
+	return x.op(ops.Einsum, graph.Attrs{"equation": []byte(strings.Join(terms, ",") + "->" + result)}, in...)
 }
 
 // explicit completes an equation: the result has the indices that occur once, in order.

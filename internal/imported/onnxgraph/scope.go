@@ -159,6 +159,9 @@ func (s *scope) translator(n *onnx.Node) (do func(x *site) []*value, version int
 		return nil, 0, "the domain is not known"
 	}
 	version, ok = s.opsets[n.Domain]
+	if !ok && n.Domain != "" { // as in ONNX Runtime: exporters leave domains besides the default one out
+		version, ok = latest[n.Domain], true
+	}
 	switch {
 	case !ok:
 		return nil, 0, fmt.Sprintf("the model states no version of the operators of domain %q", n.Domain)
