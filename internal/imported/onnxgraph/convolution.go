@@ -288,7 +288,7 @@ func convTranspose(x *site) *value {
 		refuse("%d groups of %d inputs", groups, dims[0])
 	}
 	w := x.window(dims[2:])
-	more := x.intList("output_padding", make([]int, w.n))
+	more := slices.Clone(x.intList("output_padding", make([]int, w.n)))
 	sizes := sizesOf(image)
 	if len(more) != w.n {
 		refuse("output_padding %v", more)
