@@ -77,7 +77,8 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	set("Round", "T", append(kinds{tensor.Int32, tensor.Int64}, floatKinds...))
 	set("BatchMatMul BatchMatMulV2 MatMul Einsum SparseTensorDenseMatMul", "T", wideKinds)
 	set(`LowerBound UpperBound ResourceScatterNdAdd ResourceScatterNdSub ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin ResourceScatterNdMax
-		ResourceScatterNdMin TensorScatterSub TensorScatterMax TensorScatterMin ArgMax ArgMin`, "T", realKinds)
+		ResourceScatterNdMin TensorScatterSub TensorScatterMax TensorScatterMin`, "T", realKinds)
+	set("ArgMax ArgMin", "T", append(kinds{tensor.Bool}, realKinds...))
 	set("StatefulRandomBinomial StatelessRandomBinomial", "T", kinds{tensor.Float32, tensor.Float64})
 	set("AssignAddVariableOp AssignSubVariableOp", "dtype", realKinds)
 	set("ScatterNd TensorScatterAdd", "T", simpleKinds)

@@ -137,6 +137,9 @@ func floatReduce[T float](op *ops.Def, keep bool) kernel {
 }
 
 func intReduce[T integral](op *ops.Def, keep bool) kernel {
+	if op == ops.Mean {
+		return intMean[T](keep)
+	}
 	return func(c call) error {
 		r, err := reduced(c.t(0).Shape, c.t(1), keep)
 		if err != nil {
@@ -148,12 +151,31 @@ func intReduce[T integral](op *ops.Def, keep bool) kernel {
 		}
 		src := tensor.Values[T](c.t(0))
 		fold(op, r, dst, func(i int) T { return src[i] }, [2]T{lowest[T](), highest[T]()})
-		for i, v := range dst {
-			switch {
-			case op == ops.Mean && r.count > 0:
-				dst[i] = T(float64(v) / float64(r.count))
-			case op == ops.EuclideanNorm:
+		if op == ops.EuclideanNorm {
+			for i, v := range dst {
 				dst[i] = T(math.Sqrt(float64(v)))
+			}
+		}
+		return nil
+	}
+}
+
+// intMean sums in 64 bits, whatever the type, and truncates the mean.
+func intMean[T integral](keep bool) kernel {
+	return func(c call) error {
+		r, err := reduced(c.t(0).Shape, c.t(1), keep)
+		if err != nil {
+			return err
+		}
+		dst, err := outputOf[T](c, 0, r.out...)
+		if err != nil || r.count == 0 {
+			return err
+		}
+		sums, src := make([]int64, len(dst)), tensor.Values[T](c.t(0))
+		fold(ops.Sum, r, sums, func(i int) int64 { return int64(src[i]) }, [2]int64{})
+		for i, v := range sums {
+			if dst[i] = T(v / int64(r.count)); lowest[T]() == 0 {
+				dst[i] = T(uint64(v) / uint64(r.count))
 			}
 		}
 		return nil

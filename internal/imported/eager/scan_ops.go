@@ -2,10 +2,10 @@ package eager
 
 import (
 	"fmt"
-	"github.com/goestimator/goestimator/internal/runtime/topn"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/internal/runtime/topn"
 	"github.com/goestimator/goestimator/tensor"
 )
 
@@ -42,8 +42,21 @@ func (l lane) each(f func(line, first int)) {
 func argMax(least bool) maker {
 	return func(s *site) (kernel, error) {
 		d := s.dtype("output_type", tensor.Int64)
-		return numbers(argOf[float32](d, least), argOf[float64](d, least), argOf[int8](d, least), argOf[int16](d, least), argOf[int32](d, least),
-			argOf[int64](d, least), argOf[uint8](d, least), argOf[uint16](d, least), argOf[uint32](d, least), argOf[uint64](d, least)).on(0), nil
+		all := numbers(argOf[float32](d, least), argOf[float64](d, least), argOf[int8](d, least), argOf[int16](d, least), argOf[int32](d, least),
+			argOf[int64](d, least), argOf[uint8](d, least), argOf[uint16](d, least), argOf[uint32](d, least), argOf[uint64](d, least))
+		all[tensor.Bool] = asBytes(argOf[uint8](d, least))
+		return all.on(0), nil
+	}
+}
+
+// asBytes runs a kernel with the booleans of its first input as bytes.
+func asBytes(k kernel) kernel {
+	return func(c call) error {
+		t := *c.t(0)
+		t.DType = tensor.Uint8
+		c.in = slices.Clone(c.in)
+		c.in[0].T = &t
+		return k(c)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // activationOperators are activation functions.
@@ -113,11 +114,16 @@ func (x *site) halfOf(u, p *value) *value {
 	return x.times(x.each(ops.Mul, nil, u, x.plus(p, 1)), 0.5)
 }
 
+// shrink: integers are compared and moved as float32.
 func shrink(x *site) *value {
 	u, bias, lambda := x.at(0), x.float("bias", 0), x.float("lambd", 0.5)
+	d := u.dtype
+	if !d.Float() {
+		u = x.cast(u, tensor.Float32)
+	}
 	high := x.each(ops.Greater, nil, u, x.scalar(u.dtype, lambda))
 	low := x.each(ops.Less, nil, u, x.scalar(u.dtype, -lambda))
-	return x.each(ops.SelectV2, nil, low, x.plus(u, bias), x.each(ops.SelectV2, nil, high, x.plus(u, -bias), x.scalar(u.dtype, 0)))
+	return x.cast(x.each(ops.SelectV2, nil, low, x.plus(u, bias), x.each(ops.SelectV2, nil, high, x.plus(u, -bias), x.scalar(u.dtype, 0))), d)
 }
 
 // softmax works along one axis; before version 13 it works on all axes from that one on, flattened.

@@ -50,7 +50,7 @@ func (x *site) codedGemm(alpha, beta float64) *value {
 		v = x.transpose(v, []int{1, 0})
 	}
 	p.scale = x.times(p.scale, alpha)
-	if x.has(2) {
+	if x.has(2) && beta != 0 {
 		p.add = x.times(x.at(2), beta)
 	}
 	return x.bytesProduct(u, v, p)

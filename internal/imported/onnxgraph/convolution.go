@@ -295,7 +295,7 @@ func convTranspose(x *site) *value {
 	}
 	image = x.images(image, len(dims), dims[0])
 	w := x.window(dims[2:])
-	more := x.intList("output_padding", make([]int, w.n))
+	more := slices.Clone(x.intList("output_padding", make([]int, w.n)))
 	sizes := sizesOf(image)
 	if len(more) != w.n {
 		refuse("output_padding %v", more)

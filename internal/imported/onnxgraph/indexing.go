@@ -289,7 +289,14 @@ func oneHot(x *site) *value {
 	return x.op(ops.OneHot, graph.Attrs{"axis": int64(axis)}, at, depth, x.item(x.at(2), 1), x.item(x.at(2), 0))
 }
 
-func nonZero(x *site) *value { return x.transpose(x.truths(x.at(0)), []int{1, 0}) }
+// nonZero: a scalar is a vector of one element.
+func nonZero(x *site) *value {
+	u := x.at(0)
+	if u.rank() == 0 {
+		u = x.reshape(u, 1)
+	}
+	return x.transpose(x.truths(u), []int{1, 0})
+}
 
 // truths returns the indices [n, rank] of nonzero elements.
 func (x *site) truths(u *value) *value { return x.sized(x.op(ops.Where, nil, u), []int{-1, u.rank()}) }

@@ -120,12 +120,18 @@ func divide(x *site) *value {
 	return x.each(ops.TruncateDiv, nil, u, v)
 }
 
-// power takes an exponent of any type.
+// power takes an exponent of any type. Squares and cubes of integers are products, as in ONNX Runtime: float64 does not hold all their digits.
 func power(x *site) *value {
 	u, v := x.at(0), x.at(1)
 	d := u.dtype
-	if e, ok := constantOf(v); ok && e == 2 && d.Float() && v.rank() <= u.rank() {
+	e, ok := constantOf(v)
+	switch ok = ok && v.rank() <= u.rank(); {
+	case ok && e == 2 && d.Float():
 		return x.each(ops.Square, nil, u)
+	case ok && e == 2:
+		return x.arithmetic(ops.Mul, u, u)
+	case ok && e == 3 && !d.Float():
+		return x.arithmetic(ops.Mul, x.arithmetic(ops.Mul, u, u), u)
 	}
 	if u.dtype == v.dtype && takesType(ops.Pow, d) && d.Float() {
 		return x.each(ops.Pow, nil, u, v)
@@ -140,6 +146,9 @@ func modulo(x *site) *value {
 		d = ops.TruncateMod
 	}
 	u, v := x.at(0), x.at(1)
+	if u.dtype == tensor.Uint64 { // no type is wider, and both are one where there are no signs
+		return x.each(ops.FloorMod, nil, u, v)
+	}
 	if wide, ok := narrow[u.dtype]; ok {
 		return x.cast(x.each(d, nil, x.cast(u, wide), x.cast(v, wide)), u.dtype)
 	}
@@ -228,6 +237,8 @@ func (x *site) converted(v *value, to tensor.DType) *value {
 			as = tensor.Float32
 		}
 		return x.cast(x.op(ops.StringToNumber, graph.Attrs{"out_type": as}, v), to)
+	case to == tensor.String && v.dtype == tensor.Bool: // 0 and 1
+		return x.op(ops.AsString, nil, x.cast(v, tensor.Int32))
 	case to == tensor.String && !v.dtype.Float():
 		return x.op(ops.AsString, nil, v)
 	case to == tensor.String:

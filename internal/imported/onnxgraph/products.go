@@ -32,7 +32,7 @@ func gemm(x *site) *value {
 		alpha = 1
 	}
 	y := x.times(x.op(ops.MatMul, attrs, a, b), alpha)
-	if !x.has(2) {
+	if !x.has(2) || beta == 0 {
 		return y
 	}
 	c := x.times(x.at(2), beta)

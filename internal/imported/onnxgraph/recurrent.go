@@ -116,6 +116,12 @@ func (x *site) direction(c cell, sequence *value, d int, batchFirst, reverse boo
 		state = append(state, x.initial(c, 5+i, d, batchFirst, sequence))
 	}
 	y, state := x.unroll(c, in, state, lengths)
+	if lengths != nil { // a row without steps has no state, not even the one that it begins with
+		some := x.op(ops.ExpandDims, nil, x.op(ops.Greater, nil, lengths, x.i32(0)), x.i32(1))
+		for i, s := range state {
+			state[i] = x.op(ops.SelectV2, nil, some, s, x.scalar(s.dtype, 0))
+		}
+	}
 	return turn(y), state
 }
 

@@ -18,6 +18,9 @@ var resizeOperators = operators{
 // regions is the coordinate_transformation_mode that crops regions.
 const regions = "tf_crop_and_resize"
 
+// simplyNearest is the nearest_mode of versions before 11, which have no name for it: axes that become shorter round up, others down.
+const simplyNearest = "simple"
+
 // resizing says how one axis is resized.
 type resizing struct {
 	mode, coordinates, nearest string
@@ -37,7 +40,7 @@ func resize(x *site) *value {
 	r := resizing{mode: x.str("mode", "nearest"), coordinates: x.str("coordinate_transformation_mode", "half_pixel"), nearest: x.str("nearest_mode", "round_prefer_floor"),
 		cubic: x.float("cubic_coeff_a", -0.75), exclude: x.flag("exclude_outside", false), antialias: x.flag("antialias", false), extrapolation: x.float("extrapolation_value", 0)}
 	if x.version < 11 {
-		r.coordinates, r.nearest = "asymmetric", "floor"
+		r.coordinates, r.nearest = "asymmetric", simplyNearest
 	}
 	axes := axesOf(x.intList("axes", without(rank)), rank)
 	scales, sizes, roi, open := x.resizeInputs(axes)
@@ -181,7 +184,8 @@ func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
 	return sizes, open
 }
 
-// sized sets the sizes of axis i; it returns false if the axis does not change.
+// sized sets the sizes of axis i; it returns false if the axis does not change. Scales are multiplied in float32, as in ONNX Runtime: 10
+// elements times 0.7 are 7.
 func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 	if len(scales) > 0 {
 		if len(scales) != axes || !(scales[i] > 0) || scales[i] > 1<<20 {
@@ -190,7 +194,7 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 		r.scale = scales[i]
 		r.out = -1
 		if r.in >= 0 {
-			r.out = int(math.Floor(float64(r.in) * r.scale))
+			r.out = int(math.Floor(float64(float32(r.in) * float32(r.scale))))
 		}
 		return r.scale != 1 || r.moves()
 	}
@@ -230,7 +234,7 @@ func (r *resizing) repeats() bool {
 	if r.mode != "nearest" || !r.whole() {
 		return false
 	}
-	return r.coordinates == "asymmetric" && r.nearest == "floor" || (r.coordinates == "half_pixel" || r.coordinates == "half_pixel_symmetric" || r.coordinates == "pytorch_half_pixel") &&
+	return r.coordinates == "asymmetric" && (r.nearest == "floor" || r.nearest == simplyNearest) || (r.coordinates == "half_pixel" || r.coordinates == "half_pixel_symmetric" || r.coordinates == "pytorch_half_pixel") &&
 		(r.nearest == "round_prefer_floor" || r.nearest == "round_prefer_ceil")
 }
 

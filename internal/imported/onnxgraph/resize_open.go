@@ -179,6 +179,9 @@ func (x *site) openRegion(r resizing, i, in, out *value) *value {
 // openRounded rounds positions to whole ones.
 func (x *site) openRounded(r resizing, at *value) *value {
 	switch r.nearest {
+	case simplyNearest:
+		shorter := x.op(ops.Less, nil, r.openScale, x.scalar(tensor.Float32, 1))
+		return x.op(ops.SelectV2, nil, shorter, x.op(ops.Ceil, nil, at), x.op(ops.Floor, nil, at))
 	case "floor":
 		return x.op(ops.Floor, nil, at)
 	case "ceil":

@@ -39,6 +39,11 @@ func (r *resizing) coordinate(i int) float64 {
 
 func (r *resizing) rounded(at float64) int {
 	switch r.nearest {
+	case simplyNearest:
+		if r.scale < 1 {
+			return int(math.Ceil(at))
+		}
+		return int(math.Floor(at))
 	case "floor":
 		return int(math.Floor(at))
 	case "ceil":

@@ -142,15 +142,13 @@ func (x *site) flat(u *value, axis int) *value {
 	return x.op(ops.Reshape, nil, u, x.pack(lead, x.i32(-1)))
 }
 
+// squeeze: an empty list of axes means all of size 1, as none does.
 func squeeze(x *site) *value {
 	axes := x.intsOr("axes", 1, nil)
 	attrs := graph.Attrs{}
-	if axes != nil {
+	if len(axes) > 0 {
 		if x.at(0).rank() >= 0 || slices.ContainsFunc(axes, func(a int) bool { return a < 0 }) {
 			axes = axesOf(axes, x.rank(0))
-		}
-		if len(axes) == 0 {
-			return x.at(0)
 		}
 		list := make([]int64, len(axes))
 		for i, a := range axes {
@@ -159,7 +157,7 @@ func squeeze(x *site) *value {
 		attrs["squeeze_dims"] = list
 	}
 	y := x.op(ops.Squeeze, attrs, x.at(0))
-	if axes == nil && y.t == nil && openAxes(x.at(0)) > 1 { // any of them may be 1, so the rank is not known
+	if len(axes) == 0 && y.t == nil && openAxes(x.at(0)) > 1 { // any of them may be 1, so the rank is not known
 		y.known = probes{}
 	}
 	return y
@@ -257,6 +255,9 @@ func split(x *site) []*value {
 			sizes = append(sizes, max(min(each, dims[axis]-i*each), 0))
 		}
 	}
+	if sizes == nil && x.n.Attrs["num_outputs"] != nil && !u.divides(axis, n) {
+		return x.ops(ops.SplitV, graph.Attrs{"num_split": int64(n), "Tlen": tensor.Int32}, u, x.nearlyEven(x.size(u, axis), n), x.i32(axis))
+	}
 	if sizes == nil {
 		return x.ops(ops.Split, graph.Attrs{"num_split": int64(n)}, x.i32(axis), u)
 	}
@@ -272,6 +273,23 @@ func split(x *site) []*value {
 		parts[i] = x.channelsFirst(p)
 	}
 	return parts
+}
+
+// divides reports whether all assumptions lead to a size that is n times a whole number.
+func (v *value) divides(axis, n int) bool {
+	for _, k := range v.known {
+		if k.Known && k.Shape[axis]%n != 0 {
+			return false
+		}
+	}
+	return v.rank() >= 0
+}
+
+// nearlyEven are the sizes of n parts that are alike, but for the last ones, which are smaller or empty.
+func (x *site) nearlyEven(size *value, n int) *value {
+	each := x.op(ops.TruncateDiv, nil, x.op(ops.AddV2, nil, size, x.i32(n-1)), x.i32(n))
+	begins := x.op(ops.Mul, nil, x.ints(without(n)...), each)
+	return x.op(ops.Maximum, nil, x.op(ops.Minimum, nil, each, x.op(ops.Sub, nil, size, begins)), x.i32(0))
 }
 
 func expand(x *site) *value {
@@ -371,12 +389,22 @@ func rangeOf(x *site) *value {
 	return x.cast(x.op(ops.Range, nil, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
 }
 
+// isSize reports whether a scalar follows from sizes, and all assumptions lead to numbers that are not negative.
+func (v *value) isSize() bool {
+	for _, k := range v.known {
+		if k.T == nil || k.T.Len() != 1 || k.T.Float(0) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // limit returns where a range ends. If steps lead away from the limit, that is its start, as TensorFlow refuses such ranges. Ranges that
-// ascend from 0 are not checked: their limits are sizes.
+// ascend from 0 to a size are not checked.
 func (x *site) limit(start, limit, step *value) *value {
 	from, known := constantOf(start)
 	by, too := constantOf(step)
-	if known && too && from == 0 && by > 0 {
+	if known && too && from == 0 && by > 0 && limit.isSize() {
 		return limit
 	}
 	zero := x.scalar(step.dtype, 0)
